@@ -64,7 +64,6 @@ from .estimators.linear import LinearClassifier as LinearClassifier
 from .estimators.network import BayesNet as BayesNet
 from .estimators.regression import Regression as Regression
 from .estimators.rules import AssociationRules as AssociationRules
-from .estimators.rules import FrequentItemsets as FrequentItemsets
 from .estimators.tree import DecisionTree as DecisionTree
 from .frames.categories import domain as domain
 from .frames.categories import observed_categories as observed_categories

@@ -22,7 +22,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
 from pramana_core.estimation.estimated import Estimator, choose_estimator
 from pramana_core.plan import Plan
-from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -31,11 +30,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
-    """What the designer found for a need (see `pm.design`).
-
-    Args:
-        found: every family, and the one that was chosen.
+class Design(CoreDesign):
+    """What the designer found for a need (see `pm.design`): every family, and the chosen one.
 
     Examples:
         >>> import pramana as pm
@@ -53,17 +49,10 @@ class Design:
         Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 
-    found: CoreDesign
-
-    @property
-    def plan(self) -> Plan:
-        """The chosen plan; with several owners that of all their reports together."""
-        return self.found.plan
-
     @property
     def family(self) -> str:
         """The chosen family."""
-        return self.found.chosen.family
+        return self.chosen.family
 
     @property
     def estimator(self) -> Estimator:
@@ -73,7 +62,7 @@ class Design:
     @property
     def gamma(self) -> float:
         """The amplification of the whole record under the plan, over all owners."""
-        return self.found.chosen.gamma
+        return self.chosen.gamma
 
     @property
     def epsilon(self) -> float:
@@ -83,27 +72,12 @@ class Design:
     @property
     def records(self) -> int:
         """For how many records it was made."""
-        return self.found.problem.records
-
-    @property
-    def options(self) -> tuple[Option, ...]:
-        """Every family with its plan and predicted errors, the most accurate first."""
-        return self.found.options
-
-    @property
-    def useful(self) -> bool:
-        """Whether a moderate association (Cohen's w of 0.3) can be seen in the tables wanted."""
-        return self.found.useful
+        return self.problem.records
 
     @property
     def warning(self) -> str:
         """What to know before using it: that it is too noisy, or for which variable; else empty."""
-        return self.found.advice
-
-    @property
-    def study_plan(self) -> StudyPlan | None:
-        """The study plan that several owners agree on; None where there is one owner."""
-        return self.found.study_plan
+        return self.advice
 
     def plan_of(self, owner: str) -> Plan:
         """Return an owner's own part of the study's plan, by which it randomizes its columns.
@@ -122,7 +96,7 @@ class Design:
         """Return the families side by side, the most accurate first.
 
         Columns: `family`; `chosen`; `loss`, by which families are ranked: 1 less the correlation to
-        expect between a moderate association as it is estimated and as it is; `error`, the
+        expect between a moderate association and its estimate; `error`, the
         predicted relative standard error of the cells of the tables wanted, against the population;
         `kept`, how much of a moderate association noise leaves, from 0 to 1; `gamma` of the whole
         record; `estimator`, which errs least; `withheld`, the share of a record's cells that are
@@ -146,7 +120,7 @@ class Design:
         able = made.able
         return {
             "family": made.family,
-            "chosen": made is self.found.chosen,
+            "chosen": made is self.chosen,
             "loss": made.prediction.loss if able else math.nan,
             "error": made.prediction.score if able else math.nan,
             "kept": made.prediction.kept if able else math.nan,
@@ -225,8 +199,8 @@ def require_domain(domain: object) -> Domain:
     """Return a domain. Raises DomainError where something else was given."""
     if not isinstance(domain, Domain) or not len(domain):
         made = "; write pm.domain(frame, categories) first" if hasattr(domain, "columns") else ""
-        said = "one without variables" if isinstance(domain, Domain) else shown(domain)
-        raise DomainError(f"domain must be a Domain, not {said}{made}.", where="domain")
+        given = "one without variables" if isinstance(domain, Domain) else shown(domain)
+        raise DomainError(f"domain must be a Domain, not {given}{made}.", where="domain")
     return domain
 
 
@@ -324,21 +298,24 @@ def design(
     demand = one_of({"gamma": gamma, "epsilon": epsilon, "breach": breach})
     if demand is None:
         raise OptionError(
-            "Give one of gamma, epsilon and breach: how much may be told of a whole record, as"
+            "Give one of gamma, epsilon and breach: how much may be revealed of a whole record, as"
             " gamma=19.",
             where="gamma",
         )
     open_ = names_of(public, "public")
     require_variables(open_, require_domain(domain), "public")
-    held = _owners(owners, domain)
-    ordered = [*(domain[name] for name in held), *(v for v in domain if v.name not in held)]
+    by_variable = _owners(owners, domain)
+    ordered = [
+        *(domain[name] for name in by_variable),
+        *(v for v in domain if v.name not in by_variable),
+    ]
     name, value = demand
     content = {
         "variables": [
             {
                 "name": v.name,
                 "categories": v.categories,
-                "owner": held.get(v.name),
+                "owner": by_variable.get(v.name),
                 "sensitive": v.name not in open_,
             }
             for v in ordered
@@ -355,11 +332,12 @@ def design(
         problem = problem_of(_file(content), {v.name: v for v in domain})
         # What is no name is refused by what it is written as.
         named = None if str(family) == AUTO else str(family)
-        return Design(find_design(problem, named, bar.stage))
+        found = find_design(problem, named, bar.stage)
+        return Design(found.problem, found.options, found.chosen, found.unserved)
 
 
 def _file(content: Mapping[str, object]) -> DesignFile:
-    """Return what was asked for as a design file states it. Raises OptionError."""
+    """Return the design file of some arguments. Raises OptionError."""
     try:
         return DesignFile.model_validate(content)
     except ValidationError as error:
@@ -382,11 +360,11 @@ def _owners(owners: object, domain: Domain) -> dict[str, str]:
             f" {shown(owners)}.",
             where="owners",
         )
-    held: dict[str, str] = {}
+    by_variable: dict[str, str] = {}
     for owner, given in (owners or {}).items():
         names = names_of(given, f"owners[{owner!r}]")
         require_variables(names, domain, "owners")
-        if twice := [name for name in names if name in held]:
+        if twice := [name for name in names if name in by_variable]:
             raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
-        held |= dict.fromkeys(names, str(owner))
-    return held
+        by_variable |= dict.fromkeys(names, str(owner))
+    return by_variable

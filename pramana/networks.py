@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pramana import exchange
 from pramana.exchange import text_of, written
@@ -21,6 +22,7 @@ from pramana.reporting.files import names_of
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
+from pramana_core.learn.common.documents import faults
 from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.inference import log_likelihoods, posteriors
@@ -78,63 +80,34 @@ def scoring_of(scoring: object) -> Scoring:
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:
+    given = getattr(given, "network_", given)
+    given = getattr(given, "structure", given)
     if isinstance(given, Structure):
         return given.as_dict()
-    network = getattr(given, "network_", None)
-    if network is not None:
-        return _parents(network.structure)
-    if isinstance(given, Mapping):
-        return _of_mapping(given)
     if exchange.is_graph(given):
-        return _of_links(*exchange.links_of_networkx(given, "structure"))
-    if isinstance(given, list | tuple | set):
-        links = [_link(link) for link in given]
-        nodes = dict.fromkeys(name for link in links for name in link)
-        return _of_links(list(nodes), links)
-    raise StructureError(f"structure must be {WANTED}, not {shown(given)}.", where="structure")
-
-
-def _of_mapping(given: Mapping[Any, Any]) -> dict[str, list[str]]:
-    parents: dict[str, list[str]] = {}
-    for child, listed in given.items():
-        if isinstance(listed, str):
+        nodes, links = exchange.links_of_networkx(given, "structure")
+    else:
+        try:
+            found = _FORM.validate_python(given)
+        except ValidationError as error:
             raise StructureError(
-                f"structure must give {child!r} a list of its parents, such as [{listed!r}], not"
-                f" the text {listed!r}.",
+                f"structure must be {WANTED}, not {shown(given)} ({faults(error)}).",
                 where="structure",
-            )
-        if not isinstance(listed, list | tuple | set | frozenset):
-            raise StructureError(
-                f"structure must give {child!r} a list of its parents, not {shown(listed)}.",
-                where="structure",
-            )
-        parents[_name(child)] = [_name(parent) for parent in listed]
-    for name in [name for listed in parents.values() for name in listed]:
-        parents.setdefault(name, [])
-    return parents
-
-
-def _of_links(nodes: list[str], links: list[tuple[str, str]]) -> dict[str, list[str]]:
+            ) from None
+        if isinstance(found, dict):
+            listed = [name for names in found.values() for name in names]
+            return {**found, **{name: [] for name in listed if name not in found}}
+        nodes, links = [name for link in found for name in link], found
     parents: dict[str, list[str]] = {node: [] for node in nodes}
     for parent, child in links:
         parents[child].append(parent)
     return parents
 
 
-def _link(link: object) -> tuple[str, str]:
-    if not isinstance(link, list | tuple) or len(link) != 2:
-        raise StructureError(
-            f"structure must list links as (parent, child), not as {link!r}.", where="structure"
-        )
-    return _name(link[0]), _name(link[1])
-
-
-def _name(given: object) -> str:
-    if not isinstance(given, str):
-        raise StructureError(
-            f"structure must name its nodes by text, not by {shown(given)}.", where="structure"
-        )
-    return given
+_Name = Annotated[str, Field(strict=True)]
+_FORM: TypeAdapter[dict[str, list[str]] | list[tuple[str, str]]] = TypeAdapter(
+    dict[_Name, list[_Name]] | list[tuple[_Name, _Name]]
+)
 
 
 class NetworkAnswers:

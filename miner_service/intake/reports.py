@@ -37,7 +37,7 @@ from miner_service.store.schema import PartRow, ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import Conflict, PlanConflict, PlanError, require_at_most
 from pramana_core.plan import Plan
-from pramana_core.privacy import told_by_record
+from pramana_core.privacy import record_loss
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, Pseudonyms, RecordSchema, encode_part
@@ -176,7 +176,7 @@ def counts(session: Session, study: str) -> ReportCounts:
         owner=row.owner,
         state=_state(row),
         plan_digest=row.digest,
-        record=AmplificationMessage.of(told_by_record(report_plan_of(row))),
+        record=AmplificationMessage.of(record_loss(report_plan_of(row))),
         records=row.records,
         combinations=rows.combinations(session, study),
         gateways=rows.gateway_counts(session, study),

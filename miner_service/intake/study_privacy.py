@@ -54,7 +54,7 @@ from pramana_core.privacy import (
     Amplification,
     BlockDisclosure,
     StudyDisclosure,
-    told_by,
+    total_loss,
 )
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import (
@@ -105,7 +105,7 @@ class AnnouncedReleases:
         others know that person. What the study says of its people was said before.
         """
         all_of_them = (*self.left, *self.to_come)
-        return told_by(all_of_them, different_people=self.apart, removed=self.removed)
+        return total_loss(all_of_them, different_people=self.apart, removed=self.removed)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
@@ -308,10 +308,10 @@ def _excess(
 def _message(
     study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, said: PeopleDeclaration
 ) -> StudyPrivacy:
-    together = told_by(found.left)
+    together = total_loss(found.left)
     disclosure = together
     if said.apart:
-        disclosure = told_by(found.left, different_people=True, removed=found.removed)
+        disclosure = total_loss(found.left, different_people=True, removed=found.removed)
     owed = found.owed
     limit = study.max_epsilon_column
     return StudyPrivacy(

@@ -165,7 +165,12 @@ def parquet_pieces(chunks: Iterator[MixedTable]) -> Iterator[bytes]:
         for one in chunks:
             writer.write_table(_arrow(one))
     file.seek(0)
-    return iter(lambda: file.read(_BLOCK), b"")
+
+    def pieces() -> Iterator[bytes]:
+        with file:
+            yield from iter(lambda: file.read(_BLOCK), b"")
+
+    return pieces()
 
 
 def _arrow(table: MixedTable) -> pa.Table:

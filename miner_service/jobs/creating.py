@@ -25,7 +25,8 @@ from miner_service.store.jobs import (
 from miner_service.store.people import find_study, study_message
 from miner_service.store.queue import finish
 from miner_service.store.schema import ReleaseRow
-from pramana_core.privacy import Amplification, told_by
+from pramana_core import privacy
+from pramana_core.privacy import Amplification
 from pramana_core.wire.base import default_records
 from pramana_core.wire.jobs import Job, JobCreate, JobSpec, read_job_spec
 from pramana_core.wire.releases import Alignment, secrets_differ
@@ -107,7 +108,7 @@ def cancel(services: Services, identifier: str) -> Job:
         return job_message(session, row, services.now())
 
 
-def total_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
+def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
     """Return the loss of one person's whole record by releases, if columns determine each other.
 
     It is infinite if a release carries no gamma, or no column is randomized. Public columns do not
@@ -117,4 +118,4 @@ def total_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Ampl
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):
         return Amplification(math.inf)
     apart = find_study(session, study).people == "different"
-    return told_by(disclosures, different_people=apart).record.determined
+    return privacy.total_loss(disclosures, different_people=apart).record.determined

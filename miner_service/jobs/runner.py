@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
-from miner_service.jobs.creating import total_loss
+from miner_service.jobs.creating import record_loss
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import JobResult, PreparedJob
 from miner_service.services import Services, held
@@ -147,7 +147,7 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
 def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobResult) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
-        loss = total_loss(session, row.study, rows)
+        loss = record_loss(session, row.study, rows)
     message: ModelHead = kind_of(spec).message(
         id=model_id(row.id),
         study=row.study,

@@ -1,8 +1,7 @@
-"""What a kind of job is: how it runs on the releases in use, and how its model is read.
+"""A kind of job: how it is prepared and run on the releases in use, and how its model is read.
 
-A kind is a class. Those that learn from counts extend `CountsKind`, those that learn from masked
-records `RecordsKind`. `prepare` decides from the metadata alone whether a job can run; it is asked
-when the job is created and again when it runs. `learned` does the work.
+`prepare` decides from the metadata alone whether a job can run: when the job is created, and again
+when it runs. `learned` does the work. Kinds that learn from counts extend `CountsKind`.
 """
 
 from __future__ import annotations
@@ -92,8 +91,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         network: returns the network to ask and to draw records from, where the model is one.
         predictor: returns what predicts a class from records, where the model does.
         classifier: returns what does so from records of numbers and categories.
-        pseudo_data: draws the pseudo-data that the model was learned from, chunk by chunk, from the
-            trees it was made of; where it may be.
+        pseudo_data: draws again the pseudo-data that the model was learned from, chunk by chunk.
     """
 
     release_kind: ClassVar[ReleaseKindName]

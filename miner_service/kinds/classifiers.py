@@ -5,7 +5,6 @@ What they are is in `pramana_core.learn.learners`; here is what their jobs may c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -32,8 +31,7 @@ from pramana_core.learn.linear.fitting import CELLS
 from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.tree.words import model_note
-from pramana_core.marginals.counts import CUBE_CELLS, Marginals
-from pramana_core.plan import Plan
+from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import (
     BayesClassifierSpec,
@@ -152,11 +150,6 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         """Bound what was learned. Raises LimitExceeded."""
 
 
-def _counted_once(plan: Plan) -> bool:
-    """Whether all reports fit into one table, from which every node's counts are cut out."""
-    return math.prod(plan.reported_sizes.values()) <= CUBE_CELLS
-
-
 class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
     """Decision trees."""
 
@@ -170,7 +163,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
         """Bound the variables, the table of each split, and what its counts come from.
 
-        These are tables of whole paths where a node is counted anew, or those of a model.
+        These are tables of whole paths where reports are not weighed, or those of a model.
         """
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
@@ -186,7 +179,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
             # Through a model that is learned of the class with one or two attributes.
             require_network(spec, spec.target, attributes.names, 1, layout, limits)
             return
-        if weighs_reports(spec) and all(_counted_once(plan) for plan in layout.plans):
+        if weighs_reports(spec):
             return
         depth = spec.options().max_depth
         most = len(variables) if depth is None else min(depth + 1, len(variables))

@@ -1,16 +1,10 @@
-"""Kinds of jobs on masked records: they learn from one table per masked copy, as it is.
-
-Also here:
-
-* Regressions, learned from such tables.
-"""
+"""Regressions on masked records, learned from one table per masked copy."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +24,13 @@ from miner_service.kinds.base import (
     write_document,
 )
 from miner_service.settings import Limits
-from pramana_core.errors import Conflict, DomainError, LimitExceeded, OptionError, VariablesMissing
+from pramana_core.errors import (
+    Conflict,
+    DomainError,
+    OptionError,
+    VariablesMissing,
+    require_at_most,
+)
 from pramana_core.mixed import MixedTable, NumericColumn
 from pramana_core.model_sharing.global_models.common_schema import units_warning
 from pramana_core.progress import Progress
@@ -46,53 +46,22 @@ from pramana_core.regression.words import (
     warnings,
     write_regression_csv,
 )
-from pramana_core.wire.jobs import RecordsSpec, RegressionSpec
-from pramana_core.wire.models import MaskingMessage, ModelHead, RegressionMessage
-from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
+from pramana_core.wire.jobs import RegressionSpec
+from pramana_core.wire.models import MaskingMessage, RegressionMessage
+from pramana_core.wire.release_kinds import MASKED, TableColumn
 from pramana_core.wire.releases import Alignment
-
-SpecT = TypeVar("SpecT", bound=RecordsSpec)
-MessageT = TypeVar("MessageT", bound=ModelHead)
-
-
-@dataclass(frozen=True)
-class MaskedSource:
-    """A masked release that a job uses: whose, which, and what its owner says of it."""
-
-    owner: str
-    release: str
-    table: MaskedTableMessage
-
-
-@dataclass(frozen=True)
-class MaskedTables:
-    """The records of a job on masked releases: one table per masked copy, all of one form.
-
-    Attributes:
-        copies: as many as every owner released; the columns are the job's variables, in order.
-        sources: the releases they are from.
-        notes: what the reader of a model must know of them.
-    """
-
-    copies: Sequence[MixedTable]
-    sources: Sequence[MaskedSource]
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TableExtent:
-    """How much a job on masked releases would hold: known before anything is read."""
-
-    columns: tuple[TableColumn, ...]
-    records: int
-    copies: int
 
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run: its variables, the releases in use, and those that have variables.
+    """A job that can run.
 
-    `apart` says whether these hold records of different people, to be put one under the other.
+    Attributes:
+        variables: the features and, last, the target.
+        releases: all in use.
+        needed: those that have variables.
+        copies: the masked copies of each.
+        apart: whether releases hold different people, to be put one under the other.
     """
 
     variables: tuple[str, ...]
@@ -100,32 +69,49 @@ class TablesJob(PreparedJob):
     needed: tuple[MaskedRelease, ...]
     copies: int
     apart: bool
-    extent: TableExtent
 
 
-class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
-    """A kind of job that learns from masked records, taken as they are."""
+def _model(message: RegressionMessage) -> RegressionModel:
+    return DOCUMENT.read(read_document(message))
+
+
+def _draw(message: RegressionMessage) -> str:
+    return coefficients_chart(_model(message)).svg()
+
+
+def _page(message: RegressionMessage) -> str:
+    model = _model(message)
+    return render(
+        "regression.html.j2",
+        message,
+        regression=model,
+        said=summary(model),
+        effects=coefficients_chart(model).svg(),
+        warnings=warnings(model),
+        number=number,
+        p_value=p_value,
+    )
+
+
+class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
+    """Regressions."""
 
     release_kind = MASKED
+    spec, message = RegressionSpec, RegressionMessage
+    views: ClassVar = {
+        "page": _page,
+        "svg": _draw,
+        "csv": lambda message: write_regression_csv(_model(message)),
+        "document": write_document,
+    }
 
-    @abstractmethod
-    def variables(self, spec: SpecT, released: Sequence[TableColumn]) -> tuple[str, ...]:
-        """Return the variables it needs, given all columns that are released; may raise.
-
-        What it names and nobody released is refused for it.
-        """
-
-    @abstractmethod
-    def require_affordable(self, spec: SpecT, extent: TableExtent, limits: Limits) -> None:
-        """Raise LimitExceeded if what is asked of so much is too much."""
-
-    @abstractmethod
-    def learn(self, spec: SpecT, tables: MaskedTables, on_step: Progress) -> Content:
-        """Learn from tables of the variables, in their order."""
+    def check(self, spec: RegressionSpec) -> None:
+        if spec.features is not None:
+            require_features(spec.features, spec.target)
 
     def prepare(
         self,
-        spec: SpecT,
+        spec: RegressionSpec,
         held: Sequence[Held],
         alignment: Alignment,
         limits: Limits,
@@ -141,15 +127,13 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         releases = tuple(MaskedRelease(source, table) for source, table in held)
         if not releases and not alignment.missing:
             raise VariablesMissing(
-                f"No masked release is in use in study {alignment.study}; this job learns from such"
-                " releases alone.",
+                f"No masked release is in use in study {alignment.study}.",
                 where="kind",
                 remedy="Let an owner publish one with `owner-agent mask`.",
             )
         require_aligned(alignment, spec.records)
         described = _described(releases)
-        variables = self.variables(spec, list(described.values()))
-        _require_released(variables, described)
+        variables = _variables(spec, described)
         needed = tuple(r for r in releases if set(variables) & set(r.columns))
         copies = _copies(needed, variables)
         apart = spec.records == "any"
@@ -161,45 +145,95 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
                 ((name, r.source.owner) for r in needed for name in variables if name in r.columns),
                 alignment,
             )
-        extent = TableExtent(
-            columns=tuple(described[name] for name in variables),
-            records=sum(r.source.records for r in needed) if apart else alignment.in_all or 0,
-            copies=copies,
-        )
-        self.require_affordable(spec, extent, limits)
+        records = sum(r.source.records for r in needed) if apart else alignment.in_all or 0
+        columns = [described[name] for name in variables]
+        _require_affordable(spec, columns, records * copies, limits)
         sources = tuple(r.source for r in releases)
-        return TablesJob(sources, alignment, variables, releases, needed, copies, apart, extent)
+        return TablesJob(sources, alignment, variables, releases, needed, copies, apart)
 
     def learned(
         self,
-        spec: SpecT,
+        spec: RegressionSpec,
         prepared: TablesJob,
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
         """Put a job's tables together and learn its model from them."""
-        notes: tuple[str, ...] = ()
+        needed, variables = prepared.needed, prepared.variables
         if prepared.apart:
-            tables = rows_together(
-                prepared.needed, prepared.variables, prepared.copies, access.load
-            )
-            notes = _units_warnings(tables[0], prepared.needed)
+            tables = rows_together(needed, variables, prepared.copies, access.load)
         else:
-            given = {
-                release.source.release: [n for n in prepared.variables if n in release.columns]
-                for release in prepared.needed
-            }
             tables = columns_together(
                 prepared.releases,
-                given,
-                prepared.variables,
+                {r.source.release: [n for n in variables if n in r.columns] for r in needed},
+                variables,
                 prepared.copies,
                 access.aligner,
                 access.load,
             )
-        sources = [MaskedSource(r.source.owner, r.source.release, r.table) for r in prepared.needed]
-        content = self.learn(spec, MaskedTables(tables, sources, notes), on_step)
+        content = self.learn(spec, prepared, tables, on_step)
         return JobResult(tables[0].records, content)
+
+    def learn(
+        self,
+        spec: RegressionSpec,
+        prepared: TablesJob,
+        tables: Sequence[MixedTable],
+        on_step: Progress,
+    ) -> Content:
+        """Learn from one table of the variables per copy."""
+        *features, target = prepared.variables
+        model = learn_regression(tables, target, features, spec.options(), on_step)
+        notes = _units_warnings(tables[0], prepared.needed) if prepared.apart else ()
+        masking = [
+            MaskingMessage(
+                release=release.source.release,
+                owner=release.source.owner,
+                method=release.table.method,
+                masked=[name for name in release.table.masked if name in prepared.variables],
+                copies=release.table.copies,
+            )
+            for release in prepared.needed
+        ]
+        model = replace(model, notes=(*model.notes, *notes))
+        return {"masking": masking, "document": DOCUMENT.write(model)}
+
+
+def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tuple[str, ...]:
+    """Return the features and, last, the target. Raises OptionError, VariablesMissing."""
+    target = released.get(spec.target)
+    if target is not None and target.type != "numeric":
+        raise OptionError(
+            f"The target {spec.target!r} has categories; a regression explains a number.",
+            where="target",
+            remedy="Name a numeric column.",
+        )
+    names = spec.features or [name for name in released if name != spec.target]
+    require_features(names, spec.target)
+    if missing := sorted({*names, spec.target} - set(released)):
+        raise VariablesMissing(
+            f"No masked release in use has {missing}.",
+            where=", ".join(missing),
+            remedy=f"The columns released are {sorted(released)}.",
+        )
+    return (*names, spec.target)
+
+
+def _require_affordable(
+    spec: RegressionSpec, columns: Sequence[TableColumn], rows: int, limits: Limits
+) -> None:
+    """Bound the columns and the numbers of the fit. Raises LimitExceeded."""
+    features = [
+        Feature(column.name, None if column.categories is None else tuple(column.categories))
+        for column in columns
+        if column.name != spec.target
+    ]
+    degree = spec.options().degree
+    terms, where = count_terms(features, degree), "degree" if degree > 1 else "features"
+    remedy = "Choose fewer features, those of fewer categories, or a lower degree."
+    require_at_most(len(features), limits.search_variables - 1, "features", where, remedy)
+    require_at_most(terms, MOST_TERMS, "terms of the regression", where, remedy)
+    require_at_most(rows * (1 + terms), MOST_NUMBERS, "numbers of the fit", "features", remedy)
 
 
 def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
@@ -211,15 +245,6 @@ def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
             if known is None or column.role == "masked":
                 found[name] = column
     return found
-
-
-def _require_released(variables: Collection[str], released: Collection[str]) -> None:
-    if missing := sorted(set(variables) - set(released)):
-        raise VariablesMissing(
-            f"No masked release in use has {missing}.",
-            where=", ".join(missing),
-            remedy=f"The columns released are {sorted(released)}.",
-        )
 
 
 def _copies(needed: Sequence[MaskedRelease], variables: Collection[str]) -> int:
@@ -287,104 +312,3 @@ def _require_different_people(
             where=", ".join(owners),
             remedy='With `"records": "any"` the owners must know different people.',
         )
-
-
-def _features(spec: RegressionSpec, extent: TableExtent) -> list[Feature]:
-    wanted = spec.features
-    return [
-        Feature(column.name, None if column.categories is None else tuple(column.categories))
-        for column in extent.columns
-        if column.name != spec.target and (wanted is None or column.name in wanted)
-    ]
-
-
-def _model(message: RegressionMessage) -> RegressionModel:
-    return DOCUMENT.read(read_document(message))
-
-
-def _draw(message: RegressionMessage) -> str:
-    return coefficients_chart(_model(message)).svg()
-
-
-def _page(message: RegressionMessage) -> str:
-    model = _model(message)
-    return render(
-        "regression.html.j2",
-        message,
-        regression=model,
-        said=summary(model),
-        effects=coefficients_chart(model).svg(),
-        warnings=warnings(model),
-        number=number,
-        p_value=p_value,
-    )
-
-
-class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
-    """Regressions."""
-
-    spec, message = RegressionSpec, RegressionMessage
-    views: ClassVar = {
-        "page": _page,
-        "svg": _draw,
-        "csv": lambda message: write_regression_csv(_model(message)),
-        "document": write_document,
-    }
-
-    def check(self, spec: RegressionSpec) -> None:
-        if spec.features is not None:
-            require_features(spec.features, spec.target)
-
-    def variables(self, spec: RegressionSpec, released: Sequence[TableColumn]) -> tuple[str, ...]:
-        """Return the features and, last, the target. Raises OptionError."""
-        kinds = {column.name: column.type for column in released}
-        if kinds.get(spec.target, "numeric") != "numeric":
-            raise OptionError(
-                f"The target {spec.target!r} has categories; a regression explains a number.",
-                where="target",
-                remedy="Name a numeric column.",
-            )
-        names = spec.features or [name for name in kinds if name != spec.target]
-        require_features(names, spec.target)
-        return (*names, spec.target)
-
-    def require_affordable(self, spec: RegressionSpec, extent: TableExtent, limits: Limits) -> None:
-        """Bound the columns of the fit and the work.
-
-        Raises:
-            LimitExceeded: they are too many.
-        """
-        features, degree = _features(spec, extent), spec.options().degree
-        terms = count_terms(features, degree)
-        if len(features) >= limits.search_variables or terms > MOST_TERMS:
-            raise LimitExceeded(
-                f"The regression would have {terms} terms of {len(features)} features; {MOST_TERMS}"
-                f" terms of {limits.search_variables - 1} features are allowed.",
-                where="degree" if degree > 1 else "features",
-                remedy="Choose fewer features, those of fewer categories, or a lower degree.",
-            )
-        numbers = extent.records * extent.copies * (1 + terms)
-        if numbers > MOST_NUMBERS:
-            raise LimitExceeded(
-                f"A regression on {extent.records:,} records of {extent.copies} copies would hold"
-                f" {numbers:,} numbers; {MOST_NUMBERS:,} are allowed.",
-                where="features",
-                remedy="Choose fewer features.",
-            )
-
-    def learn(self, spec: RegressionSpec, tables: MaskedTables, on_step: Progress) -> Content:
-        names = tables.copies[0].names
-        features = [name for name in names if name != spec.target]
-        model = learn_regression(tables.copies, spec.target, features, spec.options(), on_step)
-        masking = [
-            MaskingMessage(
-                release=source.release,
-                owner=source.owner,
-                method=source.table.method,
-                masked=[name for name in source.table.masked if name in names],
-                copies=source.table.copies,
-            )
-            for source in tables.sources
-        ]
-        model = replace(model, notes=(*model.notes, *tables.notes))
-        return {"masking": masking, "document": DOCUMENT.write(model)}

@@ -63,10 +63,7 @@ def _draw(model: BayesNetMessage) -> str:
 
 
 _AT_A_GLANCE = 12
-"""Of a network of more variables the most certain links are drawn first, so many of them."""
-
-_MOST_AROUND = 60
-"""A network of more variables has no picture around each of them."""
+"""The links in the first picture of a network of more variables or links."""
 
 
 def _first(document: NetworkDocument) -> str:
@@ -79,20 +76,6 @@ def _first(document: NetworkDocument) -> str:
         return ""
     order = descending([link.gain for link in worth]).tolist()[:_AT_A_GLANCE]
     return _part(document, [(worth[at].parent, worth[at].child) for at in order])
-
-
-def _around(document: NetworkDocument) -> list[tuple[str, str, str]]:
-    """Return each variable with what is linked to it in words, and the picture of these links."""
-    structure = document.network.structure
-    if not _AT_A_GLANCE < len(structure.nodes) <= _MOST_AROUND:
-        return []
-    found = []
-    for node in structure.nodes:
-        links = [link for link in structure.links if node in link]
-        if links:
-            others = ", ".join(parent if child == node else child for parent, child in links)
-            found.append((node, others, _part(document, links)))
-    return found
 
 
 def _part(document: NetworkDocument, links: Sequence[tuple[str, str]]) -> str:
@@ -116,7 +99,6 @@ def _page(model: BayesNetMessage) -> str:
         model,
         picture=_draw(model),
         first=_first(document),
-        around=_around(document),
         links=document.links,
         score=spec.score.name if spec else None,
         draws=spec.draws if spec else 0,

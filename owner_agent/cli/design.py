@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,19 +17,6 @@ from owner_agent.cli.options import (
     require_countable,
 )
 from pramana_core.terminal import console, print_json, progress_bar
-
-if TYPE_CHECKING:
-    from owner_agent.design.designing import DesignArguments
-    from pramana_core.design import Design
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Where the variables are found: in owners' public parts, a design file, or the site file."""
-
-    parts: tuple[Path, ...]
-    spec: Path | None
-    site: Path
 
 
 class LearningGoal(StrEnum):
@@ -89,77 +75,56 @@ def design(
     parts of their site files: owner-agent design PART... --write-study-plan FILE. They are read,
     and no site file and no table.
     """
-    from owner_agent.design.designing import DesignArguments
+    from owner_agent.cli.designs_shown import show_design, show_design_written
+    from owner_agent.design.design_file import load_design, of_site, site_variables
+    from owner_agent.design.designing import DesignArguments, problem_of
+    from owner_agent.design.parts import design_of_parts
+    from owner_agent.design.site_text import (
+        entries_of_file,
+        entries_of_site,
+        site_text,
+        study_plan_text,
+    )
+    from owner_agent.site.site import load_site
+    from owner_agent.state.private_files import COMMON_MODE, save
+    from owner_agent.table.table import read_table
+    from pramana_core.design import find_design
+    from pramana_core.domain import Variable
+    from pramana_core.errors import OptionError
 
     require_countable(records)
     if parts and spec is not None:
-        from pramana_core.errors import OptionError
-
         raise OptionError(
             "Give public parts or --spec, not both.",
             where="spec",
             remedy="A design file names the variables itself, each with its owner.",
         )
+    known: Mapping[str, Variable] = {}
+    if parts:
+        file = design_of_parts(parts)
+        entries = entries_of_file(file)
+    elif spec is not None:
+        file = load_design(spec)
+        entries = entries_of_file(file)
+    else:
+        opened = load_site(site)
+        file, known, entries = of_site(opened), site_variables(opened), entries_of_site(opened)
+        if records is None:
+            records = read_table(opened.table, [opened.file.record_id]).rows
     kind = None if learn is None else learn.value
     asked = (gamma, epsilon, breach, kind, length, minimum_support, records)
-    wishes = DesignArguments(*asked, target=target)
-    sources = Sources(tuple(parts or ()), spec, site)
-    _compare(sources, wishes, family, (write, write_study_plan), json=json)
-
-
-def _compare(
-    sources: Sources,
-    wishes: DesignArguments,
-    family: str | None,
-    files: tuple[Path | None, Path | None],
-    *,
-    json: bool,
-) -> None:
-    """Compare the designs for a need and say which is best."""
-    from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
-    from owner_agent.design.design_file import load_design, of_site, site_variables
-    from owner_agent.design.designing import problem_of
-    from owner_agent.design.parts import design_of_parts
-    from owner_agent.design.site_text import entries_of_file, entries_of_site
-    from owner_agent.site.site import load_site
-    from owner_agent.table.table import read_table
-    from pramana_core.design import find_design
-
-    if sources.parts:
-        file = design_of_parts(sources.parts)
-        known, entries = {}, entries_of_file(file)
-    elif sources.spec is None:
-        opened = load_site(sources.site)
-        file, known, entries = of_site(opened), site_variables(opened), entries_of_site(opened)
-        if wishes.records is None:
-            rows = read_table(opened.table, [opened.file.record_id]).rows
-            wishes = replace(wishes, records=rows)
-    else:
-        file = load_design(sources.spec)
-        known, entries = {}, entries_of_file(file)
-    problem = problem_of(wishes.over(file), known)
+    problem = problem_of(DesignArguments(*asked, target=target).over(file), known)
     with progress_bar() as bar:
-        made = find_design(problem, family, design_steps(bar))
-    _write(made, files, entries)
-    if json:
-        print_json(made.as_dict())
-        return
-    show_design(console(), made)
-    show_design_written(console(), *files, made.study_plan)
-
-
-def _write(
-    made: Design,
-    files: tuple[Path | None, Path | None],
-    entries: Mapping[str, Mapping[str, Any]],
-) -> None:
-    """Write what goes into a site file, and the study plan, where they are asked for."""
-    from owner_agent.design.site_text import site_text, study_plan_text
-    from owner_agent.state.private_files import COMMON_MODE, save
-
-    write, write_study_plan = files
+        made = find_design(
+            problem, family, lambda name, done, total: bar.stage(f"predicting {name}", done, total)
+        )
     if write is not None:
         save(write, site_text(made, entries).encode(), "write", COMMON_MODE)
     if write_study_plan is not None:
         text = study_plan_text(made)
         save(write_study_plan, text.encode(), "write-study-plan", COMMON_MODE)
+    if json:
+        print_json(made.as_dict())
+        return
+    show_design(console(), made)
+    show_design_written(console(), write, write_study_plan, made.study_plan)

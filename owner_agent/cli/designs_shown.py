@@ -10,9 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pramana_core.design import NOTE, Design, Option
-from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
-from pramana_core.terminal import Bar
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
 """How many table lengths a design shows, and where lines are not so wide; --json has all."""
@@ -50,7 +48,7 @@ def show_design(console: Console, made: Design) -> None:
     for option in made.unable:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
-    for sentence in (made.warning, made.advice):
+    for sentence in (made.unlimited, made.advice):
         if sentence:
             console.print(sentence, style="yellow", markup=False)
     if made.study_plan is not None:
@@ -134,8 +132,3 @@ def show_design_written(
         " `owner-agent plan`."
     )
     console.print(sentence, markup=False, soft_wrap=path is not None)
-
-
-def design_steps(bar: Bar) -> StagedProgress:
-    """Return what a design tells a bar."""
-    return lambda family, done, total: bar.stage(f"predicting {family}", done, total)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -178,11 +178,20 @@ def init(
         require_absent(part, "out")
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
     if part is not None:
-        public = PublicPart.of(load_site(site), None if people is None else people.value)
-        save(part, public.text.encode(), "out", COMMON_MODE)
+        written = PublicPart.of(load_site(site), None if people is None else people.value)
+        save(part, written.text.encode(), "out", COMMON_MODE)
     if json:
-        files = {"site": str(site), "public_part": None if part is None else str(part)}
-        print_json({**files, "owner": named, **_told(proposed)})
+        print_json(
+            {
+                "site": str(site),
+                "public_part": None if part is None else str(part),
+                "owner": named,
+                "records": proposed.rows,
+                "record_id": proposed.record_id,
+                "variables": [v.name for v in proposed.variables],
+                "left_out": dict(proposed.left_out),
+            }
+        )
         return
     _show(proposed)
     if part is not None:
@@ -364,26 +373,6 @@ def _confirmed(
                 return variable.listed([part.strip() for part in listed.split(",")], kind)
             except InputError as error:
                 out.print(error.message, markup=False)
-
-
-def _told(proposed: ProposedSite) -> dict[str, Any]:
-    """Return what was written as JSON, without any value of the table."""
-    return {
-        "records": proposed.rows,
-        "record_id": proposed.record_id,
-        "variables": [
-            {
-                "name": v.name,
-                "kind": v.kind,
-                "categories": len(v.labels),
-                "missing": v.missing is not None,
-                "public_list": v.public,
-                "sensitive": v.sensitive,
-            }
-            for v in proposed.variables
-        ],
-        "left_out": dict(proposed.left_out),
-    }
 
 
 def _show(proposed: ProposedSite) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +22,67 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.release.masked import MaskTable
     from owner_agent.release.tree import TreeColumns
-    from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
-    from owner_agent.table.encode import Inspection
     from owner_agent.table.predicting import RecordSource
     from pramana_core.learn.prediction import Predictor
+
+
+@dataclass
+class Check:
+    """What `check` found: facts for scripts, sentences for people, and problems."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    problems: list[PramanaError] = field(default_factory=list)
+
+    def add(self, *problems: PramanaError) -> None:
+        """Add problems that are not there: record ids and columns may be read more than once."""
+        for found in problems:
+            if (found.code, found.message) not in {(p.code, p.message) for p in self.problems}:
+                self.problems.append(found)
+
+    def read_variables(self, site: Site) -> None:
+        """Read the variables, also of a site that waits for the study's plan."""
+        from owner_agent.report.plan import secrets_said, warnings
+        from owner_agent.site.planning import awaiting_plan, planned, without_protection
+        from owner_agent.table.encode import inspect
+
+        waiting = awaiting_plan(site)
+        plan = planned(without_protection(site) if waiting else site)
+        found = inspect(site, plan)
+        self.facts = {"rows": found.rows, "variables": len(plan.variables)}
+        sensitive = len(waiting) or len(plan.sensitive)
+        self.lines.append(
+            f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
+            f" {len(found.problems)} problems."
+        )
+        if waiting:
+            self.facts |= {"plan_digest": None, "awaiting_plan": list(waiting), "warnings": []}
+            self.lines.append(
+                "Nothing can leave yet: how the sensitive variables are randomized is said by the"
+                " study's plan (`owner-agent join` fetches it), or by channels (`owner-agent"
+                " design`)."
+            )
+        else:
+            said = [*warnings(plan), *secrets_said(found.encoded.one_secret)]
+            self.facts |= {"plan_digest": plan.plan.digest, "warnings": said}
+        self.add(*found.problems)
+
+    def read_columns(
+        self, name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
+    ) -> None:
+        """Read the columns that a command releases."""
+        try:
+            found = read()
+        except PramanaError as error:
+            self.facts[name] = {"records": 0, "dropped": 0}
+            self.lines.append(f"`owner-agent {command}` would fail.")
+            self.add(error)
+            return
+        records, dropped = len(found.record_ids), found.dropped
+        self.facts[name] = {"records": records, "dropped": dropped}
+        left_out = f" ({dropped:,} with empty cells left out)" if dropped else ""
+        self.lines.append(f"{records:,} records{left_out} are ready for `owner-agent {command}`.")
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -35,119 +92,42 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     from owner_agent.site.site import load_site
     from pramana_core.report.terminal import print_warnings
 
-    opened = load_site(site)
-    answer, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
-    for name, facts, line, problem in _checked_sections(opened):
-        answer[name] = facts
-        lines.append(line)
-        _add_new(problems, problem)
+    opened, found = load_site(site), Check()
+    if opened.file.variables:
+        found.read_variables(opened)
+    if opened.file.mask is not None:
+        from owner_agent.release.masked import read_columns
+
+        found.read_columns("masking", "mask", partial(read_columns, opened))
+    if opened.file.share_model is not None:
+        from owner_agent.release.tree import read_tree_columns
+
+        found.read_columns("model_sharing", "share-model", partial(read_tree_columns, opened))
     study = people_of(opened, environment_of(context))
     if isinstance(study, str):
-        lines.append(f"The miner was not asked: {study}")
+        found.lines.append(f"The miner was not asked: {study}")
     elif study is not None:
-        answer["people"] = study.people
-        lines.append(study.sentence)
-        _add_new(problems, study.refused)
+        found.facts["people"] = study.people
+        found.lines.append(study.sentence)
+        if study.refused is not None:
+            found.add(study.refused)
+    problems = found.problems
     if json:
         written = [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
             for p in problems
         ]
-        print_json({"owner": opened.owner, **answer, "problems": written})
+        print_json({"owner": opened.owner, **found.facts, "problems": written})
     else:
-        for line in lines:
+        for line in found.lines:
             console().print(line, markup=False, soft_wrap=True)
-        print_warnings(console(), answer.get("warnings", []))
+        print_warnings(console(), found.facts.get("warnings", []))
     if json or len(problems) < 2:
         raise_together(problems)
         return
     for problem in problems:
         report_error(problem)
     raise typer.Exit(max(problem.exit_code for problem in problems))
-
-
-def _checked_sections(
-    site: Site,
-) -> Iterator[tuple[str, dict[str, int], str, PramanaError | None]]:
-    """Yield what is found in the table of the columns to be masked, and of those of a tree."""
-    if site.file.mask is not None:
-        from owner_agent.release.masked import read_columns
-
-        yield _checked("masking", "mask", partial(read_columns, site))
-    if site.file.share_model is not None:
-        from owner_agent.release.tree import read_tree_columns
-
-        yield _checked("model_sharing", "share-model", partial(read_tree_columns, site))
-
-
-def _checked(
-    name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
-) -> tuple[str, dict[str, int], str, PramanaError | None]:
-    try:
-        found = read()
-    except PramanaError as error:
-        return name, {"records": 0, "dropped": 0}, f"`owner-agent {command}` would fail.", error
-    facts = {"records": len(found.record_ids), "dropped": found.dropped}
-    left_out = f" ({found.dropped:,} with empty cells left out)" if found.dropped else ""
-    line = f"{facts['records']:,} records{left_out} can be released by `owner-agent {command}`."
-    return name, facts, line, None
-
-
-def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
-    """Add a problem that is not there: record ids and columns may be read more than once."""
-    known = {(problem.code, problem.message) for problem in problems}
-    if found is not None and (found.code, found.message) not in known:
-        problems.append(found)
-
-
-def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
-    """Return what is shown of the variables of a site, and what is wrong with the table."""
-    from owner_agent.report.plan import secrets_said, warnings
-    from owner_agent.site.planning import awaiting_plan, planned, without_protection
-    from owner_agent.table.encode import inspect
-
-    if waiting := awaiting_plan(site):
-        return _checked_table(site, planned(without_protection(site)), waiting)
-    plan = planned(site)
-    found = inspect(site, plan)
-    answer = {
-        "rows": found.rows,
-        "variables": len(plan.variables),
-        "plan_digest": plan.plan.digest,
-        "warnings": [
-            *warnings(plan),
-            *secrets_said(found.encoded.one_secret),
-        ],
-    }
-    return answer, [_counted(found, plan, len(plan.sensitive))], list(found.problems)
-
-
-def _checked_table(
-    site: Site, plan: PlannedSite, waiting: Sequence[str]
-) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
-    """Return the same of a site whose sensitive variables wait for the study's plan."""
-    from owner_agent.table.encode import inspect
-
-    found = inspect(site, plan)
-    answer = {
-        "rows": found.rows,
-        "variables": len(plan.variables),
-        "plan_digest": None,
-        "awaiting_plan": list(waiting),
-        "warnings": [],
-    }
-    line = (
-        "Nothing can leave yet: how the sensitive variables are randomized is said by the study's"
-        " plan (`owner-agent join` fetches it), or by channels (`owner-agent design`)."
-    )
-    return answer, [_counted(found, plan, len(waiting)), line], list(found.problems)
-
-
-def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
-    return (
-        f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
-        f" {len(found.problems)} problems."
-    )
 
 
 def discretize(
@@ -168,8 +148,9 @@ def discretize(
     if json:
         print_json(made.as_dict())
         return
-    for line in made.lines():
-        console().print(line, markup=False, soft_wrap=True)
+    for sentence in made.sentences():
+        console().print(sentence, markup=False, highlight=False)
+    console().print("\n".join(["", *made.toml]), markup=False, soft_wrap=True)
 
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:

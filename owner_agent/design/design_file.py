@@ -71,11 +71,6 @@ class VariableDemand(Demand):
         return self
 
     @property
-    def numbered(self) -> bool:
-        """Whether only the number of categories is known."""
-        return isinstance(self.categories, int)
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The names of the categories; their numbers, from 1, where they have none."""
         if isinstance(self.categories, int):
@@ -119,11 +114,11 @@ class DesignFile(_Section):
     @property
     def owners(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The owners as they come, with their variables; none where one holds all."""
-        held: dict[str, list[str]] = {}
+        by_owner: dict[str, list[str]] = {}
         for v in self.variables:
             if v.owner is not None:
-                held.setdefault(v.owner, []).append(v.name)
-        return tuple((owner, tuple(names)) for owner, names in held.items())
+                by_owner.setdefault(v.owner, []).append(v.name)
+        return tuple((owner, tuple(names)) for owner, names in by_owner.items())
 
     def domain_variables(self) -> tuple[Variable, ...]:
         """Return the variables, owner by owner. Raises DomainError for impossible categories."""

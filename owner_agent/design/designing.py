@@ -36,7 +36,7 @@ class DesignArguments:
         if len(given) > 1:
             raise OptionError("Give one of --gamma, --epsilon and --breach.", where="gamma")
         names = ("learn", "target", "length", "minimum_support", "records")
-        said = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        options = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         # Another kind of learning has no use for what the file says for its own.
         unused = {
             name for name, kinds in USERS.items() if self.learn is not None
@@ -45,7 +45,7 @@ class DesignArguments:
         whole = {"whole_record": given} if given else {}
         try:
             return DesignFile.model_validate(
-                file.model_dump(exclude_none=True, exclude=unused) | said | whole
+                file.model_dump(exclude_none=True, exclude=unused) | options | whole
             )
         except ValidationError as error:
             raise _bad_options(error) from None

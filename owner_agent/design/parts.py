@@ -92,7 +92,7 @@ def _differing(
     owner: str, categories: Sequence[str], other: str, others: Sequence[str]
 ) -> str:  # fmt: skip
     """Say which categories of a variable one of two owners has alone; "" if none."""
-    said = [
+    differences = [
         f"{name} alone has {first_few(map(repr, alone), _LISTED)}"
         for name, alone in (
             (owner, [c for c in categories if c not in others]),
@@ -100,4 +100,8 @@ def _differing(
         )
         if alone
     ]
-    return f", and their categories contradict each other ({'; '.join(said)})" if said else ""
+    return (
+        f", and their categories contradict each other ({'; '.join(differences)})"
+        if differences
+        else ""
+    )

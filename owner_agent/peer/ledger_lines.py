@@ -35,7 +35,7 @@ def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> N
     ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
     if any(entry.release_id == proposal.session for entry in entries):
         raise Conflict("There was a session with this number before.", where=proposal.session)
-    ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
+    ledger.put(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
 def mark_session(session: Session, state: EntryState, now: datetime) -> None:
@@ -82,11 +82,12 @@ def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
     """Write down what leaves before a byte does: a new entry, or the one of the same bytes."""
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
-        ledger.add(replace(entry, prepared=now, changed=now))
+        ledger.put(replace(entry, prepared=now, changed=now))
         return
     if not found.left:
-        found = ledger.renew(found, entry.draws, now, entry.beginning)
-    ledger.mark(found, "sending", now, entry.release_id)
+        found = replace(found, draws=entry.draws, beginning=entry.beginning)
+    release_id = entry.release_id or found.release_id
+    ledger.put(replace(found, state="sending", changed=now, release_id=release_id))
 
 
 def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) -> Draw:

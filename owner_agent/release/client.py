@@ -29,7 +29,6 @@ from pramana_core.wire.privacy import (
     PrivacyForecast,
     PrivacyQuestion,
     Study,
-    StudyPrivacy,
     TokenIssued,
 )
 from pramana_core.wire.releases import (
@@ -260,60 +259,41 @@ class Miner:
         """Take up an invitation, which works once; tried again it is the same request."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
         headers = {IDEMPOTENCY_HEADER: secrets.token_hex(32)}
-        return self._calls.call(
-            TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers
-        )
+        path = _path("invitations", "accept")
+        return self._calls.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
         """Announce a release, or find the one announced before with the same manifest."""
-        path = f"/v1/studies/{quote(study, safe='')}/releases"
-        headers = {"Content-Type": "application/json"}
-        return self._calls.call(
-            Release, "POST", path, content=manifest.model_dump_json().encode(), headers=headers
-        )
+        return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
         """Return what the miner says of a study."""
-        return self._calls.call(Study, "GET", f"/v1/studies/{quote(study, safe='')}")
+        return self._calls.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
         """Return how this owner's linkage secret fits those of the others, by its fingerprint."""
-        path = f"/v1/studies/{quote(study, safe='')}/linkage"
-        body = LinkageQuestion(fingerprint=fingerprint).model_dump(mode="json")
-        return self._calls.call(LinkageCheck, "POST", path, json=body)
+        question = LinkageQuestion(fingerprint=fingerprint)
+        return self._post(LinkageCheck, _path("studies", study, "linkage"), question)
 
     def releases(self, study: str) -> tuple[Release, ...]:
         """Return all that the miner has of this owner in a study, oldest first."""
-        path = f"/v1/studies/{quote(study, safe='')}/releases"
         found: list[Release] = []
-        cursor: str | None = None
+        params: dict[str, str] = {}
         while True:
-            params = {} if cursor is None else {"cursor": cursor}
+            path = _path("studies", study, "releases")
             page = self._calls.call(Page[Release], "GET", path, params=params)
             found += page.items
-            cursor = page.next
-            if cursor is None:
+            if page.next is None:
                 return tuple(found)
-
-    def privacy(self, study: str) -> StudyPrivacy:
-        """Return what everything that left for a study comes to."""
-        return self._calls.call(StudyPrivacy, "GET", f"/v1/studies/{quote(study, safe='')}/privacy")
+            params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
         """Return what a study comes to before and after a release; nothing is announced."""
-        path = f"/v1/studies/{quote(study, safe='')}/privacy"
-        headers = {"Content-Type": "application/json"}
-        return self._calls.call(
-            PrivacyForecast,
-            "POST",
-            path,
-            content=question.model_dump_json().encode(),
-            headers=headers,
-        )
+        return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 
     def study_plan(self, study: str) -> StudyPlan | None:
         """Return the plan that the owners of a study agreed on; None if there is none."""
-        path = f"/v1/studies/{quote(study, safe='')}/plan"
+        path = _path("studies", study, "plan")
         response = self._calls.send("GET", path)
         problem = None if response.is_success else read_problem(response.content)
         # The study itself may be what is not found.
@@ -330,20 +310,25 @@ class Miner:
     def put_part(self, release: str, number: int, body: bytes) -> PartReceipt:
         """Send one part."""
         headers = {"Content-Type": PART_MEDIA_TYPE, DIGEST_HEADER: content_digest(body)}
-        path = f"{_release_path(release)}/parts/{number}"
+        path = _path("releases", release, "parts", str(number))
         return self._calls.call(PartReceipt, "PUT", path, content=body, headers=headers)
 
     def seal(self, release: str) -> Release:
         """Declare a release complete."""
-        return self._calls.call(Release, "POST", f"{_release_path(release)}/seal")
+        return self._calls.call(Release, "POST", _path("releases", release, "seal"))
 
     def withdraw(self, release: str) -> Release:
         """Ask that a release be used no more."""
-        return self._calls.call(Release, "POST", f"{_release_path(release)}/withdraw")
+        return self._calls.call(Release, "POST", _path("releases", release, "withdraw"))
+
+    def _post(self, kind: type[Answer], path: str, message: BaseModel) -> Answer:
+        headers = {"Content-Type": "application/json"}
+        content = message.model_dump_json().encode()
+        return self._calls.call(kind, "POST", path, content=content, headers=headers)
 
 
-def _release_path(release: str) -> str:
-    return f"/v1/releases/{quote(release, safe='')}"
+def _path(*parts: str) -> str:
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def _refused(problem: ProblemDetail) -> Refused:
@@ -351,11 +336,10 @@ def _refused(problem: ProblemDetail) -> Refused:
         f"The miner refused ({problem.status} {problem.code}): {problem.detail}",
         status=problem.status,
         problem_code=problem.code,
-        remedy=problem.remedy or _remedy(problem.status),
+        remedy=problem.remedy or _REMEDIES.get(problem.status),
     )
 
 
-def _remedy(status: int) -> str | None:
-    if status == HTTPStatus.UNAUTHORIZED:
-        return "Ask the study for a new invitation and run `owner-agent join`."
-    return None
+_REMEDIES: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "Ask the study for a new invitation and run `owner-agent join`."
+}

@@ -7,9 +7,7 @@ the ledger is gone and anything else is there, nothing is done: it could not say
 from __future__ import annotations
 
 import math
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -137,7 +135,10 @@ class Entry:
 
 
 _ENTRY = TypeAdapter(Entry)
-_WHERE = "WHERE miner = ? AND study = ? AND name = ?"
+_PUT = """
+INSERT INTO releases (miner, study, name, entry) VALUES (?, ?, ?, ?)
+ON CONFLICT (miner, study, name) DO UPDATE SET entry = excluded.entry
+"""
 
 
 @dataclass(frozen=True)
@@ -146,8 +147,8 @@ class Ledger:
 
     Every method but `begin_anew` raises HistoryLost where the file is absent beside anything that
     the agent made, and all raise StoreCorrupt where it is not a ledger. Those that write raise
-    StorageFull where the disk has no room for the line, or none for that of the audit log, and
-    nothing is written.
+    StorageFull where there is no room for the line or for that of the audit log; nothing is
+    written then.
     """
 
     state: Path
@@ -162,40 +163,34 @@ class Ledger:
         require_ledger(self.state)
         state_directory(self.state)
 
-    def beginnings(self) -> tuple[int, ...]:
-        """Return the epochs in which everything was drawn anew after a loss, oldest first."""
-        rows = self._rows("SELECT epoch FROM beginnings ORDER BY id")
-        return tuple(int(epoch) for (epoch,) in rows)
-
     @property
     def beginning(self) -> int:
         """The epoch in which everything is drawn; 0 where nothing was ever lost."""
-        return next(reversed(self.beginnings()), 0)
+        rows = self._rows("SELECT epoch FROM beginnings ORDER BY id DESC LIMIT 1")
+        return next((int(epoch) for (epoch,) in rows), 0)
 
     @property
     def begun(self) -> datetime | None:
-        """When everything was last begun anew after a loss; None where nothing was ever lost."""
+        """When the last epoch began; None where nothing was ever lost."""
         rows = self._rows("SELECT begun FROM beginnings ORDER BY id DESC LIMIT 1")
         return next((datetime.fromisoformat(begun) for (begun,) in rows), None)
 
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
-        """Write down what is known to have left, and draw everything in another epoch from here on.
+        """Write down what is known to have left, and begin an epoch of a random number.
 
-        Args:
-            epoch: a random number: nobody has drawn in it.
-            left: entries that the ledger does not have, or not as left.
+        `left` are entries that the ledger does not have, or not as left.
         """
         begin_ledger(self.state)
+        known = {entry.key: entry for entry in self.entries()}
         with (
             noted(self.state, now, "new_epoch", releases=len(left)),
             ledger_transaction(self.state) as ledger,
         ):
             for entry in left:
                 # An older ledger may have it as prepared.
-                if (known := _known(ledger, entry)) is None:
-                    _insert(ledger, entry)
-                else:
-                    _update(ledger, replace(known, state=entry.state, release_id=entry.release_id))
+                old = known.get(entry.key, entry)
+                new = replace(old, state=entry.state, release_id=entry.release_id)
+                ledger.execute(_PUT, (*new.key, _ENTRY.dump_json(new).decode()))
             written = (epoch, now.astimezone(UTC).isoformat())
             ledger.execute("INSERT INTO beginnings (epoch, begun) VALUES (?, ?)", written)
 
@@ -206,55 +201,13 @@ class Ledger:
     def find_content(self, miner: str, study: str, content: str) -> Entry | None:
         """Return the newest entry of a content that was not discarded, or None."""
         wanted = (miner, study, content)
-        return next(
-            (
-                e
-                for e in reversed(self.entries())
-                if (e.miner, e.study, e.content) == wanted and e.state != "discarded"
-            ),
-            None,
-        )
+        found = [e for e in self.entries() if (e.miner, e.study, e.content) == wanted]
+        return next((e for e in reversed(found) if e.state != "discarded"), None)
 
-    def add(self, entry: Entry) -> None:
-        """Write an entry with its draws."""
-        with self._changing(entry, entry.state, entry.changed) as ledger:
-            _insert(ledger, entry)
-
-    def renew(
-        self, entry: Entry, draws: Sequence[Draw], now: datetime, beginning: int = 0
-    ) -> Entry:
-        """Prepare an entry that never left again, with what is known of its draws now."""
-        changed = replace(
-            entry, state="prepared", changed=now, draws=tuple(draws), beginning=beginning
-        )
-        with self._changing(entry, "prepared", now) as ledger:
-            _update(ledger, changed)
-        return changed
-
-    def mark(
-        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
-    ) -> None:
-        """Change an entry's state, and its identity at the miner once that is known."""
-        with self._changing(entry, state, now) as ledger:
-            known = _known(ledger, entry) or entry
-            changed = replace(known, state=state, changed=now)
-            _update(ledger, replace(changed, release_id=release_id or known.release_id))
-
-    def _rows(self, query: str) -> list[tuple[str]]:
-        """Return what a query of the ledger finds; nothing where nothing was ever done here."""
-        require_ledger(self.state)
-        if not has_ledger(self.state):
-            return []
-        with ledger_transaction(self.state) as ledger:
-            return ledger.execute(query).fetchall()
-
-    @contextmanager
-    def _changing(
-        self, entry: Entry, state: EntryState, now: datetime
-    ) -> Iterator[sqlite3.Connection]:
-        """Change the ledger, and then note it in the audit log, for which there is room."""
+    def put(self, entry: Entry) -> None:
+        """Write an entry, or what is known of it now."""
         self.begin()
-        changed = {
+        facts = {
             "miner": entry.miner,
             "study": entry.study,
             "release": entry.name,
@@ -263,23 +216,25 @@ class Ledger:
             "records": entry.records,
             "columns": len(entry.draws),
         }
+        # The audit log has room before the ledger changes.
         with (
-            noted(self.state, now, f"release_{state}", **changed),
+            noted(self.state, entry.changed, f"release_{entry.state}", **facts),
             ledger_transaction(self.state) as ledger,
         ):
-            yield ledger
+            ledger.execute(_PUT, (*entry.key, _ENTRY.dump_json(entry).decode()))
 
+    def mark(
+        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
+    ) -> None:
+        """Change an entry's state, and its identity at the miner once that is known."""
+        known = self.find(*entry.key) or entry
+        release_id = release_id or known.release_id
+        self.put(replace(known, state=state, changed=now, release_id=release_id))
 
-def _insert(ledger: sqlite3.Connection, entry: Entry) -> None:
-    row = (*entry.key, _ENTRY.dump_json(entry).decode())
-    ledger.execute("INSERT INTO releases (miner, study, name, entry) VALUES (?, ?, ?, ?)", row)
-
-
-def _update(ledger: sqlite3.Connection, entry: Entry) -> None:
-    written = _ENTRY.dump_json(entry).decode()
-    ledger.execute(f"UPDATE releases SET entry = ? {_WHERE}", (written, *entry.key))  # noqa: S608
-
-
-def _known(ledger: sqlite3.Connection, entry: Entry) -> Entry | None:
-    row = ledger.execute(f"SELECT entry FROM releases {_WHERE}", entry.key).fetchone()  # noqa: S608
-    return None if row is None else _ENTRY.validate_json(row[0])
+    def _rows(self, query: str) -> list[tuple[str]]:
+        """Return what a query of the ledger finds; nothing where nothing was ever done here."""
+        require_ledger(self.state)
+        if not has_ledger(self.state):
+            return []
+        with ledger_transaction(self.state) as ledger:
+            return ledger.execute(query).fetchall()

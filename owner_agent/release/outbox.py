@@ -7,6 +7,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -88,21 +89,17 @@ class Outgoing:
         message = PlanMessage.from_plan(randomized.plan)
         return cls(RANDOMIZED, message, randomized.keys, randomized.columns, linkage, draws)
 
-    @property
+    @cached_property
     def content(self) -> Any:
         """What they are, as their kind reads it."""
         return KINDS[self.kind].read(self.message)
 
 
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
-    """Write a release to the outbox, or find it there.
+    """Write a release to the outbox, in parts of at most `per_part` records, or find it there.
 
     The name is derived from the content, so the same content is always the same folder.
-
-    Args:
-        per_part: the most records in a part.
-
-    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt; no part of it stays then.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -110,32 +107,26 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
         shutil.rmtree(stale)
     temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
     try:
-        return _prepared(outbox, temporary, records, per_part)
+        parts = []
+        for part, body in _bodies(records, per_part):
+            write_durably(temporary / _part_name(part.number), body)
+            parts.append(part)
+        manifest = _manifest(records, parts)
+        folder = outbox / manifest.name
+        if folder.exists():
+            shutil.rmtree(temporary)
+            return _found(folder, manifest)
+        write_durably(temporary / MANIFEST, manifest.model_dump_json().encode() + b"\n")
+        write_durably(temporary / UNSENT, b"")
+        with storing("a release", folder):
+            sync_directory(temporary)
+            temporary.rename(folder)
+            sync_directory(outbox)
+        return StoredRelease(folder, manifest)
     except BaseException:
         # A full disk is not filled further by each attempt.
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-
-
-def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> StoredRelease:
-    """Write a release to a folder, and give it its name, unless that folder is there."""
-    content = records.content
-    parts = []
-    for part, body in _bodies(records, content, per_part):
-        write_durably(temporary / _part_name(part.number), body)
-        parts.append(part)
-    manifest = _manifest(records, content.digest, parts)
-    folder = outbox / manifest.name
-    if folder.exists():
-        shutil.rmtree(temporary)
-        return _found(folder, manifest)
-    write_durably(temporary / MANIFEST, _json(manifest))
-    write_durably(temporary / UNSENT, b"")
-    with storing("a release", folder):
-        sync_directory(temporary)
-        temporary.rename(folder)
-        sync_directory(outbox)
-    return StoredRelease(folder, manifest)
 
 
 def reopen(outbox: Path, name: str) -> StoredRelease | None:
@@ -187,9 +178,9 @@ def _require_part_count(records: int, per_part: int) -> None:
         )
 
 
-def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest]) -> ReleaseCreate:
+def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
     draws = records.draws
-    digest = release_digest(content_digest, parts)
+    digest = release_digest(records.content.digest, parts)
     content: dict[str, Any] = {KINDS[records.kind].field: records.message}
     return ReleaseCreate(
         name=f"r-{digest[:12]}",
@@ -204,32 +195,28 @@ def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest])
     )
 
 
-def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
+def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
     """Yield each part, with what the manifest says of it."""
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
         # Asked here: a release without records has no parts, and none of their form.
-        schema = KINDS[records.kind].schema_of(content)
+        schema = KINDS[records.kind].schema_of(records.content)
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)
         sha = hashlib.sha256(body).hexdigest()
-        entry = PartManifest(number=number, records=stop - start, bytes=len(body), sha256=sha)
-        yield entry, body
+        yield PartManifest(number=number, records=stop - start, bytes=len(body), sha256=sha), body
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
     """Return what was prepared before: the same release, and it stays as it was written."""
-    # A session with peers prepares the same bytes, and names neither draws nor linkage.
     found = reopen(folder.parent, manifest.name)
-    if found is None or not _alike(found.manifest, manifest):
-        raise _corrupt(folder / MANIFEST, folder)
-    return found
-
-
-def _alike(one: ReleaseCreate, other: ReleaseCreate) -> bool:
-    beside = ("draws", "keyed_draws", "linkage")
-    unsaid = [n for n in beside if getattr(one, n) is None or getattr(other, n) is None]
-    bare = dict.fromkeys(unsaid)
-    return one.model_copy(update=bare) == other.model_copy(update=bare)
+    if found is not None:
+        # A session with peers prepares the same bytes, and names neither draws nor linkage.
+        one, other = found.manifest, manifest
+        beside = ("draws", "keyed_draws", "linkage")
+        bare = {n: None for n in beside if None in (getattr(one, n), getattr(other, n))}
+        if one.model_copy(update=bare) == other.model_copy(update=bare):
+            return found
+    raise _corrupt(folder / MANIFEST, folder)
 
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
@@ -239,10 +226,6 @@ def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
         remedy=f"Remove the folder {folder} and publish again, as before: that writes the same"
         " content again.",
     )
-
-
-def _json(manifest: ReleaseCreate) -> bytes:
-    return manifest.model_dump_json().encode() + b"\n"
 
 
 def _part_name(number: int) -> str:

@@ -1,8 +1,8 @@
 """The way of a record from the owner's table to the miner, in thirteen steps.
 
 1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort are `draw_table`; 6 overlay what was reported
-before and 7 cost are `PreparedRecords.of`; 8 show, 9 approve, 10 outbox and 11 ledger are
-`publish`; 12 announce and 13 send and seal are `_send`.
+before and 7 cost are `PreparedRecords.of`; 8 show, 9 approve, 10 outbox, 11 ledger, 12 announce,
+and 13 send and seal are `publish`.
 
 The order is the promise: a release is whole in the outbox and its cost is in the ledger before the
 first record leaves, and each step is safe to repeat after any crash. What left before is not made
@@ -341,21 +341,17 @@ def publish(
         entry = upsert_entry(ledger, now.entry(site, stored.manifest, environment.now()), outbox)
         with Miner.of(site, token, environment) as miner:
             delivery = Delivery(miner, stored, entry, ledger, environment.now, now.command)
-            release, already = _send(now, delivery, entry, watch)
+            with delivery.resumable():
+                # A miner that is not there hears of nothing, and nothing is written down for it.
+                delivery.require_known()
+                now.before_announcing(delivery)
+                # 12: announce.
+                release = delivery.announce()
+                already = (release.state, release.id) == ("sealed", entry.release_id)
+                if not already or entry.state != "sealed":
+                    # 13: send and seal.
+                    already, release = False, delivery.complete(release, partial(watch, "parts"))
             return _outcome(now, entry, release.id, release, already=already)
-
-
-def _send(
-    now: PreparedRelease, delivery: Delivery, entry: Entry, watch: StagedProgress
-) -> tuple[Release, bool]:
-    """Do the last two steps, announce and send; return whether the miner had it all."""
-    # A miner that is not there hears of nothing, and nothing is written down for it.
-    delivery.require_known()
-    now.before_announcing(delivery)
-    release = delivery.announce()
-    if release.state == entry.state == "sealed" and release.id == entry.release_id:
-        return release, True
-    return delivery.complete(release, partial(watch, "parts")), False
 
 
 def _outcome(
@@ -387,9 +383,7 @@ def upsert_entry(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
             ledger.mark(other, "discarded", new.changed)
             discard(outbox, other.name)
     found = ledger.find(new.miner, new.study, new.name)
-    if found is None:
-        ledger.add(new)
-        return new
-    if found.left:
+    if found is not None and found.left:
         return found
-    return ledger.renew(found, new.draws, new.changed, new.beginning)
+    ledger.put(new)
+    return new

@@ -1,5 +1,5 @@
 """What a release would reveal, of a plan, a masked table or a tree, before it leaves.
 
-Losses, numbers, words and pictures, and the one way of showing them (`page`). What is released, and
+Losses, numbers, words and pictures, and where they are written (`files`). What is released, and
 what has left, is in `owner_agent.release`.
 """

@@ -137,7 +137,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
             "What this protects, and what it does not",
             [Sentence(words, "point") for words in promises],
         ),
-        _relationships(keeps, numbers["recommendation"]),
+        _relationships(keeps, None if advice is None else asdict(advice)),
         *_pictures(now),
         _measures("What it gives away", verdict, _rows(measures, "security")),
         *_named(now),
@@ -174,9 +174,6 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
     title = "What relationships are kept"
     if advice is None:
         return Section(title, [keeps])
-    more = []
-    if others := advice["alternatives"]:
-        more = [f"{', '.join(others)} keeps the same and releases true values, reordered."]
     columns = (
         Column("relationship", lambda row: row["about"].replace("->", "→"), number=False),
         Column("kind", lambda row: row["kind"], number=False),
@@ -189,7 +186,7 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
     )
     sentences = [keeps, advice["sentence"]]
     table = Table(columns, advice["evidence"], brief=lambda _row: False)
-    return Section(title, sentences, table, notes=[*more, note])
+    return Section(title, sentences, table, notes=[note])
 
 
 def _share(found: Row) -> str:

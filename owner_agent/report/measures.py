@@ -124,7 +124,7 @@ def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -
     channel = block.channel
     gammas = {one: gamma(one) for one in {choice.channel for choice in channel.choices}}
     se = _attempt(reasons, "combination_standard_error", lambda: _joint_se(block, records))
-    own = isinstance(channel, RandomSymmetric)
+    own = posterior_range(channel, PRIOR) if isinstance(channel, RandomSymmetric) else None
     return {
         "name": block.name,
         "variables": list(block.names),
@@ -145,7 +145,7 @@ def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -
             }
             for choice in channel.choices
         ],
-        "posterior_range": [*posterior_range(channel, PRIOR)] if own else None,
+        "posterior_range": None if own is None else [*own],
         "unavailable": reasons,
     }
 

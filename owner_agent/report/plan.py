@@ -161,7 +161,7 @@ def _summary(
 def _bounds_of_variables(variables: Sequence[Row]) -> Section:
     def named(row: Row) -> str:
         place = f"\nin {short(row['block'], 16)}" if row["block"] != row["name"] else ""
-        return row["name"] + ("" if row["sensitive"] else " (public)") + place
+        return f"{row['name']}{'' if row['sensitive'] else ' (public)'}{place}"
 
     def gamma(row: Row) -> str:
         grouped = row["gamma"] is None and row["gamma_within_groups"] is not None

@@ -160,7 +160,7 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
         "owners": [name for name, _ in plan.owners],
         "sets": len(plan.sets),
         "record": AmplificationMessage.of(plan.amplification).model_dump(mode="json"),
-        "own": AmplificationMessage.of(plan.told_by(owner)).model_dump(mode="json"),
+        "own": AmplificationMessage.of(plan.loss_at(owner)).model_dump(mode="json"),
         "reported": plan.reported(owner),
     }
 
@@ -169,7 +169,7 @@ def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
     """Yield the same in sentences."""
     plan, owner = adopted.plan, adopted.owner
     names = [name for name, _ in plan.owners]
-    whole, own = plan.amplification, plan.told_by(owner)
+    whole, own = plan.amplification, plan.loss_at(owner)
     yield (
         f"The study plan {plan.digest} bounds what {len(names)} owners ({', '.join(names)}) tell of"
         f" a record together: epsilon {whole.epsilon:.4g} (gamma {whole.written_gamma});"

@@ -107,7 +107,7 @@ class SymmetricSpec(Replacing):
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
         """Return the channel over the variables' product."""
         size = Domain(variables).size
-        require_expressible(size)
+        require_at_most(EXPRESSIBLE, size)
         return self.symmetric(size)
 
 
@@ -134,7 +134,7 @@ class RandomGammaDiagonalSpec(ChannelSpec):
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
         """Return the channel over the variables' product. Also raises OptionError."""
         size = Domain(variables).size
-        require_expressible(size)
+        require_at_most(EXPRESSIBLE, size)
         return RandomSymmetric.around_gamma(size, self.gamma, self.share)
 
 
@@ -188,7 +188,7 @@ class GroupedSpec(Replacing):
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
         """Return the channel over the variables. Raises UnknownCategory, ChannelError."""
-        require_listable(Domain(variables).size)
+        require_at_most(LISTED, Domain(variables).size)
         codes = labels(variables)
         require_known([c for group in self.groups for c in group], codes, "groups")
         self._require_partition(codes)
@@ -246,7 +246,7 @@ class CutAndPasteSpec(ChannelSpec):
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
         """Return the channel of the variables. Raises OptionError where no rho reaches gamma."""
         domain = Domain(variables)
-        require_countable(domain.size)
+        require_at_most(COUNTABLE, domain.size)
         if self.rho is not None:
             return CutAndPaste.from_probability(domain.shape, self.keep, self.rho)
         return CutAndPaste.from_gamma(domain.shape, self.keep, self.gamma or 0.0)
@@ -286,8 +286,8 @@ class SampledSpec(Amplified):
                 remedy="Give each subset one amplification.",
             )
         sizes = [math.prod(domain.shape[axis] for axis in axes) for axes in subsets]
-        for axes, size in zip(subsets, sizes, strict=True):
-            require_countable(size, f"of {len(axes)} variables of a subset")
+        for size in sizes:
+            require_at_most(COUNTABLE, size)
         # Thousands of subsets share a channel or two.
         made = cache(most_accurate)
         return Sampled(
@@ -414,44 +414,24 @@ def require_size(size: int, variables: tuple[Variable, ...]) -> None:
     """Check that variables have `size` combinations. Raises ChannelError."""
     wanted = Domain(variables).size
     if wanted != size:
-        require_listable(wanted)
+        require_at_most(LISTED, wanted)
         raise ChannelError(
             f"The channel is for {size} categories; there are {wanted}.",
             remedy="Give a channel that has one row per category.",
         )
 
 
-def require_listable(size: int) -> None:
-    """Refuse to list a matrix of `size` rows and columns where it is too large.
-
-    Raises ChannelError.
-    """
-    _require_at_most(math.isqrt(LISTED_ENTRIES), size, "a matrix can be listed for")
+LISTED = math.isqrt(LISTED_ENTRIES), "a matrix can be listed for"
+EXPRESSIBLE = RESOLUTION, "multiples of 2^-32 can serve"
+COUNTABLE = MIXTURE_CELLS, "are reported together"
 
 
-def require_expressible(size: int) -> None:
-    """Refuse more categories than probabilities over 2^32 can serve. Raises ChannelError."""
-    _require_at_most(RESOLUTION, size, "multiples of 2^-32 can serve")
-
-
-def require_countable(size: int, whose: str = "of categories") -> None:
-    """Refuse variables reported together with more cells than 64 bits can number.
-
-    Raises ChannelError.
-    """
-    if size > MIXTURE_CELLS:
+def require_at_most(limit: tuple[int, str], size: int) -> None:
+    """Refuse more combinations of categories than a limit allows. Raises ChannelError."""
+    if size > limit[0]:
         raise ChannelError(
-            f"There are more than 2^62 combinations {whose}, so many that they are not reported"
-            " together.",
-            remedy='Put fewer variables together; kind = "sampled" takes any number in a block,'
-            " and reports a few of them of each record.",
-        )
-
-
-def _require_at_most(limit: int, size: int, purpose: str) -> None:
-    if size > limit:
-        raise ChannelError(
-            f"There are {size} combinations of categories, more than the {limit} that {purpose}.",
+            f"There are {size} combinations of categories, more than the {limit[0]} that"
+            f" {limit[1]}.",
             remedy='Use kind = "gamma-diagonal" or "sampled", which need no list, or put fewer'
             " variables into the block.",
         )

@@ -59,7 +59,12 @@ def planned(site: Site) -> PlannedSite:
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
     if not site.file.variables:
-        raise _nothing_to_randomize(site)
+        raise ConfigError(
+            "The site file has no variables that could be randomized.",
+            where="variables",
+            remedy="Columns of [mask] are released by `owner-agent mask`, and the tree of"
+            " [share_model] by `owner-agent share-model`.",
+        )
     if waiting := awaiting_plan(site):
         raise UnprotectedVariable(
             f"Nothing says yet how the sensitive variables {_some(waiting)} are randomized: they"
@@ -218,27 +223,6 @@ def _refuse_second_channel(section: VariableSection) -> None:
             where=section.name,
             remedy="Take the channel out of the site file; `owner-agent plan` shows the plan's.",
         )
-
-
-def _nothing_to_randomize(site: Site) -> ConfigError:
-    """Return the error of a site file whose columns leave only by other commands, naming these."""
-    only, commands = [], []
-    if site.file.mask is not None:
-        only.append("columns to mask")
-        commands.append(
-            "`owner-agent mask` reports on them, and `owner-agent mask --publish` sends them."
-        )
-    if site.file.share_model is not None:
-        only.append("a tree to share")
-        commands.append(
-            "`owner-agent share-model` shows the tree, and `owner-agent share-model --publish`"
-            " sends it."
-        )
-    return ConfigError(
-        f"The site file has no variables that could be randomized, only {' and '.join(only)}.",
-        where="variables",
-        remedy=" ".join(commands),
-    )
 
 
 def _block(

@@ -30,6 +30,11 @@ EXAMPLE_KEY = bytes(range(KEY_LENGTH))
 """The value printed in the documentation; nobody's secret, refused everywhere."""
 
 _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
+_HOW_TO_GET: dict[KeyName, str] = {
+    "draw": "Run `owner-agent keys create`.",
+    "linkage": "Run `owner-agent keys import linkage FILE` with the secret the owners share, or, as"
+    " the first of them, `owner-agent keys create --linkage`.",
+}
 
 
 @dataclass(frozen=True)
@@ -90,57 +95,50 @@ class KeyStore:
         """Return the path of a key file."""
         return self.state / "keys" / f"{name}.key"
 
-    def load(self) -> Secrets:
-        """Return both secrets. Raises KeyFileError."""
-        self._require(*_MEANING)
-        return Secrets(self.read("draw"), self.read("linkage"))
+    def find(self, name: KeyName) -> bytes | None:
+        """Return one secret if it is there. Raises KeyFileError: it is weak or open to others."""
+        path = self.path(name)
+        return self._read(path) if path.exists() else None
 
-    def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, with passing ones in the place of those that are not there yet.
+    def _read(self, path: Path) -> bytes:
+        refuse_if_open_to_others(path.parent, f"chmod 700 {path.parent}")
+        return read_key(path)
 
-        What they draw may be shown to the owner, and must not leave. Raises KeyFileError as `load`.
-        """
-        draw, linkage = (
-            self.read(name) if self.path(name).exists() else random_bytes(KEY_LENGTH)
-            for name in _MEANING
-        )
-        return Secrets(draw, linkage)
-
-    def load_draw(self) -> bytes:
-        """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError as `load`."""
-        if self.path("linkage").exists():
-            return self.load().draw
-        self._require("draw")
-        return self.read("draw")
-
-    def _require(self, *names: KeyName) -> None:
-        missing = [name for name in names if not self.path(name).exists()]
+    def read(self, *names: KeyName) -> bytes:
+        """Return the first of some secrets, all of which must be there. Raises KeyFileError."""
+        paths = {name: self.path(name) for name in names}
+        missing = [n for n, path in paths.items() if not (path.exists() or path.is_symlink())]
         if missing:
             raise KeyFileError(
                 f"There is no {' and no '.join(_MEANING[name] for name in missing)} in"
                 f" {self.path('draw').parent}.",
                 where=", ".join(missing),
-                remedy=_how_to_get(missing),
+                remedy=" ".join(_HOW_TO_GET[name] for name in missing),
             )
+        return self._read(paths[names[0]])
 
-    def read(self, name: KeyName) -> bytes:
-        """Return one secret. Raises KeyFileError as `load` does."""
-        path = self.path(name)
-        refuse_if_open_to_others(path.parent, f"chmod 700 {path.parent}")
-        return read_key(path)
+    def load(self) -> Secrets:
+        """Return both secrets. Raises KeyFileError."""
+        return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
-    def add(self, name: KeyName, secret: bytes, *, known: bool = True) -> None:
-        """Store a secret that is not there yet.
+    def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
+        """Return both secrets, with passing ones in the place of those that are not there yet.
 
-        Args:
-            known: whether the ledger is to know a draw key; one that it does not draws nothing.
-
-        Raises KeyFileError: the secret is weak, or there is one already.
+        What they draw may be shown to the owner, and must not leave. Raises KeyFileError.
         """
+        draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
+        return Secrets(draw, linkage)
+
+    def load_draw(self) -> bytes:
+        """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError."""
+        return self.load().draw if self.path("linkage").exists() else self.read("draw")
+
+    def add(self, name: KeyName, secret: bytes) -> None:
+        """Store a secret that is not there yet; the ledger knows it. Raises KeyFileError."""
         _refuse_weak(secret, f"The {_MEANING[name]}")
         state_directory(self.state)
         private_directory(self.path(name).parent)
-        if known and name == "draw" and not self.path(name).exists():
+        if name == "draw" and not self.path(name).exists():
             know_draw_key(self.state, fingerprint("draw", secret))
         try:
             write_new(self.path(name), secret.hex().encode() + b"\n")
@@ -152,47 +150,37 @@ class KeyStore:
                 " reveals more. Keep it.",
             ) from None
 
+    def create(self, name: KeyName, random_bytes: Callable[[int], bytes]) -> None:
+        """Make a new secret. Raises KeyFileError if there is one already."""
+        self.add(name, random_bytes(KEY_LENGTH))
+
     def know_draw(self) -> None:
-        """Have the ledger know the draw key, if there is one. Raises KeyFileError as `load`."""
-        if self.path("draw").exists():
-            know_draw_key(self.state, fingerprint("draw", self.read("draw")))
+        """Have the ledger know the draw key, if there is one. Raises KeyFileError."""
+        if (known := self.fingerprints()["draw"]) is not None:
+            know_draw_key(self.state, known)
 
     @property
     def unknown_draw(self) -> str | None:
         """The fingerprint of the draw key that is here, if the ledger does not know it."""
-        if not self.path("draw").exists():
-            return None
-        found = fingerprint("draw", self.read("draw"))
-        return None if knows_draw_key(self.state, found) else found
-
-    def create(self, name: KeyName, random_bytes: Callable[[int], bytes]) -> None:
-        """Make a new secret. Raises KeyFileError if there is one already."""
-        self.add(name, random_bytes(KEY_LENGTH))
+        found = self.fingerprints()["draw"]
+        return None if found is None or knows_draw_key(self.state, found) else found
 
     def export_linkage(self, target: Path) -> None:
         """Write the linkage secret to a private file, to be given to another owner.
 
         Raises KeyFileError without a linkage secret, OptionError where another file is there.
         """
-        if not self.path("linkage").exists():
-            raise KeyFileError("There is no linkage secret yet.", remedy=_how_to_get(["linkage"]))
         save(target, self.read("linkage").hex().encode() + b"\n", "file")
 
     def linkage_fingerprint(self, study: str) -> str | None:
-        """Return the linkage secret's fingerprint for a miner, if there is one.
+        """Return the linkage secret's fingerprint for a miner, if there is one."""
+        secret = self.find("linkage")
+        return None if secret is None else linkage_fingerprint(secret, study)
 
-        Raises KeyFileError as `load`.
-        """
-        if not self.path("linkage").exists():
-            return None
-        return linkage_fingerprint(self.read("linkage"), study)
-
-    def fingerprints(self) -> dict[str, str | None]:
+    def fingerprints(self) -> dict[KeyName, str | None]:
         """Return the fingerprint of each secret that is there."""
-        return {
-            name: fingerprint(name, self.read(name)) if self.path(name).exists() else None
-            for name in _MEANING
-        }
+        found = {name: self.find(name) for name in _MEANING}
+        return {n: None if key is None else fingerprint(n, key) for n, key in found.items()}
 
 
 def read_key(path: Path) -> bytes:
@@ -217,12 +205,3 @@ def _refuse_weak(secret: bytes, what: str) -> None:
             f"{what} is one that anybody would guess.",
             remedy="Make one with `owner-agent keys create`.",
         )
-
-
-def _how_to_get(missing: list[KeyName]) -> str:
-    remedies = {
-        "draw": "Run `owner-agent keys create`.",
-        "linkage": "Run `owner-agent keys import linkage FILE` with the secret the owners share,"
-        " or, as the first of them, `owner-agent keys create --linkage`.",
-    }
-    return " ".join(remedies[name] for name in missing)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.site.site import Site
+from owner_agent.site.writing import toml
 from owner_agent.table.encode import numbers, rows_text
 from owner_agent.table.table import read_table
 from pramana_core.discretize import Discretization, mgas
 from pramana_core.discretize.grid import Floats
 from pramana_core.errors import OptionError, TableError
-from pramana_core.terminal import MAX_WIDTH
 
 Missing = npt.NDArray[np.bool_]
 
@@ -37,31 +35,28 @@ class ProposedCuts:
 
     @property
     def toml(self) -> tuple[str, ...]:
-        """The lines for the site file, at most 100 columns wide.
+        """The lines for the site file.
 
-        Where cells are missing there are no representatives: the variable needs a category for
-        them, which has no number.
+        A category of missing cells has no number, so there are no representatives beside it.
         """
-        lines = _toml_array("cuts", self.found.cuts)
+        keys = {"cuts": list(self.found.cuts)}
         if not self.missing:
-            lines += _toml_array("representatives", self.found.representatives)
-        return tuple(lines)
+            keys["representatives"] = list(self.found.representatives)
+        return tuple(toml(keys).splitlines())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the figures rest on, one statement each."""
+        """What the cuts rest on and disclose, in sentences."""
         rests_on = (
-            f"The cuts rest on all {self.records:,} records with a number, rounded to the grid;"
-            " each representative is the mean of its own group's, rounded to the grid as well."
-            " They are computed from the column and become public with the plan: a cut tells, to"
-            " the grid, about the two records beside it."
+            f"The cuts rest on all {self.records:,} records with a number, rounded to the grid, and"
+            " become public with the plan: a cut discloses, to the grid, the two records beside"
+            " it. Each representative is the mean of its group, rounded to the grid."
         )
         notes = [rests_on]
         if self.missing:
             notes.append(
                 f"{self.missing} cells are empty and were left out. The variable needs a category"
-                ' for them, missing = "...", which has no number, so it cannot have'
-                " representatives."
+                ' for them, missing = "...", which has no number, so it has no representatives.'
             )
         return tuple(notes)
 
@@ -82,22 +77,22 @@ class ProposedCuts:
             "notes": list(self.notes),
         }
 
-    def lines(self) -> list[str]:
-        """Return the proposal as text, at most 100 columns wide."""
-        head = (
-            f"Column {self.column}: {self.found.size} groups by {self.found.method};"
-            f" the smallest holds {min(self.found.counts):,} of {self.records:,} records."
-        )
+    def sentences(self) -> list[str]:
+        """Return the proposal in sentences, which the lines for the site file follow."""
+        found = self.found
         counts = ", ".join(
-            f"{label}: {count:,}"
-            for label, count in zip(self.found.labels, self.found.counts, strict=True)
+            f"{label}: {count:,}" for label, count in zip(found.labels, found.counts, strict=True)
         )
-        prose = [head, f"Records in each group, for your eyes only: {counts}.", *self.notes]
-        broken = itertools.chain.from_iterable(map(_wrapped, prose))
-        ending = (
-            "Nothing was written or sent. To use it, put these lines into the variable's entry:"
+        head = (
+            f"Column {self.column}: {found.size} groups by {found.method}; the smallest holds"
+            f" {min(found.counts):,} of {self.records:,} records."
         )
-        return [*broken, ending, "", *self.toml]
+        return [
+            head,
+            f"Records in each group, for your eyes only: {counts}.",
+            *self.notes,
+            "Nothing was written or sent. To use it, put these lines into the variable's entry:",
+        ]
 
 
 def propose(
@@ -154,17 +149,3 @@ def _numbers_of(site: Site, column: str) -> tuple[Floats, Missing]:
     if missing.all():
         raise TableError(f"Column {column!r} holds no number at all.", where=column)
     return values, missing
-
-
-def _toml_array(name: str, numbers: tuple[float, ...]) -> list[str]:
-    """Write an array of TOML, over several lines where one is too long."""
-    listed = ", ".join(repr(number) for number in numbers)
-    line = f"{name} = [{listed}]"
-    if len(line) <= MAX_WIDTH:
-        return [line]
-    return [f"{name} = [", *(f"    {line}" for line in _wrapped(listed, MAX_WIDTH - 4)), "]"]
-
-
-def _wrapped(text: str, width: int = MAX_WIDTH) -> list[str]:
-    """Break text at spaces only: a hyphen may be a sign or inside a label."""
-    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)

@@ -20,6 +20,7 @@ from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_chunks, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
+from pramana_core.encoding import encode as codes_of
 from pramana_core.errors import (
     DuplicateRecordId,
     PramanaError,
@@ -28,7 +29,6 @@ from pramana_core.errors import (
     UnprotectedVariable,
 )
 from pramana_core.marginals.counts import Codes
-from pramana_core.spellings import LabelReader
 from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
@@ -270,7 +270,6 @@ class ColumnReader:
         self.name = section.name
         self._section = section
         self._variable = variable
-        self._reader = LabelReader(variable.categories)
         self._empty, self._no_number, self._unknown = FoundRows(), FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
@@ -311,9 +310,9 @@ class ColumnReader:
         return None
 
     def _labels(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.integer]:
-        codes = self._reader.codes(text)
+        codes = codes_of(text, self._variable.categories)
         if self._section.missing is not None:
-            codes = np.where(empty, np.int32(self._variable.code(self._section.missing)), codes)
+            codes = np.where(empty, np.int64(self._variable.code(self._section.missing)), codes)
         self._unknown.add(codes < 0, start)
         return codes
 

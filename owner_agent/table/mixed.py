@@ -19,9 +19,9 @@ from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site
 from owner_agent.table.encode import numbers, record_id_problems, rows_text
 from owner_agent.table.table import read_table
+from pramana_core.encoding import encode
 from pramana_core.errors import EmptyTable, PramanaError, TableError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
-from pramana_core.spellings import LabelReader
 
 
 class ColumnSource(Protocol):
@@ -107,7 +107,7 @@ def _values(
             f' have categories needs a list: {{ column = "{source.column}", categories = [...] }}.',
         )
         return values, empty, problem if wrong.any() else None
-    codes = LabelReader(source.categories).codes(cells)
+    codes = encode(cells, source.categories).astype(np.int32)
     if source.missing is not None:
         codes = np.where(empty, np.int32(source.categories.index(source.missing)), codes)
         empty = np.zeros_like(empty)

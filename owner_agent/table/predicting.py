@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site
@@ -22,7 +21,7 @@ from owner_agent.table.table import read_table
 from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Variable
-from pramana_core.encoding import CategoryReader
+from pramana_core.encoding import UNKNOWN, encode
 from pramana_core.errors import InputError, MissingColumn, OptionError, UnknownCategory
 from pramana_core.learn.learners import read_predictor
 from pramana_core.learn.prediction import Predictor
@@ -178,21 +177,19 @@ def _codes(
     text: pa.Array, column: str, variable: Variable, empty_category: str | None, *, sums_out: bool
 ) -> Codes:
     """Return codes; an empty cell that is no category has the variable's size as its code."""
-    reader, distinct = CategoryReader(variable), text.dictionary_encode()
-    known = [reader.code(label) for label in distinct.dictionary.to_pylist()]
-    found = np.array([-1 if code is None else code for code in known])[distinct.indices.to_numpy()]
-    empty = pc.equal(text, "").to_numpy(zero_copy_only=False) & (found < 0)
+    empty = UNKNOWN
     if empty_category in variable.categories:
-        found[empty] = variable.categories.index(str(empty_category))
+        empty = variable.categories.index(str(empty_category))
     elif sums_out:
-        found[empty] = variable.size
+        empty = variable.size
+    found = encode(text, variable.categories, empty=empty)
     if (wrong := found < 0).any():
-        number = ", or a number" if reader.cuts is not None else ""
         raise UnknownCategory(
             f"Column {column!r} holds values of {variable.name!r} that the model does not know in"
             f" {rows_text(wrong)}.",
             where=column,
-            remedy=f"Each cell must hold one of {list(variable.categories)}{number}.",
+            remedy=f"Each cell must hold one of {list(variable.categories)}, or a number where they"
+            " are intervals.",
         )
     codes: Codes = found.astype(code_dtype(variable.size + sums_out))
     return codes

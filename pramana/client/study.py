@@ -309,7 +309,7 @@ class Study:
             plans=tuple(digests[name] for name in model.releases if name in digests),
             gamma=amplification.gamma,
             epsilon=amplification.epsilon,
-            estimated_by=cast(CountsSpec, model.spec).estimator,
+            estimated_by=cast(CountsSpec, model.spec).estimator or "moment",
             lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
             filled_in=joined(model.filled_in_told),
         )

@@ -207,8 +207,8 @@ def demo_report(
                 (
                     "Black bars are the true values, rings those of the clean sample; dots are the"
                     " estimates from randomized reports with their 95 % intervals, orange where the"
-                    " interval misses the truth, as one in twenty should. Of two values the first"
-                    " is drawn."
+                    " interval misses the truth, as one in twenty does. Of two values the first is"
+                    " drawn."
                 )
             ],
             pictures=list(_parameter_pictures(outcome)),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.classifiers import Classifier
@@ -14,8 +12,6 @@ from pramana_core.learn.bayes_classifier.exchange import bayes_chart, write_baye
 from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
 from pramana_core.learn.common.options import BayesClassifierOptions, BayesModel
 from pramana_core.learn.learners import BAYES
-from pramana_core.learn.networks.bayes_net import LearnedFamily
-from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures.plots import Picture
 
 if TYPE_CHECKING:
@@ -97,15 +93,31 @@ class BayesClassifier(Classifier[Learned]):
         itself; `given`, the other parents' categories (`age=child`), empty without any;
         `probability`, which predicts; `estimate`, the raw ratio of counts, which may be outside
         [0, 1] or missing; `se_records` and `se_population`, its standard errors given these records
-        and against their population; `low` and `high`, its 95 % interval against the population;
-        and `evidence`, ln P(category | class) / P(category | not class) (Good's weight of evidence,
-        in nats), where the attribute depends on the class alone.
+        and against their population; `low` and `high`, its 95 % interval against the population.
         """
         import pandas as pd
 
-        model = self._fitted
-        families = [model.prior, *(attribute.family for attribute in model.attributes)]
-        return pd.DataFrame([row for family in families for row in _rows(model, family)])
+        rows = []
+        for one in self._fitted.learned.parameters():
+            given = dict(one.parents)
+            of_class = given.pop(self._fitted.target.name, None)
+            low, high = one.interval
+            rows.append(
+                {
+                    "variable": one.node,
+                    "category": one.value,
+                    "class": of_class,
+                    "given": ", ".join(f"{name}={label}" for name, label in given.items()),
+                    "probability": one.probability,
+                    "estimate": one.estimate,
+                    "se_records": one.se_records,
+                    "se_population": one.se,
+                    "low": low,
+                    "high": high,
+                }
+            )
+        numbers = dict.fromkeys(("estimate", "se_records", "se_population"), float)
+        return pd.DataFrame(rows).astype(numbers)
 
 
 class NaiveBayes(BayesClassifier):
@@ -133,13 +145,13 @@ class NaiveBayes(BayesClassifier):
         array([[0.11, 0.89]])
         >>> round(model.score(people), 3)
         0.776
-        >>> shown = ["category", "class", "probability", "low", "high", "evidence"]
+        >>> shown = ["category", "class", "probability", "low", "high"]
         >>> print(model.to_frame()[shown].tail(4).round(2).to_string(index=False))
-        category class  probability  low  high  evidence
-             3rd    no         0.38 0.35  0.41      0.58
-             3rd   yes         0.21 0.17  0.26     -0.58
-            crew    no         0.43 0.40  0.46      0.27
-            crew   yes         0.33 0.28  0.38     -0.27
+        category class  probability  low  high
+             3rd    no         0.38 0.35  0.41
+             3rd   yes         0.21 0.17  0.26
+            crew    no         0.43 0.40  0.46
+            crew   yes         0.33 0.28  0.38
     """
 
     model = "naive-bayes"
@@ -158,37 +170,3 @@ class NaiveBayes(BayesClassifier):
     def job_options(self) -> dict[str, Any]:
         """Return the miner's job that learns the same."""
         return {**super().job_options(), "model": "naive-bayes"}
-
-
-def _rows(model: Learned, family: LearnedFamily) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a variable's parameters, those of its first category first."""
-    node = model.domain[family.node]
-    classes, parents = family.parents[:1], family.parents[1:]
-    evidence = _evidence(model, family.probability) if classes and not parents else None
-    for code, category in enumerate(node.categories):
-        for place in np.ndindex(*family.estimate.shape[:-1]):
-            cell = (*place, code)
-            pairs = zip(parents, place[1:], strict=True)
-            yield {
-                "variable": node.name,
-                "category": category,
-                "class": model.target.categories[place[0]] if classes else None,
-                "given": ", ".join(f"{n}={model.inputs[n].categories[at]}" for n, at in pairs),
-                "probability": family.probability[cell],
-                "estimate": family.estimate[cell],
-                "se_records": family.se_records[cell],
-                "se_population": family.se[cell],
-                "low": family.low[cell],
-                "high": family.high[cell],
-                "evidence": np.nan if evidence is None else evidence[cell],
-            }
-
-
-def _evidence(model: Learned, shares: Tensor) -> Tensor:
-    """Return the weight of evidence of each category, (classes, categories), in nats."""
-    prior = model.prior.probability[:, None]
-    others = 1 - prior
-    with np.errstate(divide="ignore", invalid="ignore"):
-        elsewhere = (prior * shares).sum(axis=0) - prior * shares
-        found: Tensor = np.log(shares) - np.log(elsewhere / others)
-    return found

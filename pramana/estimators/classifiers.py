@@ -1,4 +1,4 @@
-"""What all classifiers have in common: predictions, probabilities and scores on frames."""
+"""The base class of classifiers: predictions, probabilities and scores on frames."""
 
 from __future__ import annotations
 
@@ -32,24 +32,22 @@ if TYPE_CHECKING:
 ModelT = TypeVar("ModelT", bound=Predictor)
 
 SUM_OUT = "NaiveBayes, BayesClassifier and DecisionTree"
-"""The classifiers that predict records of which values are missing."""
+"""The classifiers that predict records with missing values."""
 
 
 class Classifier(Estimator, Generic[ModelT]):
-    """An estimator that tells a class from other variables.
-
-    After `fit` there are also:
+    """An estimator that predicts a class from other variables.
 
     Attributes:
-        model_: what was learned, with all its errors, as the packages below have it.
+        model_: the learned model with its errors.
         classes_: the classes' labels in the order of the domain, (classes,).
         feature_names_in_: the names of the features, (features,).
-        n_features_in_: how many there are.
-        notes_: what the reader of the model must know.
+        n_features_in_: the number of features.
+        notes_: sentences that a reader of the model must know.
     """
 
     learner: ClassVar[ClassLearner[Any, Any]]
-    """What learns, with its options, as the packages below have it."""
+    """The learner of `pramana_core`."""
 
     target: str
     features: Sequence[str] | None
@@ -73,12 +71,12 @@ class Classifier(Estimator, Generic[ModelT]):
 
     @property
     def n_features_in_(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self._fitted.inputs)
 
     @property
     def notes_(self) -> tuple[str, ...]:
-        """What the reader of the model must know, a text each; often there is nothing."""
+        """Sentences that a reader of the model must know; often none."""
         return tuple(getattr(self._fitted, "notes", ()))
 
     def predict(
@@ -87,22 +85,20 @@ class Classifier(Estimator, Generic[ModelT]):
         """Return the class of each row.
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
-        `DecisionTree` sum out features that have no column, and cells that are empty where no
-        category takes them.
+        `DecisionTree` sum out missing features and empty cells.
 
         Args:
-            frame: a table of n rows; where a feature's categories are intervals, of numbers too.
-            missing_columns: what is done about columns that the model uses and the frame lacks:
-                `warn` names them, `error` refuses the frame, `ignore` says nothing.
+            frame: a table of n rows; numbers are put into a feature's intervals.
+            missing_columns: whether missing columns cause a warning (`warn`), an error (`error`) or
+                nothing (`ignore`).
 
         Returns:
             labels, (n,).
 
         Raises:
             NotFitted: nothing was learned.
-            TableError: what was passed is no table.
-            MissingColumn: a feature that the model needs is missing or empty, or a column that it
-                uses is missing and that is to be an error.
+            TableError: `frame` is no table.
+            MissingColumn: a necessary feature is missing or empty, or `missing_columns` is `error`.
             OptionError: `missing_columns` is not one of these words.
             UnknownCategory: a cell holds something that is not a category of its feature.
         """
@@ -150,16 +146,6 @@ class Classifier(Estimator, Generic[ModelT]):
             MissingColumn: neither y nor the target's column is there.
             UnknownCategory: a true class that is not one of the classes.
             Others: see `predict`.
-
-        Examples:
-            >>> import pramana as pm
-            >>> people = pm.example("berkeley")
-            >>> domain = pm.domain(people, pm.observed_categories(people))
-            >>> model = pm.DecisionTree("admitted").fit(people, pm.Plan.unrandomized(domain))
-            >>> round(model.score(people), 3)
-            0.706
-            >>> round(model.score(people.drop(columns="admitted"), people["admitted"]), 3)
-            0.706
         """
         predicted = self._fitted.predict(self._codes(frame, missing_columns))
         true = _true(as_frame(frame, "frame"), self._fitted.target, y)
@@ -191,7 +177,7 @@ class Classifier(Estimator, Generic[ModelT]):
         return encode(table, model.inputs, "frame", missing=model.sums_out)
 
     def _is_row(self, frame: Frame) -> bool:
-        """Whether something is a row of a pandas frame: a series whose index names features."""
+        """Whether `frame` is a row: a series whose index names features."""
         names = set(self._fitted.inputs.names)
         return (
             getattr(frame, "ndim", 2) == 1
@@ -200,7 +186,7 @@ class Classifier(Estimator, Generic[ModelT]):
         )
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
-        """Refuse a table with cells missing, for a model that does not sum them out."""
+        """Refuse missing cells for a model that does not sum them out."""
         if said := lacking(table, inputs.names, "frame"):
             raise MissingColumn(
                 f"{said}, which a {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
@@ -232,44 +218,31 @@ class Classifier(Estimator, Generic[ModelT]):
         return self.learner.document(self.model_)
 
     def _options(self) -> Any:
-        """Return the options that have limits. Raises OptionError."""
+        """Return the learner's options, checked. Raises OptionError."""
         return self._options_of(self.learner.options)
 
     def _require_variables(self, domain: Domain) -> None:
         """Check the target and the features. Raises OptionError, UnknownVariable."""
-        known = ", ".join(domain.names)
         if not isinstance(self.target, str):
             raise OptionError(
                 f"target must be the name of a variable, not {shown(self.target)}; the reports have"
-                f" {known}.",
+                f" {', '.join(domain.names)}.",
                 where="target",
             )
-        if self.target not in domain:
-            raise UnknownVariable(
-                f"target {self.target!r} is no variable of the"
-                f" reports{did_you_mean([self.target], domain.names)}; they have {known}.",
-                where="target",
-            )
-        if len(domain) == 1:
+        features = () if self.features is None else names_of(self.features, "features")
+        for argument, names in (("target", [self.target]), ("features", features)):
+            unknown = [name for name in names if name not in domain]
+            if unknown:
+                raise UnknownVariable(
+                    f"{argument} names {', '.join(map(repr, unknown))}, no variable of the"
+                    f" reports{did_you_mean(unknown, domain.names)}; they have"
+                    f" {', '.join(domain.names)}.",
+                    where=argument,
+                )
+        if len(domain) == 1 or self.target in features:
             raise OptionError(
-                f"target {self.target!r} is the only variable of the reports; a"
-                f" {type(self).__name__} needs others to tell it from.",
-                where="target",
-            )
-        if self.features is None:
-            return
-        names = names_of(self.features, "features")
-        unknown = [name for name in names if name not in domain]
-        if unknown:
-            raise UnknownVariable(
-                f"features name {', '.join(map(repr, unknown))}, no variable of the"
-                f" reports{did_you_mean(unknown, domain.names)}; they have {known}.",
-                where="features",
-            )
-        if self.target in names:
-            raise OptionError(
-                f"features must be other variables than the target {self.target!r}.",
-                where="features",
+                f"{self.target!r} must be predicted from other variables than itself.",
+                where="features" if features else "target",
             )
 
     def _take(self, document: Mapping[str, Any]) -> None:

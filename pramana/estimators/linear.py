@@ -10,8 +10,7 @@ import numpy as np
 
 from pramana.estimators.base import estimator
 from pramana.estimators.classifiers import Classifier
-from pramana.frames.tables import Frame, shown
-from pramana_core.errors import OptionError
+from pramana.estimators.saved import plain
 from pramana_core.learn.common.options import Basis, Encoding, Keep, LinearOptions, Loss
 from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.drawing import weights_chart
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 class LinearClassifier(Classifier[Planes]):
     """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
 
-    A categorical variable becomes an indicator column for each category but the first. With three
-    or more classes, each is told apart from all others (one against the rest).
+    A categorical variable becomes an indicator column for each category but the first. Three or
+    more classes are fitted one against the rest.
 
     Args:
         target: the variable that holds the class; of two classes the second is the positive one.
@@ -38,14 +37,14 @@ class LinearClassifier(Classifier[Planes]):
         l2: half of this times the sum of the squared weights of scaled columns is added to the mean
             loss; not for the perceptron.
         encoding: `indicator`, or `ordinal`: one column of the categories' numbers 1 .. K.
-        numeric: the number that stands for each category, by variable, in the domain's order.
-        basis: fit to the counts of all `cells` of features and class, with errors, or to records
-            drawn from a `network` that is learned of the reports, without; None takes the cells
-            where reports tell them together.
+        numeric: a number for each category, by variable, in the domain's order.
+        basis: `cells` fits to the counts of all cells of features and class, with errors; `network`
+            to records drawn from a learned network, without. None takes the cells where reports
+            have them together.
         steps: the most updates of the perceptron for each plane.
-        sample: how many records are drawn from the network.
-        keep: which of the perceptron's weights are kept: `fewest-wrong` or `longest-run`.
-        seed: of the perceptron's draws and of those records; nothing else is random.
+        sample: the number of records drawn from the network.
+        keep: the perceptron's weights that are kept: `fewest-wrong` or `longest-run`.
+        seed: of the perceptron's draws and of the drawn records.
 
     Attributes:
         coef_: the weights of the columns in their own units, (planes, columns).
@@ -86,10 +85,11 @@ class LinearClassifier(Classifier[Planes]):
     seed: int = 0
 
     def _options(self) -> LinearOptions:
-        return self._options_of(LinearOptions, numeric=_numbers(self.numeric))
+        numeric = {} if self.numeric is None else plain(self.numeric)
+        return self._options_of(LinearOptions, numeric=numeric)
 
     def job_options(self) -> dict[str, Any]:
-        """Return what a miner is asked for to learn the same."""
+        """Return the miner's job that learns the same."""
         asked = super().job_options()
         return asked | {"numeric": asked["numeric"] or {}}
 
@@ -97,9 +97,9 @@ class LinearClassifier(Classifier[Planes]):
     def coef_(self) -> npt.NDArray[np.float64]:
         """The weights of the columns in their own units, (planes, columns).
 
-        Of two classes there is one plane, with the second on its positive side; otherwise one for
-        each class, in the order of `classes_`. A class that is estimated to have no records has
-        weights of 0 and an intercept of minus infinity.
+        Two classes have one plane, with the second on its positive side; more have one each, in the
+        order of `classes_`. A class without estimated records has weights of 0 and an intercept of
+        minus infinity.
         """
         return self._weights("estimate")[:, 1:]
 
@@ -117,25 +117,6 @@ class LinearClassifier(Classifier[Planes]):
     def feature_names_out_(self) -> npt.NDArray[Any]:
         """The columns' names, such as `sex=male`, (columns,)."""
         return np.array([column.name for column in self._fitted.columns], dtype=object)
-
-    def decision_function(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the linear functions of each row.
-
-        Returns:
-            of two classes the function whose positive side is the second, (n,); of more one of each
-            class, (n, classes).
-
-        Raises:
-            NotFitted, TableError, MissingColumn, UnknownCategory: see `predict`.
-        """
-        model = self._fitted
-        scores = model.scores(self._codes(frame))
-        if model.target.size == 2:
-            found: npt.NDArray[np.float64] = scores[:, 0]
-            return found
-        every = np.full((len(scores), model.target.size), -np.inf)
-        every[:, [model.target.code(plane.positive) for plane in model.planes]] = scores
-        return every
 
     def to_frame(self) -> pd.DataFrame:
         """Return the weights, a row for each term of each plane.
@@ -172,7 +153,7 @@ class LinearClassifier(Classifier[Planes]):
         return [*super()._facts(), *notes]
 
     def _weights(self, what: str) -> npt.NDArray[np.float64]:
-        """Return a number of each weight, intercept first, (planes, 1 + columns)."""
+        """Return an attribute of each weight, intercept first, (planes, 1 + columns)."""
         model = self._fitted
         if model.target.size == 2:
             return _row(model.planes[0], what)[None]
@@ -185,31 +166,8 @@ class LinearClassifier(Classifier[Planes]):
 
 
 _ERRORS = ("se_records", "se_population", "low", "high")
-"""The columns of a frame that say how far a weight can be trusted; missing where unknown."""
+"""The columns of a frame with errors."""
 
 
 def _row(plane: Plane, what: str) -> npt.NDArray[np.float64]:
     return np.array([getattr(weight, what) for weight in plane.weights], dtype=float)
-
-
-def _numbers(numeric: object) -> dict[str, tuple[float, ...]]:
-    """Return the numbers that stand for categories. Raises OptionError."""
-    if numeric is None:
-        return {}
-    if not isinstance(numeric, Mapping):
-        raise OptionError(
-            "numeric must say the numbers of each variable's categories, as {'age': [20, 50]}, not"
-            f" {shown(numeric)}.",
-            where="numeric",
-        )
-    read = {}
-    for name, numbers in numeric.items():
-        try:
-            read[name] = tuple(float(number) for number in numbers)
-        except (TypeError, ValueError):
-            raise OptionError(
-                f"numeric of {name!r} must be a list of numbers, one for each category, not"
-                f" {shown(numbers)}.",
-                where=f"numeric.{name}",
-            ) from None
-    return read

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @estimator
 class DecisionTree(Classifier[Tree]):
-    """A decision tree of splits that are beyond chance under the noise (ID3, Ma 7.2).
+    """A decision tree of significant splits (ID3, Ma 7.2).
 
     A node asks for one variable and has a child for each of its categories. `DecisionTree(target,
     significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma has it; for
@@ -33,16 +33,14 @@ class DecisionTree(Classifier[Tree]):
 
     Args:
         target: the variable that holds the class.
-        features: what may be asked, in the order that decides between equals; by default all
-            other variables.
+        features: the variables of questions, by default all others; their order decides ties.
         max_depth: the most questions on a path; None is no limit.
-        significance: a node is split if chance alone would show its best attribute's gain in no
-            more than this share of cases; None splits until nothing is gained.
-        least_records: a node is not split if it holds less information about the class than so
-            many unrandomized records.
-        prune: undo splits that do not pay for their own description length.
-        shrinkage: how far a child's class probabilities usually are from its parent's; the noisier
-            they are, the more of the parent's they take. None takes none.
+        significance: the largest p-value of a split; None splits until nothing is gained.
+        least_records: the least information about the class, in unrandomized records, of a node
+            that is split.
+        prune: undo splits whose gain is less than their description length.
+        shrinkage: the usual distance of a child's class probabilities from its parent's; the
+            noisier they are, the more they move to the parent's. None moves none.
 
     Attributes:
         feature_importances_: each feature's share of the information about the class, (features,).
@@ -80,19 +78,19 @@ class DecisionTree(Classifier[Tree]):
     shrinkage: float | None = TreeOptions.shrinkage
 
     def get_depth(self) -> int:
-        """Return the most questions on a path; 0 for a tree that asks nothing."""
+        """Return the most questions on a path."""
         return self._fitted.root.depth
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves, which is 1 for a tree that asks nothing."""
+        """Return the number of leaves."""
         return len(self._fitted.leaves)
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """What the questions on each feature tell of the class, (features,), as shares of 1.
+        """The importance of each feature, (features,), with sum 1.
 
-        As in scikit-learn: the information gain of each question times the share of the records
-        that come to it, summed by feature. All are 0 in a tree that asks nothing.
+        As in scikit-learn: the information gain of each question times the share of the records in
+        its node, summed by feature. All are 0 in a tree without questions.
         """
         tree = self._fitted
         importances = np.zeros(len(tree.inputs))
@@ -120,13 +118,12 @@ class DecisionTree(Classifier[Tree]):
         """Return the nodes, a row each, a parent before its children; the index is `node`.
 
         Columns: `parent` (missing for the root); `depth`; `when`, the answer that leads here
-        (`sex = male`); `asks`, the variable that is asked here (missing in a leaf); `gain` and
-        `p_value`, what it tells of the class in bits, and how often chance alone would show as
-        much; `class`, the most probable; `records`, how many are estimated to come here;
-        `effective`, how many that are not randomized would tell as much. And of each class, such as
-        `yes`: `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its
-        share of the node's records against the population; `count_yes`, the raw estimate of its
-        records, with its standard errors `se_records_yes` and `se_population_yes`.
+        (`sex = male`); `asks`, the variable of the question (missing in a leaf); its `gain` in bits
+        and `p_value`; `class`, the most probable; `records`, their estimated number; `effective`,
+        the number of unrandomized records with the same information. For each class, such as `yes`:
+        `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its share
+        of the node's records against the population; `count_yes`, the raw estimate of its records,
+        with its standard errors `se_records_yes` and `se_population_yes`.
 
         Examples:
             >>> import pramana as pm
@@ -155,7 +152,7 @@ class DecisionTree(Classifier[Tree]):
 
 
 def _rows(tree: Tree, root: Node) -> Iterator[dict[str, Any]]:
-    """Yield what is known of each node, each before its children."""
+    """Yield the row of each node, a parent before its children."""
     waiting: list[tuple[Node, int | None, int, str]] = [(root, None, 0, "")]
     number = 0
     while waiting:

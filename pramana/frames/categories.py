@@ -133,7 +133,7 @@ def _texts(column: pd.Series) -> pd.Series[str]:
 
 def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
     """Return a variable's categories as `pm.domain` takes them; `intervals` are of one width."""
-    cuts = interval_cuts(variable)
+    cuts = interval_cuts(variable.categories)
     if cuts is None:
         return list(variable.categories)
     numbers = variable.representatives

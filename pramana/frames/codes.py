@@ -143,7 +143,7 @@ def _codes(
     places, texts = distinct_texts(column, f"Column {variable.name!r} of {argument}")
     codes = cells.encode(
         texts,
-        variable,
+        variable.categories,
         empty=empty if empty is not None else variable.size if missing else cells.EMPTY_CELL,
         unknown=cells.UNKNOWN if other is None else other,
     )[places]
@@ -155,7 +155,7 @@ def _codes(
 def _takes(variable: Variable) -> tuple[int | None, int | None]:
     """Return the codes of the categories that take empty cells, and those of no category."""
     known = {label: code for code, label in enumerate(variable.categories)}
-    cuts = cells.interval_cuts(variable)
+    cuts = cells.interval_cuts(variable.categories)
     last = variable.size - 1 if cuts is not None and variable.size > len(cuts) + 1 else None
     return known.get(EMPTY, last), known.get(OTHER)
 
@@ -217,7 +217,7 @@ def _refuse(
     rows = f"of {len(column):,} rows"
     unknown = codes == cells.UNKNOWN
     wanted = f"its categories are {quoted(variable.categories)}"
-    if cells.interval_cuts(variable) is not None:
+    if cells.interval_cuts(variable.categories) is not None:
         wanted += ", and it takes numbers"
     if unknown.any():
         found = [plain(value) for value in column[unknown].drop_duplicates().head(_SHOWN + 1)]

@@ -23,7 +23,7 @@ from pramana_core.privacy import (
     CoinDisclosure,
     StudyDisclosure,
     composed,
-    told_by,
+    total_loss,
 )
 from pramana_core.study_plan import StudyPlan
 
@@ -58,7 +58,7 @@ class Account:
 
     @cached_property
     def _sums(self) -> StudyDisclosure:
-        return told_by(self.told, different_people=self.different_people)
+        return total_loss(self.told, different_people=self.different_people)
 
     @cached_property
     def amplification(self) -> Amplification:
@@ -90,8 +90,7 @@ class Account:
         Args:
             prior: the belief before, above 0 and below 1.
 
-        Raises:
-            OptionError: no such prior.
+        Raises OptionError.
         """
         return self.amplification.grown(required_prior(prior))
 

@@ -32,8 +32,7 @@ class Keys:
         secrets: both secrets, as the owner's agent holds them.
         where: what the printed form says of where they are.
 
-    Raises:
-        KeyFileError: `secrets` is not an owner's secrets.
+    Raises KeyFileError.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -67,9 +66,7 @@ class Keys:
         Returns:
             the keys.
 
-        Raises:
-            KeyFileError: the folder holds keys already, or others may enter it; the file of the
-                linkage secret is absent, open to others, or holds none.
+        Raises KeyFileError.
         """
         store = KeyStore(_path(folder, "folder"))
         given = None if linkage is None else _linkage(_path(linkage, "linkage"))
@@ -99,8 +96,7 @@ class Keys:
     def open(cls, folder: str | Path) -> Keys:
         """Read the secrets of a folder.
 
-        Raises:
-            KeyFileError: a key is missing, or others may read it.
+        Raises KeyFileError.
         """
         store = KeyStore(_path(folder, "folder"))
         with _told_by_the_disk(folder, "read"):
@@ -123,8 +119,7 @@ class Keys:
             linkage_seed: likewise for the linkage secret, for several owners who share one; the
                 same as `seed` unless it is said.
 
-        Raises:
-            OptionError: no whole number.
+        Raises OptionError.
 
         Examples:
             >>> import pramana as pm
@@ -147,8 +142,7 @@ class Keys:
 
         She makes her keys of it: `pm.Keys.create(folder, linkage=path)`. Nobody else may have it.
 
-        Raises:
-            KeyFileError: the file exists, or cannot be written.
+        Raises KeyFileError.
         """
         from owner_agent.state.private_files import write_new
 

@@ -43,7 +43,7 @@ from pramana_core.errors import (
 from pramana_core.learn.prediction import encode_records
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
-from pramana_core.privacy import told_by_record
+from pramana_core.privacy import record_loss
 from pramana_core.terminal import progress_bar
 from pramana_core.wire.reports import PublishedPlan
 
@@ -339,7 +339,7 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
             where=", ".join(unagreed),
             remedy="Answer only if the person agrees to that; then name them in as_they_are.",
         )
-    gamma = told_by_record(plan).gamma
+    gamma = record_loss(plan).gamma
     if gamma > max_gamma * (1 + 1e-9):
         states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} is"
         raise BudgetExceeded(

@@ -124,11 +124,7 @@ class EstimatedCounts:
         Warns:
             UserWarning: the reports contradict a model of this table (`lack_of_fit`).
 
-        Raises:
-            UnknownVariable: a name that no source has.
-            OptionError: no variables, one twice, or a level out of its range.
-            SingularChannel, EstimationError: the reports cannot tell this table by this estimator.
-            LimitExceeded: too many cells.
+        Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
 
         Examples:
             >>> import pramana as pm
@@ -170,11 +166,7 @@ class EstimatedCounts:
             group that may be empty: its estimated size is not above its own error times the normal
             quantile.
 
-        Raises:
-            UnknownVariable: a name that no source has.
-            OptionError: no number for each category, one variable twice, or a level out of range.
-            SingularChannel, EstimationError: the reports cannot tell this table by this estimator.
-            LimitExceeded: too many cells.
+        Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
 
         Examples:
             >>> import pramana as pm
@@ -231,10 +223,7 @@ class EstimatedCounts:
         Returns:
             `statistic`, `degrees_of_freedom` and `p_value`, by chi-square.
 
-        Raises:
-            UnknownVariable: a name that no source has.
-            OptionError: no variable on a side, or one in two places.
-            EstimationError, LimitExceeded: what the reports cannot tell.
+        Raises UnknownVariable, OptionError, EstimationError, LimitExceeded.
 
         Examples:
             >>> import pramana as pm

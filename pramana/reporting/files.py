@@ -125,9 +125,7 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
 def read_contents(path: str | Path) -> tuple[Contents, str]:
     """Return what a file of reports holds, and the digest of it that the file tells.
 
-    Raises:
-        TableError: there is no such file, it is not one of reports, or of a later version.
-        StoreCorrupt: its columns are not those of its plan.
+    Raises TableError, StoreCorrupt.
     """
     place = require_path(path)
     described, file = _opened(place)
@@ -160,8 +158,7 @@ def not_what_was_saved(path: str | Path) -> StoreCorrupt:
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     """Write a file so that it is there whole or not at all.
 
-    Raises:
-        OptionError: it cannot be written, or is named as a pickle, which it would not be.
+    Raises OptionError.
     """
     place = require_path(path)
     if place.suffix.lower() in _PICKLES:
@@ -290,9 +287,7 @@ def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
     Of a variable that is not randomized, cells are read as an owner's own: the categories
     `(empty)` and `(other)` take theirs.
 
-    Raises:
-        TableError: cells that the plan cannot have reported, such as sets that it never samples.
-        MissingColumn, UnknownCategory: the table does not fit the plan.
+    Raises TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
     wanted = forms(plan)
@@ -406,8 +401,7 @@ def names_of(given: object, argument: str, *, one: bool = False) -> tuple[str, .
         argument: the parameter that it was passed as.
         one: whether a name alone is understood as a list of it.
 
-    Raises:
-        OptionError: it is no list of names, is empty, or has a name twice.
+    Raises OptionError.
     """
     if one and isinstance(given, str):
         return (given,)

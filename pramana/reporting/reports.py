@@ -40,7 +40,7 @@ from pramana_core.errors import (
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, told_by_record
+from pramana_core.privacy import Amplification, record_loss
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
@@ -69,7 +69,7 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 
 def in_words(plan: Plan) -> str:
     """Return what a whole record tells in a few words."""
-    told, public = told_by_record(plan), public_names(plan)
+    told, public = record_loss(plan), public_names(plan)
     words = f"whole record: {told.told}"
     if public and math.isfinite(told.epsilon):
         return f"{words}, and {', '.join(public)} as it is"
@@ -128,9 +128,7 @@ class Reports:
         draws: the draws of each block; None where they are not known (see `pm.accountant`).
         study: the study they were made for; None where it is not known.
 
-    Raises:
-        PlanError: the codes are not those of the plan's variables, or are beyond what it reports.
-        TableError, EmptyTable: lengths that differ; pseudonyms not ascending; no records.
+    Raises PlanError, TableError, EmptyTable.
 
     Examples:
         >>> import pramana as pm
@@ -190,9 +188,7 @@ class Reports:
             frame: the reported labels; further columns are left alone.
             plan: how they were randomized.
 
-        Raises:
-            TableError, MissingColumn, UnknownCategory: the table does not fit the plan.
-            PlanError: `plan` is no plan.
+        Raises TableError, MissingColumn, UnknownCategory, PlanError.
 
         Examples:
             >>> import pramana as pm
@@ -219,9 +215,7 @@ class Reports:
     def load(cls, path: str | Path) -> Reports:
         """Read reports that `save` wrote.
 
-        Raises:
-            TableError: there is no such file, or it is not one of reports.
-            StoreCorrupt: it is not what was saved.
+        Raises TableError, StoreCorrupt.
         """
         contents, digest = read_contents(path)
         try:
@@ -238,8 +232,7 @@ class Reports:
         Args:
             path: the file; one that is there is replaced.
 
-        Raises:
-            OptionError: it cannot be written there.
+        Raises OptionError.
 
         Examples:
             >>> import pramana as pm, tempfile
@@ -280,7 +273,7 @@ class Reports:
         nothing. Variables that are reported as they are have no bound and are not in it, unless
         nothing is randomized: then it is infinite.
         """
-        return told_by_record(self.plan)
+        return record_loss(self.plan)
 
     @property
     def gamma(self) -> float:
@@ -304,8 +297,7 @@ class Reports:
         Args:
             prior: the belief, above 0 and below 1.
 
-        Raises:
-            OptionError: no such prior.
+        Raises OptionError.
 
         Examples:
             >>> import pramana as pm
@@ -325,8 +317,7 @@ class Reports:
         Args:
             pseudonyms: whether to have them as the index, 32 hexadecimal digits each.
 
-        Raises:
-            OptionError: there are no pseudonyms.
+        Raises OptionError.
 
         Examples:
             >>> import pramana as pm
@@ -365,8 +356,7 @@ class Reports:
         Returns:
             the axes.
 
-        Raises:
-            OptionError: `ax` is no axes.
+        Raises OptionError.
         """
         return plotted(self._picture(), ax)
 

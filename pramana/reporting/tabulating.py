@@ -19,8 +19,7 @@ from pramana.frames.sentences import listed, one_sentence, warn_caller
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.estimation.plausibility import examine
-from pramana_core.estimation.pooled_tables import PooledTable
-from pramana_core.estimation.table_estimates import column_of
+from pramana_core.estimation.table_estimates import FactoredTable, column_of
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import LEVEL, Codes
@@ -67,7 +66,7 @@ def tabulated(
         numbers = frame.columns[len(names) : len(names) + len(_COUNTED) + projected]
         frame[numbers] = frame[numbers] / marginals.records
         frame = frame.rename(columns={"count": "share"})
-    if isinstance(found, PooledTable):
+    if isinstance(found, FactoredTable):
         frame["filled_in"] = found.filled_in
     return frame
 

@@ -41,8 +41,7 @@ class RunOptions:
         ordered: search by K2 along the given order; otherwise without any.
         draws: of the bootstrap that gives links a confidence; 0 for none.
 
-    Raises:
-        OptionError: a number of draws out of its range.
+    Raises OptionError.
     """
 
     ordered: bool = False

@@ -43,9 +43,7 @@ def owners_of(domain: Domain, asked: str) -> Owners:
         asked: a number of owners, who get the columns in order, or each owner's columns with commas
             between, owners separated by semicolons.
 
-    Raises:
-        OptionError: too many owners, or columns that are left out or named twice.
-        UnknownVariable: a column that the domain lacks.
+    Raises OptionError, UnknownVariable.
     """
     names = domain.names
     if asked.strip().isdigit():
@@ -90,8 +88,7 @@ def designed(
         on_step: is called with the share of the work that is done.
         owners: the owners of the variables, where there are several.
 
-    Raises:
-        OptionError: gamma is not above 1, or no plan of the family can be made.
+    Raises OptionError.
     """
     needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners)
     problem = Problem(needs, wanted, records)
@@ -171,9 +168,7 @@ def symmetric(domain: Domain, p: float) -> Plan:
     The new category is any of the K - 1 others, each with probability p / (K - 1): the channel
     `symmetric` of a site file, and for K = 2 Ma's binary symmetric randomization (Ma 2.1).
 
-    Raises:
-        OptionError: `p` is not a probability, or (K - 1) / K for one of the variables: then every
-            report is equally probable whatever the truth.
+    Raises OptionError.
     """
     if not 0 <= p <= 1:
         raise OptionError(

@@ -43,8 +43,7 @@ class SimulationOptions:
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
 
-    Raises:
-        OptionError: one of them is out of its range, or two do not go together.
+    Raises OptionError.
     """
 
     owners: Annotated[int, Ge(1), Le(1000)] = 5

@@ -50,8 +50,7 @@ class PreparedTable:
 
     They depend on the options alone, so that a cell gives the same numbers by itself.
 
-    Raises:
-        TableError: the table has no class or no attribute.
+    Raises TableError.
     """
 
     table: SharingTable
@@ -291,9 +290,7 @@ def simulate(
         kept: the table as other cells prepared it, which makes many cells faster.
         way: makes the models of a fold, in place of the method of the options.
 
-    Raises:
-        OptionError: there are too few records for so many folds and owners.
-        NotInstalled: scikit-learn is not installed.
+    Raises OptionError, NotInstalled.
     """
     held, way = kept or PreparedTable(table), way or WAYS[options.method]
     folds = held.folds(options)

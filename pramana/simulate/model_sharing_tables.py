@@ -48,11 +48,7 @@ def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
     Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
     question mark are left out, and columns of one value.
 
-    Raises:
-        EmptyTable: no complete record.
-        MissingColumn: no column is called like the target.
-        TableError: the target has one value, or nearly as many as there are records; or no other
-            column can be used.
+    Raises EmptyTable, MissingColumn, TableError.
     """
     import pandas as pd
 

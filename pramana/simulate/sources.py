@@ -39,9 +39,7 @@ class NetworkSource:
     def read(cls, path: Path) -> NetworkSource:
         """Read the network of a BIF file.
 
-        Raises:
-            OptionError: there is no such file, or it is not text in UTF-8.
-            InputError: it is no BIF, or describes no network (see `read_bif`).
+        Raises OptionError, InputError.
         """
         try:
             text = read_text(path)
@@ -118,9 +116,7 @@ Source = NetworkSource | TableSource
 def require_records(records: int | None, source: Source) -> int:
     """Return how many records a run takes.
 
-    Raises:
-        OptionError: too few to learn from.
-        LimitExceeded: more than `MOST_RECORDS`.
+    Raises OptionError, LimitExceeded.
     """
     wanted = source.records if records is None else records
     if wanted < FEWEST_RECORDS:
@@ -141,8 +137,7 @@ def require_records(records: int | None, source: Source) -> int:
 def require_target(target: str, source: Source) -> None:
     """Check that the records have the variable that is to be predicted.
 
-    Raises:
-        UnknownVariable: they do not; where it was left out, the source's note says why.
+    Raises UnknownVariable.
     """
     if target not in source.domain:
         raise UnknownVariable(

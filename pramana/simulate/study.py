@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -95,8 +95,7 @@ class Trials:
         design: the designer's account of the plan, if it made it.
         holdout: the share of the records that a run draws at random and keeps for a test.
 
-    Raises:
-        OptionError: no run, a negative seed, or a share that leaves no record to one side.
+    Raises OptionError.
     """
 
     source: Source
@@ -192,8 +191,8 @@ class Simulated(Protocol):
     def findings(self, runs: Series) -> dict[str, Any]:
         """Return what the runs show, as JSON."""
 
-    def sections(self, found: Mapping[str, Any], trials: Trials) -> Sequence[Section]:
-        """Return the same as a report's sections, of which the first has no title."""
+    def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterable[Section]:
+        """Yield the same as a report's sections, of which the first has no title."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +234,7 @@ class Outcome:
 def simulate(kind: Simulated, trials: Trials, on_step: OnShare = lambda _share: None) -> Outcome:
     """Learn in every run.
 
-    Raises:
-        EstimationError, LimitExceeded: what the learner raises.
+    Raises EstimationError, LimitExceeded.
     """
     runs, fits = [], []
     for trial in trials:

@@ -281,14 +281,7 @@ def read_source(
             cuts columns of more than `INTERVALS` into as many as the records allow
             (`intervals_for`), of nearly equal numbers of them, and their means stand for them.
 
-    Raises:
-        TableError: absent, or not the format its name says.
-        EmptyTable: no rows.
-        MissingColumn: a column wanted is not there.
-        OptionError: an empty name among those wanted, or a number of intervals outside 2 to
-            `MOST_INTERVALS`.
-        TableError: a column wanted has one value only, or a name for almost every record; or fewer
-            than two columns can be used.
+    Raises TableError, EmptyTable, MissingColumn, OptionError.
     """
     if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:
         raise OptionError(
@@ -320,9 +313,7 @@ def read_source(
 def read_cells(path: Path) -> pd.DataFrame:
     """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
 
-    Raises:
-        TableError: absent, not the format its name says, or with two columns of one name.
-        EmptyTable: no rows.
+    Raises TableError, EmptyTable.
     """
     columns = read_table(path, column_names(path)).columns
     return pd.DataFrame({n: cells.to_pylist() for n, cells in columns.items()}, dtype=object)

@@ -102,25 +102,21 @@ class Variable:
         given: object = self.categories
         if not isinstance(self.name, str):
             raise DomainError(f"A variable's name must be text, not {self.name!r}.")
-        if isinstance(given, str) or not isinstance(given, Sequence):
-            raise DomainError(
-                f"The categories of variable {self.name!r} must be a list of texts, not {given!r}.",
-                where=self.name,
-            )
-        wrong = [category for category in given if not isinstance(category, str)]
+        listed = isinstance(given, Sequence) and not isinstance(given, str)
+        wrong = [c for c in given if not isinstance(c, str)] if listed else [given]  # type: ignore[attr-defined]
         if wrong:
             raise DomainError(
-                f"The categories of variable {self.name!r} must be texts, not {wrong[0]!r}.",
+                f"The categories of variable {self.name!r} must be a list of texts, not"
+                f" {wrong[0]!r}.",
                 where=self.name,
             )
-        return tuple(given)
+        return tuple(self.categories)
 
     def _require_numbers(self, numbers: tuple[float, ...]) -> None:
         if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
             raise DomainError(
                 f"Variable {self.name!r} has {self.size} categories and needs as many finite"
-                f" numbers to stand for them; it has {len(numbers)} representatives, of which"
-                f" {sum(map(math.isfinite, numbers))} are finite.",
+                " representatives.",
                 where=self.name,
                 remedy="Give one representative for each category, or none at all.",
             )

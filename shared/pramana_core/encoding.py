@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.domain import Variable
-from pramana_core.spellings import LabelReader
+from pramana_core.spellings import TRUTH, plainest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UNKNOWN, EMPTY_CELL = -1, -2
 """The codes of a cell that holds no category, and of one that holds nothing."""
@@ -24,21 +28,22 @@ _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def encode(
-    cells: Iterable[Value],
-    variable: Variable,
+    cells: pa.Array | Iterable[Value],
+    categories: Sequence[str],
     *,
     empty: int = EMPTY_CELL,
     unknown: int = UNKNOWN,
 ) -> npt.NDArray[np.int64]:
-    """Return the code of each of n cells. Pass the distinct cells of a long column.
+    """Return the code of each of n cells.
 
     Args:
-        cells: labels, or numbers that are written as a label is or that lie in an interval.
-        variable: the variable.
-        empty: the code of an empty text.
-        unknown: the code of a cell that holds no category.
+        cells: labels, or numbers that are written as a label is or that lie in an interval; those
+            of an Arrow array are read once where they are equal.
+        categories: the labels of the codes.
+        empty: the code of an empty text that is no category.
+        unknown: the code of any other cell that holds no category.
     """
-    reader = CategoryReader(variable)
+    reader = CategoryReader(categories)
 
     def code(value: Value) -> int:
         found = reader.code(value)
@@ -46,44 +51,66 @@ def encode(
             return unknown if value != "" else empty
         return found
 
+    if hasattr(cells, "dictionary_encode"):
+        distinct = cells.dictionary_encode()
+        codes = np.array([*map(code, distinct.dictionary.to_pylist())], dtype=np.int64)
+        return codes[distinct.indices.to_numpy()]
     return np.array([*map(code, cells)], dtype=np.int64)
 
 
 class CategoryReader:
-    """Reads labels and numbers as codes of one variable.
+    """Reads labels and numbers as codes of categories.
 
-    A label itself comes first, then another spelling of its value, then the interval that holds the
+    A label itself comes first, then another spelling of its value if no second category has it too
+    (files write 1 as 1.0 beside gaps, and True as true or 1), then the interval that holds the
     number. Text is read without the spaces around it, in Unicode NFC, and as a number only if it is
     written in ASCII digits with at most a sign, a point and an exponent.
     """
 
-    def __init__(self, variable: Variable):
-        self._labels = LabelReader(variable.categories)
-        self.cuts = interval_cuts(variable)
+    def __init__(self, categories: Sequence[str]):
+        # Of two labels that only their Unicode form tells apart, the first.
+        ordered = list(reversed([*enumerate(categories)]))
+        self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
+        spellings = {label: plainest(label) for label in self._labels}
+        times = Counter(spellings.values())
+        self._spelled = {
+            spelling: self._labels[label]
+            for label, spelling in spellings.items()
+            if times[spelling] == 1
+        }
+        self.cuts = interval_cuts(categories)
 
     def code(self, value: Value) -> int | None:
-        """Return a value's code; None where it is none of the variable's."""
-        for label in _written(value):
-            if (code := self._labels.code(label)) is not None:
-                return code
+        """Return a value's code; None where it is none of the categories."""
+        for text in _written(value):
+            plain = plainest(text)
+            for known, label in (
+                (self._labels, text),
+                (self._spelled, plain),
+                (self._labels, TRUTH.get(plain, text)),
+            ):
+                if (code := known.get(label)) is not None:
+                    return code
         if self.cuts is not None and math.isfinite(number := number_of(value)):
             return int(np.searchsorted(self.cuts, number, side="right"))
         return None
 
 
-def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
-    """Return the cuts between a variable's categories if they are intervals of numbers, else None.
+def interval_cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
+    """Return the cuts between categories if they are intervals of numbers, else None.
 
     Intervals are closed on the left and written "<30", "30-45", ">=45". One more category may come
     last, for cells that are missing.
     """
-    cuts = _cuts(variable.categories)
-    if cuts is None and variable.size >= 3:
-        cuts = _cuts(variable.categories[:-1])
+    cuts = _cuts(categories)
+    if cuts is None and len(categories) >= 3:
+        cuts = _cuts(categories[:-1])
     return cuts
 
 
 def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
+    if len(categories) < 2:
+        return None
     texts = [categories[0].removeprefix("<")]
     for label in categories[1:-1]:
         # A cut may be negative or have an exponent, so a hyphen alone does not part two of them.

@@ -26,9 +26,11 @@ LARGEST = 1e100
 """Numbers beyond it, whose squares cannot be added up, are refused."""
 
 
-def _own(values: Any, kind: type[np.generic]) -> npt.NDArray[Any]:
-    """Return values as an array that nobody can write to; the caller's stays as it is."""
+def _own(name: str, values: Any, kind: type[np.generic]) -> npt.NDArray[Any]:
+    """Return a column's values as an array that nobody can write to. Raises TableError."""
     found: npt.NDArray[Any] = np.array(values, dtype=kind, order="C")
+    if found.ndim != 1:
+        raise TableError(f"Column {name!r} must have one dimension, not {found.ndim}.", where=name)
     found.flags.writeable = False
     return found
 
@@ -50,11 +52,7 @@ class NumericColumn:
     values: Floats
 
     def __post_init__(self) -> None:
-        values = _own(self.values, np.float64)
-        if values.ndim != 1:
-            raise TableError(
-                f"Column {self.name!r} must have one dimension, not {values.ndim}.", where=self.name
-            )
+        values = _own(self.name, self.values, np.float64)
         wrong = int(np.count_nonzero(~(np.abs(values) <= LARGEST)))
         if wrong:
             raise TableError(
@@ -87,11 +85,7 @@ class CategoricalColumn:
     categories: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        codes = _own(self.codes, np.intp)
-        if codes.ndim != 1:
-            raise TableError(
-                f"Column {self.name!r} must have one dimension, not {codes.ndim}.", where=self.name
-            )
+        codes = _own(self.name, self.codes, np.intp)
         wrong = int(np.count_nonzero((codes < 0) | (codes >= len(self.categories))))
         if wrong:
             raise TableError(

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _DECIMALS = re.compile(r"([+-]?(?:0|[1-9][0-9]*))(?:\.0*|(\.[0-9]*[1-9])0+)")
 _MIDNIGHT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00:00(?:\.0+)?")
 _CLOCK = re.compile(r"(.*[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.0+|(\.[0-9]*[1-9])0+)")
-_TRUTH = {"true": "1", "false": "0"}
+TRUTH = {"true": "1", "false": "0"}
 
 
 def plainest(text: str) -> str:
@@ -24,45 +16,7 @@ def plainest(text: str) -> str:
     for pattern in (_DECIMALS, _MIDNIGHT, _CLOCK):
         if found := pattern.fullmatch(text):
             return "".join(part or "" for part in found.groups())
-    return text.lower() if text.lower() in _TRUTH else text
-
-
-class LabelReader:
-    """Finds the category that a text spells.
-
-    A label itself comes first; then another spelling of its value, where no second category has it
-    too: files write 1 as 1.0 beside gaps, and True as true or 1.
-    """
-
-    def __init__(self, categories: Sequence[str]):
-        # Of two labels that only their Unicode form tells apart, the first.
-        ordered = list(reversed([*enumerate(categories)]))
-        self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
-        spellings = {label: plainest(label) for label in self._labels}
-        times = Counter(spellings.values())
-        self._spelled = {
-            spelling: self._labels[label]
-            for label, spelling in spellings.items()
-            if times[spelling] == 1
-        }
-
-    def code(self, text: str) -> int | None:
-        """Return the code of a cell's text; None where it is no category."""
-        code = self._labels.get(text)
-        if code is None:
-            plain = plainest(text)
-            code = self._spelled.get(plain)
-            if code is None and plain in _TRUTH:
-                code = self._labels.get(_TRUTH[plain])
-        return code
-
-    def codes(self, texts: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-        """Return the code of each text, -1 where it is no category."""
-        distinct = texts.dictionary_encode()
-        known = [self.code(text) for text in distinct.dictionary.to_pylist()]
-        found = np.array([-1 if code is None else code for code in known], dtype=np.int32)
-        codes: np.ndarray[tuple[int], np.dtype[np.int32]] = found[distinct.indices.to_numpy()]
-        return codes
+    return text.lower() if text.lower() in TRUTH else text
 
 
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -273,7 +273,7 @@ class StudyPlan:
         """
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 
-    def told_by(self, owner: str) -> Amplification:
+    def loss_at(self, owner: str) -> Amplification:
         """Return the largest loss of a record through one owner, in any set."""
         parts = (part for one in self.sets for part in one.parts)
         place = self._place(owner)

@@ -136,7 +136,7 @@ def publish_again(after: Aftermath) -> str:
     """Enter a release into a ledger that never left."""
     owner = next(iter(after.owners.values()))[0]
     entry = owner.ledger.entries()[0]
-    owner.ledger.add(replace(entry, name="r-other", release_id="r-other"))
+    owner.ledger.put(replace(entry, name="r-other", release_id="r-other"))
     return f"/{owner.name} has draws of"
 
 

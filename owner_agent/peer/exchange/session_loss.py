@@ -22,7 +22,7 @@ from pramana_core.privacy import (
     BlockDisclosure,
     Extremes,
     StudyDisclosure,
-    told_by,
+    total_loss,
 )
 from pramana_core.report.numbers import belief, bound
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
@@ -86,7 +86,7 @@ def session_loss(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
         for owner, announcement in announcements.items()
         for number, cost in enumerate(announcement.costs)
     )
-    return told_by(disclosures)
+    return total_loss(disclosures)
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:

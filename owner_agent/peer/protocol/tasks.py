@@ -1,4 +1,4 @@
-"""What owners can agree to learn: the `task` of a session file, a class for each kind.
+"""What owners can agree to learn: the ``task`` of a session file, a class for each kind.
 
 Options, limits and defaults of a learner are those of the miner's jobs. Without `max_length`
 itemsets may have any length.

@@ -236,8 +236,7 @@ def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed:
 def _watched(what: str) -> Iterator[OnShare]:
     """Show a progress bar on standard error while a simulation runs.
 
-    Raises:
-        NotConverged: raised in the simulation; the remedy names the option that helps.
+    Raises NotConverged.
     """
     with progress_bar(what, patience=0) as bar:
         try:

@@ -27,8 +27,7 @@ class Settings:
         renamed: by (dataclass, field) an option's name, where it is not the field's.
         left_out: names of options that are given otherwise, or have no effect here.
 
-    Raises:
-        OptionError: an option that none of them has, one given twice, or a value of another type.
+    Raises OptionError.
     """
 
     def __init__(

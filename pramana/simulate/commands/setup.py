@@ -128,9 +128,7 @@ class Setup:
             target: a variable that the records must have.
             on_step: is called with the share of the designer's work that is done.
 
-        Raises:
-            OptionError: options that exclude each other, or are out of range.
-            UnknownVariable: no such target.
+        Raises OptionError, UnknownVariable.
         """
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.sources import require_records, require_target

@@ -18,11 +18,9 @@ how a site file asks for it are not here but dispatched on these classes, each i
 """
 
 from pramana_core.channels.base import (
-    CATEGORIES,
     CONDITION_LIMIT,
     LISTED_ENTRIES,
     RESOLUTION,
-    VARIABLES,
     Choice,
     Listed,
     ListedTransition,

@@ -18,7 +18,6 @@ import numpy as np
 from annotated_types import Len
 
 from pramana_core.channels.base import (
-    CATEGORIES,
     RESOLUTION,
     Code,
     ListedTransition,
@@ -31,6 +30,7 @@ from pramana_core.channels.base import (
     lump,
 )
 from pramana_core.channels.symmetric import Identity, Symmetric
+from pramana_core.domain import CATEGORIES
 from pramana_core.errors import ChannelError, OptionError
 
 _ROW_SUM_TOLERANCE = 1e-9

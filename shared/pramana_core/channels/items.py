@@ -20,7 +20,6 @@ from annotated_types import Ge, Le
 from pramana_core.channels.base import (
     CONDITION_LIMIT,
     RESOLUTION,
-    VARIABLES,
     ListedTransition,
     Probability,
     Sizes,
@@ -34,6 +33,7 @@ from pramana_core.channels.base import (
     require_sizes,
     require_units,
 )
+from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 ITEMS = 16

@@ -17,8 +17,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le, Len, Lt
 
-from pramana_core.channels.base import RESOLUTION, VARIABLES, Tensor, Transition
+from pramana_core.channels.base import RESOLUTION, Tensor, Transition
 from pramana_core.channels.sampled import CHOICES, Sampled
+from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError
 
 _NAMED = 2

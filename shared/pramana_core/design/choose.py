@@ -18,7 +18,7 @@ from pramana_core.design.predict import (
     UNPREDICTED,
     Option,
     by_moments,
-    told_by_moments,
+    estimable_by_moments,
 )
 from pramana_core.design.requirements import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
@@ -50,7 +50,7 @@ _LOOKS = 200_000
 """The most pairs of a sampled set and a table that are predicted by moments."""
 
 _MANY = "There are too many tables and sets to restrict the plan to each table; they are pooled."
-_PARTLY = "The families of a structure are not all told together."
+_PARTLY = "Not all families of a structure are reported together."
 
 
 def unwatched(family: str, done: int, total: int) -> None:
@@ -76,7 +76,7 @@ class Design:
 
     Attributes:
         problem: what they were compared for: the goal is less than was wanted where `unserved`.
-        options: every family, the most accurate first; the last ones cannot do what is asked.
+        options: every family, the most accurate first; the last ones cannot do it.
         chosen: one of the options.
         unserved: which tables are too large to be estimated from sampled sets, in words; "" where
             all are served.
@@ -89,7 +89,7 @@ class Design:
 
     @property
     def able(self) -> tuple[Option, ...]:
-        """The options that do what is asked, best first."""
+        """The options that serve all tables, best first."""
         return tuple(option for option in self.options if option.able)
 
     @property
@@ -188,8 +188,8 @@ class Design:
         )
 
     @property
-    def warning(self) -> str:
-        """What the chosen plan tells of the whole record where nothing limits that; else ""."""
+    def unlimited(self) -> str:
+        """The gamma of the whole record where nothing limits it, in words; else ""."""
         needs, gamma = self.problem.needs, self.chosen.gamma
         if needs.whole is not None or gamma <= max(needs.variables.values()) * (1 + 1e-9):
             return ""
@@ -197,7 +197,7 @@ class Design:
         return (
             "Only single variables are limited. About the whole record this plan has gamma"
             f" {gamma:.3g} ({100 * PRIOR:.3g} % can grow to {100 * grown:.3g} %), and variables"
-            " that go together tell of each other; --gamma limits that."
+            " that depend on each other add to it; --gamma limits that."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class Design:
             "options": [_option(option) for option in self.options],
             "best": self.options[0].family,
             "chosen": self.chosen.family,
-            "warning": self.warning or None,
+            "warning": self.unlimited or None,
             "useful": self.useful,
             "kept_of_moderate_association": self.chosen.prediction.kept,
             "records_enough": self.records_enough,
@@ -243,7 +243,7 @@ def _study(plan: StudyPlan) -> dict[str, Any]:
         "sets": len(plan.sets),
         "sets_over_owners": sum(len(one.parts) > 1 for one in plan.sets),
         "owners": [
-            {"name": name, "told": plan.told_by(name).epsilon, "reported": plan.reported(name)}
+            {"name": name, "told": plan.loss_at(name).epsilon, "reported": plan.reported(name)}
             for name, _ in plan.owners
         ],
     }
@@ -265,8 +265,7 @@ def find_design(
         progress: called with the family, the number done and the number in all.
 
     Raises:
-        OptionError: no such family, or none tells what is asked; the message says which
-            interactions are wanted.
+        OptionError: no such family, or none serves all tables.
     """
     small = poolable(problem)
     if small is problem:
@@ -276,7 +275,7 @@ def find_design(
         whole = _compared(problem, family, progress)
     except OptionError:
         whole = None
-    # A table that is left out tells nothing of an association.
+    # A table that is left out shows nothing of an association.
     kept = math.fsum(problem.goal.shares[names] for names in small.goal.sets)
     lost = 1 - kept * (1 - lesser.chosen.prediction.loss)
     if whole is not None and not ties.exceeds(whole.chosen.prediction.loss, lost):
@@ -345,21 +344,21 @@ def poolable(problem: Problem) -> Problem:
         return problem
     weights = tuple(goal.shares[s] for s in sets) if goal.weights else ()
     omitted = goal.omitted + len(goal.sets) - len(sets)
-    # Learners ask for the others, too: moments that do not tell them come last.
+    # Learners ask for the others, too: moments that cannot estimate them come last.
     wider = max(goal.wider, *map(len, goal.sets))
     small = replace(goal, sets=sets, weights=weights, omitted=omitted, wider=wider)
     return replace(problem, goal=small)
 
 
 def unserved(wanted: Goal, served: Goal) -> str:
-    """Say which tables a design does not serve; itemsets over them are made of pairs."""
+    """Say which tables a design does not serve."""
     kept = set(served.sets)
     left = [len(names) for names in wanted.sets if names not in kept]
     return (
         f"No design serves all that is wanted: {len(left):,} of {len(wanted.sets):,} tables, of"
         f" {min(left)} variables or more, have more than {INFORMATION_CELLS:,} cells. This design"
         " is the best for the others; itemsets of three items and more that no record reports"
-        " together are made of their pairs."
+        " together are estimated from their pairs."
     )
 
 
@@ -388,7 +387,7 @@ def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
         if _many(plan, goal)
         else by_moments(plan, goal.thinned, records)
     )
-    partly = not told_by_moments(plan, goal.wider)
+    partly = not estimable_by_moments(plan, goal.wider)
     if partly and goal.searched:
         moments = replace(moments, score=math.inf, loss=math.inf, missing=_PARTLY)
     reason = ""
@@ -399,6 +398,6 @@ def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
 
 
 def _many(plan: Plan, goal: Goal) -> bool:
-    """Whether sampled sets are too many to be restricted to each table by itself."""
+    """Whether sampled sets are too many to be restricted to each table."""
     choices = max(len(b.channel.choices) for b in plan.blocks)
     return bool(choices) and (choices * len(goal.sets) > _LOOKS or goal.thinned is not goal)

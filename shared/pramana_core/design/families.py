@@ -43,7 +43,7 @@ def independent(needs: Requirements) -> Plan:
 
 
 def mask_channel(needs: Requirements) -> Plan:
-    """Every variable by the MASK channel: each category is flipped by itself (FRAPP 7)."""
+    """Every variable by the MASK channel: each category is flipped independently (FRAPP 7)."""
     return _each(needs, OneHot.from_gamma)
 
 
@@ -65,8 +65,8 @@ def cut_and_paste(keep: int) -> Build:
     def build(needs: Requirements) -> Plan:
         if len(needs.sensitive) > ITEMS:
             raise OptionError(
-                f"It is not looked at for more than {ITEMS} variables: what their items tell of"
-                " each other is too little."
+                f"It is not tried for more than {ITEMS} variables: their items would show too"
+                " little of each other."
             )
         if keep > len(needs.sensitive):
             raise OptionError(f"{keep} items cannot be kept of {len(needs.sensitive)} variables.")
@@ -161,7 +161,7 @@ def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transit
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
-    """Add the public variables as they are; blocks stand in the domain's order."""
+    """Add the public variables, not randomized; blocks stand in the domain's order."""
     public = [v for v in needs.domain if v.name not in needs.variables]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
@@ -216,7 +216,7 @@ def share_epsilon(cells: Sequence[int], most: Sequence[float], epsilon: float) -
             return 0.0
         return math.log(_kept(cells[part], (steps + 1) * step) / _kept(cells[part], steps * step))
 
-    # Every part begins with one step: with none it would say nothing.
+    # Every part begins with one step: with none its reports would be pure noise.
     taken = [1] * len(cells)
     queue = [(-gain(part, 1), part) for part in range(len(cells))]
     heapq.heapify(queue)

@@ -51,7 +51,7 @@ class Goal:
 
     Args:
         sets: the sets of variables, each in the domain's order.
-        order: the most variables that interact: reports must tell all interactions up to it.
+        order: the most variables that interact: reports must show all interactions up to it.
         minimum_support: errors of cells with a smaller expected share are relative to it.
         omitted: the number of sets of variables left out of the prediction.
         weights: one for each set; by default all lengths, and all sets of a length, count alike.

@@ -107,9 +107,9 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
     made = 0
     for order in _orders(others):
         for multiple in _CELLS:
-            for held in ((), (target,)) if target is not None else ((),):
+            for base in ((), (target,)) if target is not None else ((),):
                 gamma = needs.of_block(tuple(size))
-                for names in _parts(order, held, size, multiple * gamma):
+                for names in _parts(order, base, size, multiple * gamma):
                     made += 1
                     if len(names) > 2:
                         yield names
@@ -136,12 +136,12 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
     count = 0
     open_sets: list[tuple[tuple[int, ...], int]] = [((), 1)]
     while open_sets:
-        held, cells = open_sets.pop()
-        for index in range(held[-1] + 1 if held else 0, len(names)):
+        base, cells = open_sets.pop()
+        for index in range(base[-1] + 1 if base else 0, len(names)):
             grown = cells * size[names[index]]
             if exceeds(grown, limit):
                 break
-            now = (*held, index)
+            now = (*base, index)
             if len(now) > 2:
                 yield tuple(names[i] for i in now)
                 count += 1
@@ -152,15 +152,15 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
 
 
 def _parts(
-    order: Iterable[str], held: Sequence[str], size: Mapping[str, int], limit: float
+    order: Iterable[str], base: Sequence[str], size: Mapping[str, int], limit: float
 ) -> Iterator[tuple[str, ...]]:
-    """Yield consecutive variables with those of `held`, as many together as the cells allow."""
-    start = math.prod(size[name] for name in held)
-    pack, cells = list(held), start
+    """Yield consecutive variables with those of `base`, as many in a set as the cells allow."""
+    start = math.prod(size[name] for name in base)
+    pack, cells = list(base), start
     for name in order:
-        if len(pack) > len(held) and (exceeds(cells * size[name], limit) or len(pack) >= _SIZE):
+        if len(pack) > len(base) and (exceeds(cells * size[name], limit) or len(pack) >= _SIZE):
             yield tuple(pack)
-            pack, cells = list(held), start
+            pack, cells = list(base), start
         pack.append(name)
         cells *= size[name]
     yield tuple(pack)
@@ -170,16 +170,17 @@ def _parts(
 class _Search:
     """Candidates by interactions, and tables by interactions, as lists of their entries.
 
-    `sets`, `held`, `told` are the entries of the first: candidate, interaction, information of one
-    report. `tables`, `inside`, `terms` are those of the second: the relative variance of a table's
-    cells is the sum of its terms over the information of all records.
+    `sets`, `interactions`, `information` are the entries of the first: the candidate, the
+    interaction, and the information of one report. `tables`, `inside`, `terms` are those of the
+    second: the relative variance of a table's cells is the sum of its terms over the information of
+    all records.
     """
 
     count: int
     needed: npt.NDArray[np.bool_]
     sets: npt.NDArray[np.intp]
-    held: npt.NDArray[np.intp]
-    told: Tensor
+    interactions: npt.NDArray[np.intp]
+    information: Tensor
     tables: npt.NDArray[np.intp]
     inside: npt.NDArray[np.intp]
     terms: Tensor
@@ -209,20 +210,20 @@ class _Search:
         for names in goal.sets:
             for one in within([n for n in names if n in known], goal.order):
                 needed[index[one]] = True
-        rows, held, reported = list[int](), list[int](), list[float]()
+        rows, inside_of, reported = list[int](), list[int](), list[float]()
         longest = max(map(len, index))
         for i, names in enumerate(sets):
             kept = kept_of(names, channel_of(needs, names))
             for one in within(names, longest):
                 if (place := index.get(one)) is not None:
                     rows.append(i)
-                    held.append(place)
+                    inside_of.append(place)
                     reported.append(information_of(kept, one))
         return cls(
             len(sets),
             needed,
             np.array(rows, dtype=np.intp),
-            np.array(held, dtype=np.intp),
+            np.array(inside_of, dtype=np.intp),
             np.array(reported),
             np.array(tables, dtype=np.intp),
             np.array(inside, dtype=np.intp),
@@ -249,30 +250,34 @@ class _Search:
     def _gains(self, weights: Tensor) -> Tensor:
         """Return by how much a little more weight on each candidate lowers the loss."""
         interactions = len(self.needed)
-        information = np.bincount(self.held, weights[self.sets] * self.told, interactions)
-        # What no candidate tells is lost whatever the weights are.
+        information = np.bincount(
+            self.interactions, weights[self.sets] * self.information, interactions
+        )
+        # What no candidate reports is lost whatever the weights are.
         reached = np.maximum(information, _NONE)
         each = self.terms / reached[self.inside]
         variances = np.bincount(self.tables, each, len(self.shares))
         missed = variances + MODERATE
         slopes = self.shares / (missed * np.sqrt(missed))
         lowered = np.bincount(self.inside, slopes[self.tables] * each, interactions) / reached
-        return np.bincount(self.sets, self.told * lowered[self.held], self.count).astype(np.float64)
+        return np.bincount(
+            self.sets, self.information * lowered[self.interactions], self.count
+        ).astype(np.float64)
 
     def kept(self, weights: Tensor) -> list[int]:
         """Return the candidates to keep: those of some share, and one for each interaction."""
-        # The small ones too are told apart, by their shares of each other.
+        # By their logarithms, so that small ones are ordered too.
         order = descending(np.log(np.maximum(weights, _LEAST)), scale=1.0, tie=FITTED_TIE)
         least = _FEW * math.fsum(weights * weights) * (1 - FITTED_TIE)
         kept = [int(i) for i in order if weights[i] >= least][: CHOICES // 2]
         entries = self._entries
         missing = self.needed.copy()
         for i in kept:
-            missing[self.held[entries[i] : entries[i + 1]]] = False
+            missing[self.interactions[entries[i] : entries[i + 1]]] = False
         for i in order:
             if len(kept) >= CHOICES:
                 break
-            own = self.held[entries[i] : entries[i + 1]]
+            own = self.interactions[entries[i] : entries[i + 1]]
             if missing[own].any():
                 kept.append(int(i))
                 missing[own] = False

@@ -1,7 +1,7 @@
 """Predicted errors of tables pooled over all reports, and the information about interactions.
 
-A symmetric channel keeps a record with some probability w and else says nothing. Its report has the
-Fisher information w^2 about each orthonormal contrast of each interaction of its variables. The
+A symmetric channel keeps a record with some probability w and else reports noise. Its report has
+the Fisher information w^2 about each orthonormal contrast of each interaction of its variables. The
 information about an interaction is a sum over the sets that hold it, and the variance of a table's
 cell is a sum over the interactions within the table (the Cramer-Rao bound, which generalized least
 squares over all reports reach).
@@ -35,7 +35,9 @@ def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
     variances: dict[tuple[str, ...], float] = {}
     inside = {names: within(names, goal.order) for names in goal.sets}
     try:
-        held = _held_by(plan, set(itertools.chain.from_iterable(inside.values())), goal.order)
+        information = _information_about(
+            plan, set(itertools.chain.from_iterable(inside.values())), goal.order
+        )
     except SingularChannel as error:
         return summary(goal, plan.domain, {}, error.message)
     for names, interactions in inside.items():
@@ -43,11 +45,11 @@ def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
         if cells > INFORMATION_CELLS:
             missing = missing or f"{list(names)} have {cells:,} cells, too many to pool."
             continue
-        untold = next((one for one in interactions if not held[one]), None)
-        if untold is not None:
-            missing = missing or f"No reports tell the interaction of {sorted(untold)}."
+        missed = next((one for one in interactions if not information[one]), None)
+        if missed is not None:
+            missing = missing or f"No reports show the interaction of {sorted(missed)}."
             continue
-        each = (contrasts(plan.domain, one) / held[one] for one in interactions)
+        each = (contrasts(plan.domain, one) / information[one] for one in interactions)
         variances[names] = math.fsum(each) / records
     return summary(goal, plan.domain, variances, missing)
 
@@ -92,7 +94,9 @@ def contrasts(domain: Domain, interaction: Names) -> int:
     return math.prod(domain[name].size - 1 for name in interaction)
 
 
-def _held_by(plan: Plan, interactions: Collection[Names], order: int) -> dict[Names, float]:
+def _information_about(
+    plan: Plan, interactions: Collection[Names], order: int
+) -> dict[Names, float]:
     """Return the Fisher information of one record's reports about each interaction."""
     place = {name: i for i, block in enumerate(plan.blocks) for name in block.names}
     split = {one: _split(one, place) for one in interactions}
@@ -100,12 +104,13 @@ def _held_by(plan: Plan, interactions: Collection[Names], order: int) -> dict[Na
     for parts in split.values():
         for i, part in parts:
             inside[i].add(part)
-    told = [
+    by_block = [
         _of_block(block, own, order) if own else {}
         for block, own in zip(plan.blocks, inside, strict=True)
     ]
     return {
-        one: math.prod(told[i].get(part, 0.0) for i, part in parts) for one, parts in split.items()
+        one: math.prod(by_block[i].get(part, 0.0) for i, part in parts)
+        for one, parts in split.items()
     }
 
 

@@ -32,7 +32,7 @@ MODERATE = 0.09
 class PredictedErrors:
     """Mean relative standard errors of table cells, by the number of variables of the table.
 
-    `by_length` leaves out lengths of which the reports do not tell every table. `score` is the root
+    `by_length` leaves out lengths where the reports do not show every table. `score` is the root
     of the mean square over the lengths, infinite where one is left out; `missing` says why.
 
     `loss` ranks designs: one minus the mean over tables of the correlation between an estimated
@@ -145,10 +145,10 @@ def _restricted(plan: Plan, wanted: Sequence[str]) -> list[tuple[tuple[int, ...]
     return parts
 
 
-def told_by_moments(plan: Plan, count: int) -> bool:
+def estimable_by_moments(plan: Plan, count: int) -> bool:
     """Whether moments can estimate every table of `count` variables.
 
-    Sampled sets tell only what lies within one of them, and cut and paste no more variables
+    Sampled sets show only what lies within one of them, and cut and paste no more variables
     together than it keeps items.
     """
     return all(
@@ -164,7 +164,7 @@ class Option:
 
     `plan` is None where the family cannot meet the requirements; `reason` says why. `pooled` is
     predicted of channels that keep a record or lose it, and alone where tables are many. `partly`:
-    moments do not tell all tables that learners may ask for besides those wanted.
+    moments do not estimate all further tables that learners may need.
     """
 
     family: str
@@ -176,7 +176,7 @@ class Option:
 
     @property
     def able(self) -> bool:
-        """Whether the plan tells all that is wanted."""
+        """Whether the plan serves all tables."""
         return math.isfinite(self.prediction.score)
 
     @property
@@ -200,7 +200,7 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets of variables of which a record reports one."""
+        """The number of sets of variables among which a record samples one."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property

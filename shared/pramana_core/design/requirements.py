@@ -33,7 +33,7 @@ def gamma_of_p(size: int, p: float) -> float:
         raise OptionError(
             f"p must be above 0 and below {size - 1}/{size} for {size} categories, not {p}.",
             where="p",
-            remedy=f"At {size - 1}/{size} reports say nothing.",
+            remedy=f"At {size - 1}/{size} reports are pure noise.",
         )
     return (size - 1) * (1 - p) / p
 
@@ -79,14 +79,14 @@ class Requirements:
             self._require_owners()
 
     def _require_owners(self) -> None:
-        held = [name for _, names in self.owners for name in names]
+        listed = [name for _, names in self.owners for name in names]
         labels = [name for name, _ in self.owners]
-        if held != list(self.domain.names) or len(set(labels)) < len(labels):
+        if listed != list(self.domain.names) or len(set(labels)) < len(labels):
             raise OptionError(
                 "Owners must hold every variable once, and the variables stand owner by owner.",
                 where="owners",
             )
-        public = [name for name in held if name not in self.variables]
+        public = [name for name in listed if name not in self.variables]
         if public:
             raise OptionError(
                 f"{public} are not sensitive: a study plan over several owners has no public"
@@ -153,7 +153,7 @@ def require_gamma(gamma: float, of: str = "") -> None:
     if not gamma > 1 or math.isnan(gamma):
         whose = f" for {of}" if of else ""
         raise OptionError(
-            f"gamma{whose} must be above 1, not {gamma:g}: otherwise reports say nothing.",
+            f"gamma{whose} must be above 1, not {gamma:g}: otherwise reports are pure noise.",
             where=of or "gamma",
             remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
         )

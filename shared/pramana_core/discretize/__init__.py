@@ -1,8 +1,8 @@
 """Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
 
-`mgas` makes groups of a minimum number of records and a minimum width; the usual binnings stand
-beside it. A `Discretization` says where the groups are cut and which number
-stands for each. What its figures reveal is said by the function that makes it.
+`mgas` makes groups of a minimum number of records and a minimum width; the others are the usual
+binnings. A `Discretization` has the cuts between groups and the number that stands for each. The
+function that makes it documents what its figures reveal.
 """
 
 from pramana_core.discretize.binnings import (

@@ -69,11 +69,6 @@ class Discretization:
         found = np.searchsorted(np.array(self.cuts), finite(values), side="right")
         return found.astype(np.min_scalar_type(self.size - 1))
 
-    def means(self, values: npt.ArrayLike) -> Floats:
-        """Replace values by their groups' representatives (Ma 2.3 a). Raises OptionError."""
-        replaced: Floats = np.array(self.representatives)[self.codes(values)]
-        return replaced
-
     def variable(self, name: str) -> Variable:
         """Return the variable of the groups, with their numbers.
 
@@ -136,7 +131,7 @@ def number_label(value: float) -> str:
 def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> Discretization:
     """Cut in the middle between clusters; the grid point nearest to its mean stands for each.
 
-    The mean itself would tell the number of records: it is a fraction of the step over them.
+    The mean itself, a fraction of the step, would show the number of records.
     """
     gaps = [(a.last + b.first) / 2 for a, b in itertools.pairwise(clusters)]
     means = [cluster.middle for cluster in clusters]
@@ -192,11 +187,8 @@ def equal_frequency(
     """Cut into groups of nearly n / `groups` records.
 
     Values of shape (n,) are rounded to the grid; a group ends with the grid point at which the
-    records so far are nearest to their share, and has one grid point or more. Every group holds
-    `minimum_count` records or more, and cuts and means, which are rounded to the grid, reveal what
-    those of `mgas` do: nothing finer than the grid, no mean of fewer records, but a function of
-    the data without differential privacy. No width is promised, so a group may be a single grid
-    point.
+    records so far are nearest to their share, and has at least one grid point. Every group has
+    `minimum_count` records or more. Cuts and means reveal what those of `mgas` do.
 
     Raises:
         OptionError: values that are not finite numbers, too few of them, too few grid points in

@@ -92,7 +92,7 @@ class NumberGrid:
 def finite(values: npt.ArrayLike) -> Floats:
     """Return values as a vector of floats.
 
-    Raises OptionError where there are none, they are not a vector, or not all are finite.
+    Raises OptionError for no values, an array that is not a vector, or values that are not finite.
     """
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
@@ -108,16 +108,6 @@ def finite(values: npt.ArrayLike) -> Floats:
             remedy="Leave records without a number out, or give them a category of their own.",
         )
     return numbers
-
-
-def require_requirements(minimum_count: int, granularity: float) -> None:
-    """Raise OptionError unless K is 1 or more and g is finite and not negative."""
-    require_count(minimum_count)
-    if not math.isfinite(granularity) or granularity < 0:
-        raise OptionError(
-            f"granularity must be 0 or more, not {granularity!r}.",
-            where="granularity",
-        )
 
 
 def require_count(minimum_count: int) -> None:
@@ -136,7 +126,7 @@ def require_groups(groups: int) -> None:
 
 
 def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:
-    """Raise OptionError if records are too few for so many groups of K."""
+    """Raise OptionError if records are too few for a number of groups of K."""
     if records < minimum_count * groups:
         raise OptionError(
             f"{records:,} records are too few for {groups} group{'s' if groups > 1 else ''} of"

@@ -20,8 +20,8 @@ from pramana_core.discretize.grid import (
     Cluster,
     NumberGrid,
     finite,
+    require_count,
     require_enough,
-    require_requirements,
 )
 from pramana_core.errors import OptionError
 
@@ -42,26 +42,25 @@ def mgas(
 
     Starting from the single grid points, the two clusters with the nearest centroids merge, the
     leftmost such pair where distances are equal. A cluster of `minimum_count` records or more (K)
-    whose largest and smallest grid points lie `granularity` or more apart (g, in the unit of the
-    values) is finished: it neither grows nor lets others merge across it. Ma does not say what
-    becomes of records left over between finished clusters; here they join the finished neighbour
-    with the nearer centroid, the left one where both are as near.
+    whose largest and smallest grid points differ by `granularity` or more (g, in the unit of the
+    values) is finished: it neither grows nor lets others merge across it. Clusters left between
+    finished ones join the one with the nearer centroid, the left one where both are as near; Ma
+    leaves this open.
 
-    `values` has shape (n,). `grid` is the step of the grid, by default granularity / 64. The time
-    is that of sorting the values and of at most two steps for each grid point in use.
-
-    **What the result reveals.** The values are rounded to the grid, which does not depend on them,
-    and nothing else of them is used. Every group holds K records or more and is wider than g; a
-    representative is the grid point nearest to the mean of its group's records, which in full would
-    tell their number; a cut lies in the middle between the last grid point of a group and the first
-    of the next, so it is a whole number of half steps. Hence no number that is published is a value
-    of the table or tells one more precisely than the grid, none of the means rests on fewer than K
-    records, and none tells how many they are. A cut does
-    depend on the two records beside it, to the grid, and together cuts and means are a function
-    of the data that one record can change: whoever knows all other records, or sees the figures
-    of the same column before and after a record came, may learn on which grid point it lies. This
-    is **not** differential privacy; cuts that were chosen without the data (`equal_width`,
+    **What the result reveals.** The values are rounded to the grid, which does not depend on them.
+    Every group has K records or more and is wider than g. A representative is the grid point
+    nearest to its group's mean; a cut lies in the middle between the last grid point of a group and
+    the first of the next. So no published number is more precise than the grid, and none shows the
+    number of records. But a cut depends on the two records next to it, to the grid: whoever knows
+    all other records, or sees the figures before and after a record came, may learn its grid point.
+    This is **not** differential privacy; cuts chosen without the data (`equal_width`,
     `given_cuts`) reveal nothing.
+
+    Args:
+        values: shape (n,).
+        minimum_count: K.
+        granularity: g.
+        grid: the step of the grid; None is granularity / 64.
 
     Raises:
         OptionError: values that are not finite numbers, too few of them or within less than
@@ -112,13 +111,13 @@ def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster
 def absorb(clusters: Sequence[Cluster], finished: Finished) -> list[Cluster]:
     """Join every unfinished cluster to the finished neighbour with the nearer centroid."""
     groups: list[Cluster] = []
-    held: Cluster | None = None
+    waiting: Cluster | None = None
     for index, cluster in enumerate(clusters):
         if finished(cluster):
-            groups.append(cluster if held is None else held.joined(cluster))
-            held = None
+            groups.append(cluster if waiting is None else waiting.joined(cluster))
+            waiting = None
         elif index == 0 or _shrinks(*clusters[index - 1 : index + 2]):
-            held = cluster
+            waiting = cluster
         else:
             groups[-1] = groups[-1].joined(cluster)
     return groups
@@ -138,7 +137,11 @@ def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bo
 
 
 def _step(minimum_count: int, granularity: float, grid: float | None) -> float:
-    require_requirements(minimum_count, granularity)
+    require_count(minimum_count)
+    if not math.isfinite(granularity) or granularity < 0:
+        raise OptionError(
+            f"granularity must be 0 or more, not {granularity!r}.", where="granularity"
+        )
     if grid is None and granularity == 0:
         raise OptionError(
             "With a granularity of 0 there is no default grid.",

@@ -19,9 +19,10 @@ from pramana_core.channels import CONDITION_LIMIT, Transition, along_axis
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
 from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.support_counts import Indices
 from pramana_core.plan import Plan
-from pramana_core.ties import first_smallest
+
+_FEW = 1 << 13
+"""Up to this many probabilities of reports given cells are listed."""
 
 _TOGETHER = 64
 """Neighbouring channels of up to so many categories together, true or reported, are one matrix."""
@@ -38,14 +39,12 @@ class Stratum:
             by default each channel has one axis, in the order of the channels. Axes in no group
             are not reported: they are summed out, which is what a withheld channel does.
         shape: the true table's; by default that of the channels.
-        few: up to so many probabilities are listed, and not worked out axis by axis.
     """
 
     reported: Tensor
     channels: tuple[Transition, ...]
     groups: tuple[tuple[int, ...], ...] = ()
     shape: tuple[int, ...] = ()
-    few: int = 1 << 13
 
     def __post_init__(self) -> None:
         if self.reported.shape != tuple(c.shape[1] for c in self.channels):
@@ -91,6 +90,11 @@ class Stratum:
             return product
         return self._along_axes(true)
 
+    def _along_axes(self, true: Tensor) -> Tensor:
+        reported = true.sum(axis=self._absent) if self._absent else true
+        arranged = reported.transpose([*self._order, len(self._order)])
+        return self._turned(arranged.reshape(-1, true.shape[-1]), adjoint=False)
+
     def adjoint(self, function: Tensor) -> Tensor:
         """Return the expectation, per true cell, of functions of the report (reports, sets).
 
@@ -135,41 +139,15 @@ class Stratum:
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
         return [left.index(axis) for axis in self._held]
 
-    @cached_property
-    def _small(self) -> Tensor | None:
-        """The probabilities where they are few: then one product takes less time than several."""
-        number = math.prod(self.shape) * self.reported.size
-        return self._along_axes(_cells(self.shape)) if number <= self.few else None
-
     def listed(self) -> Tensor:
         """Return the probability of each report (rows) given each true cell (columns)."""
-        return self._along_axes(_cells(self.shape)) if self._small is None else self._small
+        return self._along_axes(np.eye(math.prod(self.shape)).reshape(*self.shape, -1))
 
-    def listed_at(self, reports: Indices, cells: Indices) -> Tensor:
-        """Return the probabilities of some reports (rows) given some true cells (columns).
-
-        Both are numbered in C order. Nothing else is listed.
-        """
-        if self._small is not None:
-            return self._small[np.ix_(reports, cells)]
-        codes = np.unravel_index(cells, self.shape)
-        columns = []
-        for channel, group in zip(self.channels, self.groups, strict=True):
-            sizes = [self.shape[axis] for axis in group]
-            unit = np.zeros((channel.shape[0], len(cells)))
-            true = np.ravel_multi_index([codes[axis] for axis in group], sizes)
-            unit[true, np.arange(len(cells))] = 1.0
-            columns.append(channel.apply(unit, 0))
-        # The axes in two parts: each is multiplied out once, and the reports pick their rows.
-        half = _middle([channel.shape[1] for channel in self.channels])
-        first, last = (_multiplied(part, len(cells)) for part in (columns[:half], columns[half:]))
-        high, low = np.divmod(reports, len(last))
-        return first[high] * last[low]
-
-    def _along_axes(self, true: Tensor) -> Tensor:
-        held = true.sum(axis=self._absent) if self._absent else true
-        arranged = held.transpose([*self._order, len(self._order)])
-        return self._turned(arranged.reshape(-1, true.shape[-1]), adjoint=False)
+    @cached_property
+    def _small(self) -> Tensor | None:
+        """The probabilities where they are few: one product takes less time than several."""
+        few = math.prod(self.shape) * self.reported.size <= _FEW
+        return self.listed() if few else None
 
     def _turned(self, tensor: Tensor, *, adjoint: bool) -> Tensor:
         """Return P' x, or P x, of columns x (cells or reports in the channels' order, sets)."""
@@ -221,25 +199,6 @@ class Stratum:
         return tuple(
             None if axis in self._absent else slice(None) for axis in range(len(self.shape))
         )
-
-
-def _middle(sizes: Sequence[int]) -> int:
-    """Return where to cut a list of sizes so that the products of both parts are about equal."""
-    logs = np.log(sizes)
-    whole = logs.sum()
-    return first_smallest(np.abs(np.cumsum([0.0, *logs]) - whole / 2), scale=whole)
-
-
-def _multiplied(columns: Sequence[Tensor], cells: int) -> Tensor:
-    """Return the products of columns along all axes: (rows in C order, cells)."""
-    product: Tensor = np.ones((1, cells))
-    for column in columns:
-        product = (product[:, None] * column).reshape(-1, cells)
-    return product
-
-
-def _cells(shape: tuple[int, ...]) -> Tensor:
-    return np.eye(math.prod(shape)).reshape(*shape, -1)
 
 
 def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
@@ -554,7 +513,6 @@ def named(axes: Sequence[Axis]) -> list[str]:
 
 
 def arranged(theta: Tensor, axes: Sequence[Axis], groups: Sequence[Sequence[int]]) -> Tensor:
-    """Put a table of the blocks' cells into axes of another order: see `Stratum.groups`."""
     order = [axis for group in groups for axis in group]
     split = theta.reshape([v.size for axis in axes for v in axis.variables])
     return split.transpose(np.argsort(order))

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Literal, Self, cast, get_args
 
 import numpy as np
 
@@ -44,15 +44,16 @@ from pramana_core.estimation.axes import (
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
 from pramana_core.estimation.information import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.likelihood import maximize
-from pramana_core.estimation.pooled_tables import PooledTable, PooledTables
-from pramana_core.estimation.subpopulations import (
-    CombinedSubpopulation,
-    TabulatedSubpopulation,
-    everyone_of,
-)
+from pramana_core.estimation.pooled_tables import PooledTables
+from pramana_core.estimation.subpopulations import ReportedSubpopulation, TabulatedSubpopulation
 from pramana_core.estimation.supports import TabulatedSupports, require_items
 from pramana_core.estimation.supports_pooled import PooledSupports
-from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
+from pramana_core.estimation.table_estimates import (
+    CombinedTable,
+    EstimatedTable,
+    Estimates,
+    FactoredTable,
+)
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
@@ -63,6 +64,7 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
@@ -199,26 +201,22 @@ class CountEstimator(ABC):
 
     def likely_table(
         self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
-    ) -> EstimatedTable:
+    ) -> Estimates:
         """Return the most likely table of one source with its errors."""
-        information = None
-        if any(
-            c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
+        counts = arrange(sum_unasked(theta * self.records, axes), axes, domain)
+        if all(
+            c.shape[0] == c.shape[1] and c.condition_number <= CONDITION_LIMIT
             for c in stratum.channels
         ):
-            strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
-            table = arranged(theta, axes, strata[0].groups)
-            information = inverse_information(strata, table, len(domain))
-        return EstimatedTable(
-            domain,
-            arrange(sum_unasked(theta * self.records, axes), axes, domain),
-            self.records,
             # The unrestricted estimator's error at the fitted distribution: equal to the inverse
             # information inside the simplex, and no smaller than ML's error at its edge.
-            self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
-            tuple(axes),
-            information,
-        )
+            reports = self.records * stratum.expected(theta[..., None])
+            fitted = reports.reshape(stratum.reported.shape)
+            return EstimatedTable(domain, counts, self.records, fitted, tuple(axes))
+        strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
+        table = arranged(theta, axes, strata[0].groups)
+        products = inverse_information(strata, table, len(domain))
+        return FactoredTable.likely(domain, counts, self.records, products)
 
 
 def _posterior(domain: Domain, axes: Sequence[Axis], stratum: Stratum, prior: Tensor) -> Tensor:
@@ -304,14 +302,12 @@ class MomentEstimator(CountEstimator):
 
     def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
         """Return all records, by the reports themselves where these can be weighed one by one."""
-        if any(len(plan.domain) < len(self.everything) for _, plan in self.sources):
+        sources = [(r, plan) for r, plan in self.sources if isinstance(r, RecordTables)]
+        whole = all(len(plan.domain) == len(self.everything) for _, plan in sources)
+        if len(sources) < len(self.sources) or not whole:
             return super().subpopulation(marginals)
-        if self.several:
-            everyone = tuple(part.subpopulation() for part in self.parts)
-            return CombinedSubpopulation(everyone, self.weights)
-        [(reports, plan)] = self.sources
-        whole = everyone_of(plan, reports)
-        return super().subpopulation(marginals) if whole is None else whole
+        counted = cast("Sequence[tuple[CountedRecords, Plan]]", sources)
+        return ReportedSubpopulation(tuple(counted), self.weights if self.several else None, {})
 
 
 class SumEstimator(MomentEstimator):
@@ -323,7 +319,7 @@ class SumEstimator(MomentEstimator):
 class LikelihoodEstimator(CountEstimator):
     """The most likely distribution; all sources' reports are explained together."""
 
-    def table(self, domain: Domain) -> EstimatedTable:
+    def table(self, domain: Domain) -> Estimates:
         """Return the most likely table."""
         if not self.several:
             axes, stratum = self.reports(domain)
@@ -332,10 +328,10 @@ class LikelihoodEstimator(CountEstimator):
         strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
         theta = maximize(strata, tick=self.tick).table
         silent = self.records - sum(stratum.records for stratum in strata)
-        information = inverse_information(strata, theta, len(domain), silent)
+        products = inverse_information(strata, theta, len(domain), silent)
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
-        return EstimatedTable(domain, counts, self.records, counts, (), information)
+        return FactoredTable.likely(domain, counts, self.records, products)
 
     def unbiased(self, domain: Domain) -> Estimates | None:
         """Return the estimate by moments, if the reports have one."""
@@ -371,11 +367,11 @@ class PooledEstimator(CountEstimator):
         prior = marginal(named(axes)).counts.reshape(stratum.shape) / self.records
         return _posterior(domain, axes, stratum, prior)
 
-    def table(self, domain: Domain) -> PooledTable:
+    def table(self, domain: Domain) -> FactoredTable:
         """Return the table that is pooled over the sets that hold its variables."""
         return self.tables.table(domain)
 
-    def unbiased(self, domain: Domain) -> PooledTable | None:
+    def unbiased(self, domain: Domain) -> FactoredTable | None:
         """Return the table before shrinkage."""
         return self.tables.unbiased(domain)
 
@@ -407,7 +403,7 @@ class UsedTables:
         self._pooled: dict[tuple[str, ...], None] = {}
         self._filled: dict[tuple[str, ...], None] = {}
 
-    def note(self, names: tuple[str, ...], table: PooledTable) -> None:
+    def note(self, names: tuple[str, ...], table: FactoredTable) -> None:
         """Note a table of some variables, named in the order of their domain."""
         self._pooled[names] = None
         if table.filled_in:
@@ -522,12 +518,11 @@ class EstimatedMarginals:
         self._tick()
         domain = self._asked(variables)
         found = self._estimator.table(domain)
-        if isinstance(found, PooledTable):
+        if isinstance(found, FactoredTable):
             self._taken.note(tuple(sorted(domain.names, key=self._everything.axis)), found)
         return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
         return self._estimator.can_estimate(variables)
 
@@ -551,11 +546,9 @@ class EstimatedMarginals:
         return self._estimator.expected(self._asked(variables), self.marginal)
 
     def subpopulation(self) -> Subpopulation:
-        """Return all records; see `Marginals`."""
         return self._estimator.subpopulation(self)
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates supports; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if not self._estimator.makes_of_pairs(self._estimator.order):
@@ -573,12 +566,10 @@ class EstimatedMarginals:
         return self._estimator.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
-        """Return how well a network explains the reports of whole records; see `Evidence`."""
         self._require_known(parents)
         return self._estimator.evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
-        """Return whether some records report all these variables; see `Marginals`."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
 

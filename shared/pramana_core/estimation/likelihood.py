@@ -102,9 +102,10 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    Without a model `gap` bounds how far the log-likelihood of any is below its maximum. Under one
-    there is no such bound: it is what more EM steps would gain, going by what the last ones did.
-    `late` is what the last half of these gained.
+    `gap` is what more EM steps would gain, going by what the last ones did. Without a model the
+    log-likelihood is concave, and N (max_j g_j - 1) bounds its distance from the maximum (see
+    `likelihood`): `gap` is that bound where it is less. `late` is what the last half of the steps
+    gained.
     """
 
     probabilities: Tensor
@@ -186,8 +187,7 @@ def maximize(
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model, by EM.
 
-    Without a model the log-likelihood is concave, and N (max_j g_j - 1) bounds the distance from
-    the maximum (see `likelihood`): that certifies the result.
+    It ends where no more than `tolerance` is left to gain (`Maximum.gap`).
 
     Args:
         strata: reported counts; at least one record in all.
@@ -196,8 +196,7 @@ def maximize(
         tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than
             about a hundredth of its standard error.
         max_steps: EM steps allowed.
-        certified: whether the bound must reach `tolerance`; else what more steps would gain, and
-            no error is raised.
+        certified: see `climb`.
         tick: called after each extrapolation; what it raises stops the work.
 
     Raises:
@@ -209,7 +208,7 @@ def maximize(
     found = climb(
         strata, model, begin, tolerance=tolerance, steps=max_steps, certified=certified, tick=tick
     )
-    if found.gap > tolerance and certified:
+    if found.gap > tolerance:
         raise not_converged(found, tolerance)
     return found
 
@@ -251,7 +250,8 @@ def climb(
         steps: stop after about so many EM steps.
         quiet: stop also when three extrapolations in a row gained less than this, in nats.
         enough: stop when all log-likelihoods are at least this.
-        certified: whether `gap` without a model is the bound.
+        certified: whether, without a model, a third of the steps is taken before what the last ones
+            gained decides.
         tick: called after each extrapolation; what it raises stops the work.
 
     Raises:
@@ -268,9 +268,8 @@ def climb(
         tick()
         reached.append(value)
         above = max(records * (float(gain.max()) - 1), 0.0)
-        bounded = not model.factors
-        gap = above if bounded and certified else _left_to_gain(reached)
-        gap = min(gap, above) if bounded else gap
+        gap = math.inf if certified and taken < steps / 3 else _left_to_gain(reached)
+        gap = _left_to_gain(reached) if model.factors else min(above, gap)
         done = gap <= tolerance or value.min() >= enough or taken >= steps
         if done or still == _QUIET:
             late = float((value - reached[len(reached) // 2]).max())

@@ -281,7 +281,6 @@ class Single:
 
     @functools.cached_property
     def per_record(self) -> dict[object, float]:
-        """What each record counts in it; see `PooledReadings`."""
         return self.told.per_record()
 
 

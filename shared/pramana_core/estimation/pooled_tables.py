@@ -15,7 +15,7 @@ import functools
 import itertools
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +23,6 @@ from scipy import special
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.axes import Moments
 from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.estimation.pooled_laws import (
     KEPT_NUMBERS,
@@ -34,133 +33,13 @@ from pramana_core.estimation.pooled_laws import (
     slopes,
 )
 from pramana_core.estimation.pooled_readings import product
-from pramana_core.estimation.table_estimates import Estimates
-from pramana_core.marginals.counts import LEVEL, ReportTables, Tensor, ValueCache
+from pramana_core.estimation.table_estimates import FactoredTable
+from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
 from pramana_core.marginals.score_interval import (
     LackOfFit,
-    normal_quantile,
-    possible,
-    ratio_interval,
-    score_interval,
 )
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
-
-
-@dataclass(frozen=True, kw_only=True)
-class PooledTable(Estimates):
-    """A table of pooled and shrunk counts; see `MarginalTable` for its promise.
-
-    The errors suppose that no more variables interact where no record reports all variables
-    (`told` is false): the table then has the largest entropy for its parts, and the error against
-    the population is returned for either. Errors and intervals are those of the counts before
-    shrinkage, widened where an interval does not hold the shrunk count. The covariance of functions
-    of the shrunk counts (`covariance_of`) is a bound: the product of their shifts is added.
-
-    Attributes:
-        root: R, (cells..., r), with R R' the population covariance of the counts before shrinkage.
-        moved: the shift by shrinkage, in the shape of the counts.
-        told: whether some records report all the variables.
-        law: the counts at which sampling is taken; by default `counts`.
-    """
-
-    root: Tensor
-    moved: Tensor
-    told: bool = True
-    law: Tensor | None = None
-
-    @property
-    def filled_in(self) -> bool:
-        """Whether it is made of smaller tables: no record tells of all its variables at once."""
-        return not self.told
-
-    @property
-    def unshrunk(self) -> PooledTable:
-        """The table before shrinkage: unbiased where `told`; its counts may be negative."""
-        return replace(
-            self,
-            counts=self.counts - self.moved,
-            moved=np.zeros_like(self.moved),
-            law=self.supposed,
-        )
-
-    @property
-    def supposed(self) -> Tensor:
-        """The counts at which sampling is taken."""
-        return self.counts if self.law is None else self.law
-
-    def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over the reports of products; see `Estimates.products`."""
-        half = weights.reshape(len(weights), -1) @ self._factor(self.moved)
-        found: Tensor = half @ half.T
-        return found
-
-    def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return these sums for each function and each cell; see `Estimates`."""
-        factor = self._factor(self.moved)
-        half = weights.reshape(len(weights), -1) @ factor
-        found: Tensor = half @ factor.T
-        return found.reshape(weights.shape)
-
-    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts with normal deviates of their covariance; see `MarginalTable`."""
-        root = np.concatenate([self.root, self.moved[..., None]], axis=-1)
-        noise = rng.standard_normal((draws, root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
-        drawn: Tensor = self.counts + noise.reshape(draws, *self.counts.shape)
-        return drawn
-
-    def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 before shrinkage (see `MarginalTable`)."""
-        if not summed:
-            own = np.square(self.root).sum(axis=-1) + np.square(self.supposed) / self.records
-            return own, own, own
-        gone = tuple(self.domain.axis(name) for name in summed)
-        factor = self._factor().reshape(*self.counts.shape, -1)
-        margin = factor.sum(axis=gone, keepdims=True)
-        return (
-            np.square(factor).sum(axis=-1),
-            (factor * margin).sum(axis=-1),
-            np.square(margin).sum(axis=-1),
-        )
-
-    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`), holding the shrunk ones."""
-        whole = self._of(population)
-        share = self.unshrunk.counts / self.records
-        # The variance given the records, at the supposed counts; sampling is that of each share.
-        square = self.variance(population=False) / self.records + share
-        if whole and not self.told:
-            square -= self.supposed / self.records * (1 - self.supposed / self.records)
-        z = normal_quantile(level)
-        ends = score_interval(share, square, self.records, z, population=whole)
-        low, high = possible(*ends, share)
-        held = np.clip(self.counts, 0.0, self.records)
-        return np.minimum(self.records * low, held), np.maximum(self.records * high, held)
-
-    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals of cells' shares of their margins, holding the shrunk ones."""
-        gone = tuple(self.domain.axis(name) for name in summed)
-        cells = [self.unshrunk.counts, self.counts, self.supposed]
-        raw, shrunk, supposed = (cell.sum(axis=gone, keepdims=True) for cell in cells)
-        ww, wv, vv = self.second_moments(summed)
-        more = cells[0] - cells[2]
-        moments = (ww + more, wv + more, vv + raw - supposed)
-        ends = ratio_interval(cells[0], raw, moments, normal_quantile(level))
-        share = np.divide(self.counts, shrunk, out=np.zeros(self.counts.shape), where=shrunk > 0)
-        return np.minimum(ends[0], share), np.maximum(ends[1], share)
-
-    def _of(self, population: bool) -> bool:
-        return population or not self.told
-
-    def _factor(self, *more: Tensor) -> Tensor:
-        """Return F, cells x r, with F F' the sums over the reports of products of estimators.
-
-        `more` are columns of it besides.
-        """
-        flat = self.supposed.reshape(-1, 1)
-        parts = (self.root, *more)
-        return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])
-
 
 _RANK = 1e-10
 
@@ -256,7 +135,7 @@ class PooledTables:
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, self.order, tick)
         self._fits: dict[Names, LackOfFit] = {}
-        self._tables: ValueCache[Names, PooledTable] = ValueCache(
+        self._tables: ValueCache[Names, FactoredTable] = ValueCache(
             KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.root.size
         )
 
@@ -265,7 +144,7 @@ class PooledTables:
         """The number of records."""
         return sum(reports.records for reports, _ in self._sources)
 
-    def table(self, domain: Domain) -> PooledTable:
+    def table(self, domain: Domain) -> FactoredTable:
         """Return the table over some variables.
 
         Raises:
@@ -290,7 +169,7 @@ class PooledTables:
                 remedy="Ask for fewer variables at once, or for each pair of them.",
             )
 
-    def unbiased(self, domain: Domain) -> PooledTable | None:
+    def unbiased(self, domain: Domain) -> FactoredTable | None:
         """Return the table before shrinkage; None where no record reports all its variables."""
         names = tuple(sorted(domain.names, key=self._domain.axis))
         if len(names) > max(self.order, 1) or not self._is_told(names):
@@ -386,12 +265,12 @@ class PooledTables:
     def _is_told(self, names: Names) -> bool:
         return len(names) == 1 or self._laws.can_estimate(names)
 
-    def _made(self, names: Names) -> PooledTable:
+    def _made(self, names: Names) -> FactoredTable:
         self._tick()
         between = self._laws.between(names)
         if between is not None:
             whole, gone = self._made(between), [n not in names for n in between].index(True)
-            return PooledTable(
+            return FactoredTable(
                 self._domain.project(names),
                 whole.counts.sum(axis=gone),
                 whole.records,
@@ -408,7 +287,7 @@ class PooledTables:
         moved = self._means(names, parts) - means
         domain = self._domain.project(names)
         records = self.records
-        return PooledTable(
+        return FactoredTable(
             domain,
             records * law.reshape(domain.shape),
             records,
@@ -520,12 +399,12 @@ def _root(covariance: Tensor) -> Tensor:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
 
 
-def _turned(table: PooledTable, domain: Domain) -> PooledTable:
+def _turned(table: FactoredTable, domain: Domain) -> FactoredTable:
     """Return the table with its axes in a domain's order."""
     if table.domain.names == domain.names:
         return table
     order = [table.domain.axis(name) for name in domain.names]
-    return PooledTable(
+    return FactoredTable(
         domain,
         table.counts.transpose(order),
         table.records,

@@ -21,7 +21,7 @@ from pramana_core.marginals.support_counts import (
 )
 
 if TYPE_CHECKING:
-    from pramana_core.estimation.pooled_tables import PooledTable
+    from pramana_core.estimation.table_estimates import FactoredTable
     from pramana_core.marginals.counts import Marginals, MarginalTable
 
 
@@ -46,7 +46,6 @@ class TabulatedSupports:
     count_ahead: Callable[[Sequence[Sequence[str]]], None] = lambda _tables: None
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets; see `Supports`."""
         found = np.zeros((3, len(itemsets)))
         for rows, names, cells in self._by_variables(itemsets):
             table = self._table(names)
@@ -57,7 +56,6 @@ class TabulatedSupports:
         return SupportCounts(self.marginals.records, counts, noise, sampled)
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts; see `Supports`."""
         counts, errors = np.zeros((len(itemsets), 3)), np.zeros((2, len(itemsets), 3, 3))
         for rows, names, cells in self._by_variables(itemsets):
             table = self._table(names)
@@ -72,7 +70,7 @@ class TabulatedSupports:
 
     def _table(self, names: Sequence[str]) -> MarginalTable:
         table = self.marginals.marginal(names)
-        return cast("PooledTable", table).unshrunk if self.unshrunk else table
+        return cast("FactoredTable", table).unshrunk if self.unshrunk else table
 
     def _by_variables(
         self, itemsets: Indices

@@ -68,7 +68,6 @@ class PooledSupports:
         self._pair = np.zeros((4, len(items), len(items)))
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets; see `Supports`."""
         told = self._told(itemsets)
         before = self._unshrunk.counts(itemsets[told])
         ways = [replace(self._tables.counts(itemsets[told]), before=before)]
@@ -79,7 +78,6 @@ class PooledSupports:
         )
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts; see `Supports`."""
         told = self._told(itemsets)
         before = self._unshrunk.rules(itemsets[told], antecedents[told])
         ways = [replace(self._tables.rules(itemsets[told], antecedents[told]), before=before)]

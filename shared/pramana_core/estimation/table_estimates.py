@@ -1,4 +1,4 @@
-"""Tables of estimated counts with their errors: of one source, or the sum of several sources'.
+"""Tables of estimated counts with their errors: by the channels, as a sum of sources, by a factor.
 
 Two errors are kept apart. Given the true records, only the randomization varies and
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,7 +95,6 @@ class Estimates(ABC):
         """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the intervals of the counts (see `MarginalTable`)."""
         z = normal_quantile(level)
         second, _, _ = self.second_moments(())
         share, square = self.counts / self.records, second / self.records
@@ -104,7 +103,6 @@ class Estimates(ABC):
         return self.records * low, self.records * high
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         moments = self.second_moments(summed)
@@ -142,7 +140,6 @@ class Estimates(ABC):
         return self.covariance_of(_each_cell(self.domain), population=population)
 
     def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
         flat, counts = weights.reshape(len(weights), -1), self.supposed.ravel()
         if self._of(population):
             part = np.outer(flat @ counts, flat @ counts) / self.records
@@ -151,7 +148,6 @@ class Estimates(ABC):
         return self.products(weights) - part
 
     def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of linear functions with each count (see `MarginalTable`)."""
         if self._of(population):
             rank = self.supposed.ndim
             part = np.multiply.outer(np.tensordot(weights, self.supposed, rank), self.supposed)
@@ -200,26 +196,18 @@ class EstimatedTable(Estimates):
 
     fitted: Tensor
     axes: tuple[Axis, ...]
-    information: Tensor | None = None
 
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.
 
         Takes weights as `covariance_of` and returns a matrix of the same shape.
         """
-        if self.information is not None:
-            flat = weights.reshape(len(weights), -1)
-            of_information: Tensor = flat @ self.information @ flat.T
-            return of_information
         flat = self._estimators(weights).reshape(len(weights), -1)
         matrix: Tensor = (flat * self.fitted.ravel()) @ flat.T
         return matrix
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
         """Return these sums for each linear function and each cell, in the shape of `weights`."""
-        if self.information is not None:
-            flat: Tensor = weights.reshape(len(weights), -1) @ self.information
-            return flat.reshape(weights.shape)
         counted = self._estimators(weights) * self.fitted
         made = along_axes(Axis.estimate, self.axes, counted)
         kept = [v for part in self.axes for v in part.kept]
@@ -235,18 +223,6 @@ class EstimatedTable(Estimates):
         return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
-
-        Where the counts are not a linear function of the reports, normal deviates of their
-        covariance are added to them.
-
-        Raises:
-            LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
-        """
-        if self.information is not None:
-            root = _root(self.covariance(population=True))
-            noise = rng.standard_normal((draws, len(root))) @ root
-            return self.counts + noise.reshape(draws, *self.domain.shape)
         share = self.fitted.ravel() / self.fitted.sum()
         sampled = rng.multinomial(self.records, share, size=draws).astype(np.float64)
         estimate: Tensor = np.moveaxis(sampled.reshape(draws, *self.fitted.shape), 0, -1)
@@ -258,12 +234,9 @@ class EstimatedTable(Estimates):
         return np.transpose(split, [len(order), *order])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
         names = frozenset(summed)
         for name in names:
             self.domain.axis(name)
-        if self.information is not None:
-            return self._dense_moments(names)
         tensors: Moments = (self.fitted, self.fitted, self.fitted)
         for axis, part in enumerate(self.axes):
             tensors = part.moments(tensors, axis, names)
@@ -272,23 +245,6 @@ class EstimatedTable(Estimates):
 
     def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
         return arrange(tensor, self.axes, self.domain, summed)
-
-    def _dense_moments(self, summed: frozenset[str]) -> Moments:
-        shape = self.domain.shape
-        matrix = self.products(_each_cell(self.domain)).reshape(shape + shape)
-        gone = tuple(self.domain.axis(name) for name in summed)
-        rank = len(shape)
-        cross = matrix.sum(axis=tuple(rank + axis for axis in gone), keepdims=True)
-        both = cross.sum(axis=gone, keepdims=True)
-
-        def diagonal(tensor: Tensor) -> Tensor:
-            left, right = tensor.shape[:rank], tensor.shape[rank:]
-            cells = np.indices(left)
-            index = [np.minimum(i, size - 1) for i, size in zip(cells, right, strict=True)]
-            taken: Tensor = tensor[(*cells, *index)]
-            return taken
-
-        return diagonal(matrix), diagonal(cross), diagonal(both)
 
 
 @dataclass(frozen=True)
@@ -317,24 +273,20 @@ class CombinedTable(Estimates):
         return cls(tables[0].domain, counts, records, tuple(tables), factors)
 
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over all reports; see `Estimates.products`."""
         means = weights.reshape(len(weights), -1) @ self.counts.ravel()
         return self._squares([table.products(weights) for table in self.tables]) - (
             self._excess * np.outer(means, means)
         )
 
     def products_with_cells(self, weights: Tensor) -> Tensor:
-        """Return the sums over all reports; see `Estimates.products_with_cells`."""
         means = np.tensordot(weights, self.counts, self.counts.ndim)
         parts = [table.products_with_cells(weights) for table in self.tables]
         return self._squares(parts) - self._excess * np.multiply.outer(means, self.counts)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
         return weighted_sum(self.factors, [table.resampled(draws, rng) for table in self.tables])
 
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
         gone = tuple(self.domain.axis(name) for name in summed)
         margin = self.counts.sum(axis=gone, keepdims=True)
         parts = zip(*(table.second_moments(summed) for table in self.tables), strict=True)
@@ -354,15 +306,131 @@ class CombinedTable(Estimates):
         return float(excess_of(self.factors, [t.records for t in self.tables])) / self.records
 
 
+@dataclass(frozen=True, kw_only=True)
+class FactoredTable(Estimates):
+    """Counts with a listed factor of their errors: the most likely ones, or pooled and shrunk ones.
+
+    The errors suppose that no more variables interact where no record reports all variables
+    (`told` is false): the table then has the largest entropy for its parts, and the error against
+    the population is returned for either. Errors and intervals are those of the counts before
+    shrinkage, widened where an interval does not hold the shrunk count. The covariance of functions
+    of the shrunk counts (`covariance_of`) is a bound: the product of their shifts is added.
+
+    Attributes:
+        root: R, (cells..., r), with R R' the population covariance of the counts before shrinkage.
+        moved: the shift by shrinkage, in the shape of the counts.
+        told: whether some records report all the variables.
+        law: the counts at which sampling is taken; by default `counts`.
+    """
+
+    root: Tensor
+    moved: Tensor
+    told: bool = True
+    law: Tensor | None = None
+
+    @classmethod
+    def likely(
+        cls, domain: Domain, counts: Tensor, records: int, products: Tensor
+    ) -> FactoredTable:
+        """Return the most likely counts; `products` are the second moments of their estimators."""
+        flat = counts.ravel()
+        values, vectors = np.linalg.eigh(products - np.outer(flat, flat) / records)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        moved = np.zeros_like(counts)
+        return cls(domain, counts, records, root=root.reshape(*counts.shape, -1), moved=moved)
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether it is made of smaller tables: no record tells of all its variables at once."""
+        return not self.told
+
+    @property
+    def unshrunk(self) -> FactoredTable:
+        """The table before shrinkage: unbiased where `told`; its counts may be negative."""
+        return replace(
+            self,
+            counts=self.counts - self.moved,
+            moved=np.zeros_like(self.moved),
+            law=self.supposed,
+        )
+
+    @property
+    def supposed(self) -> Tensor:
+        """The counts at which sampling is taken."""
+        return self.counts if self.law is None else self.law
+
+    def products(self, weights: Tensor) -> Tensor:
+        half = weights.reshape(len(weights), -1) @ self._factor(self.moved)
+        found: Tensor = half @ half.T
+        return found
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        factor = self._factor(self.moved)
+        half = weights.reshape(len(weights), -1) @ factor
+        found: Tensor = half @ factor.T
+        return found.reshape(weights.shape)
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        root = self.root
+        if self.moved.any():
+            root = np.concatenate([root, self.moved[..., None]], axis=-1)
+        noise = rng.standard_normal((draws, root.shape[-1])) @ root.reshape(-1, root.shape[-1]).T
+        drawn: Tensor = self.counts + noise.reshape(draws, *self.counts.shape)
+        return drawn
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        if not summed:
+            own = np.square(self.root).sum(axis=-1) + np.square(self.supposed) / self.records
+            return own, own, own
+        gone = tuple(self.domain.axis(name) for name in summed)
+        factor = self._factor().reshape(*self.counts.shape, -1)
+        margin = factor.sum(axis=gone, keepdims=True)
+        return (
+            np.square(factor).sum(axis=-1),
+            (factor * margin).sum(axis=-1),
+            np.square(margin).sum(axis=-1),
+        )
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        whole = self._of(population)
+        share = self.unshrunk.counts / self.records
+        # The variance given the records, at the supposed counts; sampling is that of each share.
+        square = self.variance(population=False) / self.records + share
+        if whole and not self.told:
+            square -= self.supposed / self.records * (1 - self.supposed / self.records)
+        z = normal_quantile(level)
+        ends = score_interval(share, square, self.records, z, population=whole)
+        low, high = possible(*ends, share)
+        held = np.clip(self.counts, 0.0, self.records)
+        return np.minimum(self.records * low, held), np.maximum(self.records * high, held)
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals of cells' shares of their margins, holding the shrunk ones."""
+        gone = tuple(self.domain.axis(name) for name in summed)
+        cells = [self.unshrunk.counts, self.counts, self.supposed]
+        raw, shrunk, supposed = (cell.sum(axis=gone, keepdims=True) for cell in cells)
+        ww, wv, vv = self.second_moments(summed)
+        more = cells[0] - cells[2]
+        moments = (ww + more, wv + more, vv + raw - supposed)
+        ends = ratio_interval(cells[0], raw, moments, normal_quantile(level))
+        share = np.divide(self.counts, shrunk, out=np.zeros(self.counts.shape), where=shrunk > 0)
+        return np.minimum(ends[0], share), np.maximum(ends[1], share)
+
+    def _of(self, population: bool) -> bool:
+        return population or not self.told
+
+    def _factor(self, *more: Tensor) -> Tensor:
+        """Return F, cells x r, with F F' the sums over the reports of products of estimators.
+
+        `more` are columns of it besides.
+        """
+        flat = self.supposed.reshape(-1, 1)
+        parts = (self.root, *more)
+        return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])
+
+
 def _each_cell(domain: Domain) -> Tensor:
     return np.eye(domain.size).reshape(domain.size, *domain.shape)
-
-
-def _root(covariance: Tensor) -> Tensor:
-    """Return R with R'R the covariance, whatever rounding did to its smallest eigenvalues."""
-    values, vectors = np.linalg.eigh(covariance)
-    root: Tensor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    return root
 
 
 def column_of(name: str, others: Container[str] = _NUMBERS) -> str:

@@ -204,7 +204,8 @@ def tune_penalties(
     fits = _penalty_fits(spectrum, points, targets, options, smooth=smooth)
     if smooth:
         return smoothest([fits])[1]
-    return (_best(fits)[0],) * targets.shape[1]
+    penalty, _ = _best(fits)
+    return tuple(penalty for _ in targets.T)
 
 
 def _best(fits: PenaltyFits) -> tuple[float, float]:

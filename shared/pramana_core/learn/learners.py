@@ -43,7 +43,7 @@ DOCUMENT = "document"
 
 @dataclass(frozen=True, eq=False)
 class ClassLearner(Generic[OptionsT, ModelT]):
-    """A learner that tells a class from other variables.
+    """A learner that predicts a class from other variables.
 
     Attributes:
         kind: how jobs, tasks, models and saved estimators call it.
@@ -89,7 +89,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return self.forms[form](model, name)
 
     def document(self, model: ModelT) -> dict[str, Any]:
-        """Return a model as what JSON is made of."""
+        """Return a model as JSON."""
         return self.documents.write(model)
 
     def read(self, text: str) -> ModelT:

@@ -20,7 +20,7 @@ from pramana_core.marginals.counts import Codes, Tensor
 
 
 class Predictor(Protocol):
-    """A model that tells the class of a record from other variables."""
+    """A model that predicts the class of a record from other variables."""
 
     @property
     def inputs(self) -> Domain:
@@ -36,7 +36,7 @@ class Predictor(Protocol):
 
     @property
     def sums_out(self) -> bool:
-        """Whether it predicts records of which inputs are missing, by what it knows of these."""
+        """Whether it predicts records with missing inputs, by their distribution."""
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records.
@@ -90,7 +90,7 @@ def encode_records(
 
 
 def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
-    reader = CategoryReader(variable)
+    reader = CategoryReader(variable.categories)
     known: dict[Value | None, int] = {}
     largest = variable.size if missing else variable.size - 1
     codes = np.empty(len(values), dtype=np.min_scalar_type(largest))

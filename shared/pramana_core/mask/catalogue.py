@@ -16,132 +16,91 @@ from pramana_core.mask.methods.copula import cgadp, shuffle
 from pramana_core.mask.methods.gadp import egadp, gadp, ipso
 from pramana_core.mask.methods.nmegadp import nmegadp
 
-_LONE = {"max_leverage": MAX_LEVERAGE, "max_told": None}
-
-_KERNEL = {"kernel": KernelOptions(), **_LONE}
-
-_UNLINKED = (
+_NO_MORE = (
     "Beyond what S and the relationships that are kept tell of a record, its masked values tell"
     " nothing. There is no bound on what one record may tell: releases that differ by one record"
-    " can give it away."
+    " can give it away. What S tells of X is released on purpose."
 )
-
-_NO_MORE = f"{_UNLINKED} What S tells of X is released on purpose."
-
 _TRUE_VALUES = (
     f"{_NO_MORE} The released numbers are the true ones at other records, the largest and the"
     " smallest among them."
 )
-
 _BLURRED = (
     "Each masked value is the true one with noise on it: it tells of the record what S does not,"
     " and several releases average the noise out."
 )
+_MOMENTS = "Linear relationships, exactly: means and covariances are the original ones."
+_SHAPES = "Relationships of any shape that S tells of"
+
+_NOISE = {"options": {"noise": NOISE}, "independent": False, "protects": _BLURRED}
+_LIMITS = {"max_leverage": MAX_LEVERAGE, "max_told": None}
+_LINES = {"options": _LIMITS, "protects": _NO_MORE}
+_RANKS = {"options": _LIMITS, "orthogonal": True}
+_KERNEL = {"options": {"kernel": KernelOptions(), **_LIMITS}, "orthogonal": True}
+_EXACT = {"exact_moments": True, "protects": _NO_MORE}
+_SHUFFLED = {"released_values": True, "protects": _TRUE_VALUES}
+
+_METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
+    (
+        "sadp",
+        sadp,
+        "Means; correlations and slopes of every shape are weakened by the noise.",
+        _NOISE,
+    ),
+    (
+        "cadp",
+        cadp,
+        "Means and correlations among masked columns; relationships with others are weakened.",
+        _NOISE,
+    ),
+    ("gadp", gadp, "Linear relationships, up to sampling error.", _LINES),
+    (
+        "ipso",
+        ipso,
+        _MOMENTS,
+        {
+            **_LINES,
+            **_EXACT,
+            "protects": f"{_NO_MORE} Chance correlations with the true values remain, which tell"
+            " something in small tables.",
+        },
+    ),
+    ("egadp", egadp, _MOMENTS, {**_LINES, **_EXACT, "orthogonal": True}),
+    (
+        "cgadp",
+        cgadp,
+        "Monotonic relationships between pairs of columns, and nearly the marginals.",
+        {**_RANKS, "protects": _NO_MORE},
+    ),
+    (
+        "shuffle",
+        shuffle,
+        "Monotonic relationships between pairs of columns, and exactly the marginals.",
+        {**_RANKS, **_SHUFFLED},
+    ),
+    ("nmegadp", nmegadp, f"{_SHAPES}; means and covariances exactly.", {**_KERNEL, **_EXACT}),
+    (
+        "nmegadp-shuffle",
+        partial(nmegadp, shuffled=True),
+        f"{_SHAPES}, and exactly the marginals.",
+        {**_KERNEL, **_SHUFFLED},
+    ),
+    (
+        "nmegadp-copula",
+        partial(nmegadp, copula=True),
+        f"{_SHAPES}; means and covariances exactly, the residuals' ranks and marginals nearly.",
+        {**_KERNEL, **_EXACT},
+    ),
+    (
+        "nmegadp-copula-shuffle",
+        partial(nmegadp, copula=True, shuffled=True),
+        f"{_SHAPES}, the residuals' rank correlations, and exactly the marginals.",
+        {**_KERNEL, **_SHUFFLED},
+    ),
+)
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.name: method
-        for method in (
-            Method(
-                "sadp",
-                sadp,
-                keeps="Means; correlations and slopes of every shape are weakened by the noise.",
-                protects=_BLURRED,
-                options={"noise": NOISE},
-                independent=False,
-            ),
-            Method(
-                "cadp",
-                cadp,
-                keeps="Means and the correlations among masked columns; relationships with other"
-                " columns are weakened by the noise.",
-                protects=_BLURRED,
-                options={"noise": NOISE},
-                independent=False,
-            ),
-            Method(
-                "gadp",
-                gadp,
-                keeps="Linear relationships, up to sampling error.",
-                protects=_NO_MORE,
-                options=_LONE,
-            ),
-            Method(
-                "ipso",
-                ipso,
-                keeps="Linear relationships, exactly: means and covariances are the original ones.",
-                protects=f"{_NO_MORE} Chance correlations with the true values remain, which tell"
-                " something in small tables.",
-                options=_LONE,
-                exact_moments=True,
-            ),
-            Method(
-                "egadp",
-                egadp,
-                keeps="Linear relationships, exactly: means and covariances are the original ones.",
-                protects=_NO_MORE,
-                options=_LONE,
-                exact_moments=True,
-                orthogonal=True,
-            ),
-            Method(
-                "cgadp",
-                cgadp,
-                keeps="Monotonic relationships between pairs of columns, and nearly the marginals.",
-                protects=_NO_MORE,
-                options=_LONE,
-                orthogonal=True,
-            ),
-            Method(
-                "shuffle",
-                shuffle,
-                keeps="Monotonic relationships between pairs of columns, and exactly the"
-                " marginals.",
-                protects=_TRUE_VALUES,
-                options=_LONE,
-                released_values=True,
-                orthogonal=True,
-            ),
-            Method(
-                "nmegadp",
-                nmegadp,
-                keeps="Relationships of any shape that S tells of; means and covariances exactly.",
-                protects=_NO_MORE,
-                options=_KERNEL,
-                exact_moments=True,
-                orthogonal=True,
-            ),
-            Method(
-                "nmegadp-shuffle",
-                partial(nmegadp, shuffled=True),
-                keeps="Relationships of any shape that S tells of, and exactly the marginals.",
-                protects=_TRUE_VALUES,
-                options=_KERNEL,
-                released_values=True,
-                orthogonal=True,
-            ),
-            Method(
-                "nmegadp-copula",
-                partial(nmegadp, copula=True),
-                keeps="Relationships of any shape that S tells of; means and covariances exactly,"
-                " the residuals' marginals and rank correlations nearly.",
-                protects=_NO_MORE,
-                options=_KERNEL,
-                exact_moments=True,
-                orthogonal=True,
-            ),
-            Method(
-                "nmegadp-copula-shuffle",
-                partial(nmegadp, copula=True, shuffled=True),
-                keeps="Relationships of any shape that S tells of, the residuals' rank"
-                " correlations, and exactly the marginals.",
-                protects=_TRUE_VALUES,
-                options=_KERNEL,
-                released_values=True,
-                orthogonal=True,
-            ),
-        )
-    }
+    {name: Method(name, run, keeps, **facts) for name, run, keeps, facts in _METHODS}
 )
 """Every masking method by its name, from the simplest to the one that keeps most."""
 

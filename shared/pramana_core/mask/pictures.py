@@ -27,12 +27,7 @@ Pair = tuple[str, str]
 def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> tuple[Pair, ...]:
     """Return the relationships to draw, at most so many: those that explain most come first.
 
-    Each confidential column stands over the told ones and over the confidential ones before it.
-
-    Args:
-        told: S, n records.
-        confidential: X, of the same records.
-        most: how many at most.
+    Each confidential column of X is drawn over the columns of S and over those of X before it.
     """
     columns = [c for c in confidential.columns if isinstance(c, NumericColumn)]
     pairs = [
@@ -45,14 +40,9 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
 
 
 def explained(values: Floats, by: Column) -> float:
-    """Return the share of a column's variance between groups of another, less what chance gives.
+    """Return the share of n numbers' variance between groups of another column.
 
-    Args:
-        values: n numbers.
-        by: n categories, or numbers that are cut into groups of equally many records.
-
-    Returns:
-        the correlation ratio, adjusted as R^2 is; about 0 where nothing is explained.
+    It is the correlation ratio, adjusted as R^2 is; about 0 if nothing is explained.
     """
     groups = groups_of(by)
     sizes = np.bincount(groups)
@@ -96,8 +86,8 @@ def relationships_chart(
 ) -> Chart:
     """Return a chart of relationships, a column each, in several versions, a row each.
 
-    The line joins the means of groups of equally many records: what the column across tells of the
-    other. Columns share their axes over all versions.
+    A line joins the means of groups of equally many records. Columns share their axes over all
+    versions.
 
     Args:
         versions: a name and a table each, such as the original and the masked records.

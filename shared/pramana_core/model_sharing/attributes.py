@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, Strict, StringConstraints
 
-from pramana_core.channels import CATEGORIES
-from pramana_core.domain import Variable
+from pramana_core.domain import CATEGORIES, Variable
 from pramana_core.errors import DomainError, LimitExceeded, MissingColumn
 from pramana_core.mixed import LARGEST, MixedTable, coded_as
 

@@ -3,7 +3,7 @@
 Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
 them. Under equal priors: `conditional_entropy` (on average), `k_anonymity`, posteriors and the
 attacker's accuracy. Each is exact for structured channels of any size. `largest_proportion_se` is
-the error that the miner will have. `told_by` adds up what all releases of a study told.
+the error that the miner will have. `total_loss` adds up all releases of a study.
 """
 
 from pramana_core.privacy.accuracy import largest_proportion_se
@@ -31,8 +31,8 @@ from pramana_core.privacy.study_loss import (
     ColumnDisclosure,
     Extremes,
     StudyDisclosure,
-    told_by,
-    told_by_record,
+    record_loss,
+    total_loss,
 )
 
 __all__ = [
@@ -56,7 +56,7 @@ __all__ = [
     "k_anonymity",
     "largest_proportion_se",
     "posterior_range",
-    "told_by",
-    "told_by_record",
+    "record_loss",
+    "total_loss",
     "worst_posterior",
 ]

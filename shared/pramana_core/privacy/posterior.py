@@ -23,7 +23,7 @@ from pramana_core.privacy.reports import ReportKind, posteriors_given, report_ki
 class AttackerAccuracy:
     """How often the best guess of the truth is right.
 
-    `blind` without a report, `expected` over the reports, `worst` given the report that tells most.
+    `blind` without a report, `expected` over the reports, `worst` given the most revealing report.
     """
 
     blind: float
@@ -50,7 +50,7 @@ def conditional_entropy(channel: Transition) -> float:
     """Return H(X | X~) in bits: the entropy of the truth left after the report (Ma 3.1.1).
 
     2 to its power is the average conditional privacy of Agrawal and Aggarwal. It is an average:
-    single reports may still tell everything.
+    single reports may still reveal everything.
 
     Raises:
         LimitExceeded: a channel without closed form over too many categories.

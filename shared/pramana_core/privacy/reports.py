@@ -1,9 +1,9 @@
-"""What a report tells of the truth, by the structure of its channel.
+"""What a report reveals of the truth, by the structure of its channel.
 
 gamma bounds what is learned whatever the prior. Under equal priors the reports of a channel fall
-into kinds that tell alike: `report_kinds` lists them without the channel's matrix. A mixture has
-one kind, a grouped or sampled channel those of its parts, and only a channel without structure has
-one for each column of P.
+into kinds that reveal as much: `report_kinds` lists them without the channel's matrix. A mixture
+has one kind, a grouped or sampled channel those of its parts, and only a channel without structure
+has one for each column of P.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CELLS = 1 << 1000
 
 @dataclass(frozen=True)
 class _Blend:
-    """Channels of one set of variables, of which a report does not tell which was used."""
+    """Channels of one set of variables where a report does not show which was used."""
 
     choices: tuple[Choice, ...]
     amplification = None
@@ -65,10 +65,10 @@ _Part = Transition | _Blend
 
 
 def _parts(channel: Sampled) -> list[tuple[int, _Part]]:
-    """Return the parts that a report tells apart: their weight of 2^32 and their channel.
+    """Return the weight of 2^32 and the channel of each part that a report distinguishes.
 
-    Choices of the same variables are one part; not so those of a coordinated channel, whose coin
-    tells the choice.
+    Choices of the same variables are one part, except in a coordinated channel, whose coin shows
+    the choice.
     """
     groups: dict[object, list[Choice]] = {}
     for choice in channel.choices:
@@ -156,7 +156,7 @@ def _(channel: Sampled) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ReportKind:
-    """Reports that tell alike: their probability, and the posteriors that one of them leaves.
+    """Reports that reveal as much: their probability, and the posteriors that one of them leaves.
 
     `times[i]` truths have the posterior `posteriors[i]`; all others are ruled out.
     """

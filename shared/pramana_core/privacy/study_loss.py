@@ -1,12 +1,12 @@
-"""What everything that left a study comes to: per column, per owner and per record.
+"""The loss of privacy in a study: per column, per owner and per record, over all releases.
 
-Epsilons of different draws add, whoever made them. How far they add for one belief depends on how
-values go together, which nobody knows; so there are two extremes. If columns are *independent*, a
-belief about one grows by that column's own draws alone. If columns *determine* each other, the
-draws of all columns tell of every one, and all of them add.
+Epsilons of different draws add, whoever made them. How far they add for one belief depends on the
+dependence of columns, which nobody knows; so there are two extremes. If columns are *independent*,
+a belief about one grows by that column's own draws alone. If columns *determine* each other, the
+draws of all columns add.
 
-Blocks of one study plan are the exception: one coin says which of their sets a record reports, so
-that they add within a set only, and the record has lost the largest of the sets' sums.
+Blocks of one study plan are the exception: one coin chooses the set that a record reports, so that
+they add within a set only, and the record has lost the largest of the sets' sums.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pramana_core.privacy.amplification import NOTHING, Amplification, composed
 
 @dataclass(frozen=True)
 class CoinDisclosure:
-    """What an owner's part of a study plan tells where the coin of that name falls.
+    """The loss by an owner's part of a study plan, by the value of the coin of that name.
 
     `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses that
     epsilon, and nothing elsewhere.
@@ -35,7 +35,7 @@ class CoinDisclosure:
 
     @classmethod
     def of(cls, channel: Transition) -> Self | None:
-        """Return what a channel tells by a coin: None unless it is an owner's part of a plan.
+        """Return the loss by a channel that a coin controls; None for any other channel.
 
         Raises:
             LimitExceeded: a choice's channel without closed form over too many categories.
@@ -53,18 +53,18 @@ class CoinDisclosure:
 
     @property
     def most(self) -> float:
-        """The epsilon of the set that tells most."""
+        """The largest epsilon of a set."""
         return max(epsilon for _, _, epsilon in self.spans)
 
 
 @dataclass(frozen=True)
 class BlockDisclosure:
-    """What one block of one release told: whose, about which variables, how much, by which draws.
+    """One block of one release: its owner, variables, amplification and draws.
 
     `draw` identifies the draws: equal exactly if every record's draw is the same, so that the same
-    draws told twice add nothing, under whatever owner's name. `randomized` is false where the
-    values themselves were told; `amplification` then counts for nothing. `coin` says of a part of
-    a study plan what it tells set by set; then `amplification` is that of the set that tells most.
+    draws released twice add nothing, under whatever owner's name. `randomized` is false where the
+    values themselves were released; `amplification` is then ignored. `coin` has the loss of a part
+    of a study plan set by set; `amplification` is then the largest.
     """
 
     owner: str
@@ -77,7 +77,7 @@ class BlockDisclosure:
 
 @dataclass(frozen=True)
 class ColumnDisclosure:
-    """What the draws of one owner's column come to; None: some release told it as it is."""
+    """The loss of one owner's column; None where a release has its true values."""
 
     owner: str
     variable: str
@@ -88,8 +88,8 @@ class ColumnDisclosure:
 class Extremes:
     """The most a belief about one column can grow by, at both extremes.
 
-    `independent`: by the draws of that column alone, the column that lost most. `determined`: by
-    the draws of all columns, because each value tells all others.
+    `independent`: by the draws of the column that lost most. `determined`: by the draws of all
+    columns, as if each value determined all others.
     """
 
     independent: Amplification
@@ -98,10 +98,10 @@ class Extremes:
 
 @dataclass(frozen=True)
 class StudyDisclosure:
-    """What a study's releases told; columns and owners in the order they first told something.
+    """The loss in a study; columns and owners in the order of their first release.
 
-    `variables` has what the draws of each randomized variable come to, and `record` what is told
-    of one record, over all owners.
+    `variables` has the loss of each randomized variable, and `record` that of one record over all
+    owners.
     """
 
     columns: tuple[ColumnDisclosure, ...]
@@ -110,20 +110,20 @@ class StudyDisclosure:
     record: Extremes
 
     def column(self, owner: str, variable: str) -> ColumnDisclosure:
-        """Return what was told of a column: nothing, if it is not among `columns`."""
+        """Return the loss of a column: nothing if it is not among `columns`."""
         for disclosure in self.columns:
             if (disclosure.owner, disclosure.variable) == (owner, variable):
                 return disclosure
         return ColumnDisclosure(owner, variable, NOTHING)
 
 
-def told_by(
+def total_loss(
     disclosures: Iterable[BlockDisclosure],
     *,
     different_people: bool = False,
     removed: Collection[str] = (),
 ) -> StudyDisclosure:
-    """Add up what left.
+    """Add up the losses of all blocks that were released.
 
     A joint block counts once for a record, and with its whole epsilon for each of its variables. A
     variable that several owners report of the same people is one secret: its draws add over them.
@@ -131,11 +131,11 @@ def told_by(
     epsilon makes the sums infinite that it is part of.
 
     Args:
-        disclosures: what left, in any order; the same draws may occur more than once.
-        different_people: whether no record is at more than one owner. A record then has lost what
-            its own owner told; otherwise the sum over all owners is an upper bound.
-        removed: owners that left the study. Their people may be those of any owner, which may have
-            joined again under another name: what they told counts for every owner's people.
+        disclosures: the blocks, in any order; the same draws may occur more than once.
+        different_people: whether no record is at more than one owner. A record then loses by its
+            own owner's releases only; otherwise the sum over all owners is an upper bound.
+        removed: owners that left the study. They may have joined again under another name: their
+            releases count for every owner's people.
     """
     distinct = {(t.owner, t.draw, t.variables): t for t in disclosures}.values()
     by_owner = _grouped(distinct, lambda t: [t.owner])
@@ -161,11 +161,10 @@ def told_by(
     return StudyDisclosure(tuple(columns), owners, variables, record)
 
 
-def told_by_record(plan: Plan) -> Amplification:
-    """Return what a whole record tells, over all randomized blocks; without any, everything.
+def record_loss(plan: Plan) -> Amplification:
+    """Return the loss of a whole record, over all randomized blocks; infinite without any.
 
-    Public variables are in nobody's epsilon where others are randomized: who reports a plan says
-    which they are.
+    Public variables count in no epsilon where others are randomized.
     """
     noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
     if not noisy and any(block.channel.is_identity for block in plan.blocks):
@@ -182,11 +181,7 @@ def _extremes(disclosures: Iterable[BlockDisclosure]) -> Extremes:
 
 
 def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
-    """Return what draws tell of one record: the sum, of one coin's as they fall together.
-
-    Blocks of an owner that has drawn anew by one coin may rest on another secret: each beyond the
-    first counts with the set that tells most, whatever the others report.
-    """
+    """Return the loss of one record: the sum over draws, of one coin's as they fall together."""
     alone = [t.amplification for t in disclosures if t.coin is None]
     by_coin: dict[str, dict[str, CoinDisclosure]] = {}
     for one in disclosures:
@@ -194,6 +189,7 @@ def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
             continue
         parts = by_coin.setdefault(one.coin.coin, {})
         if one.owner in parts:
+            # Drawn anew it may rest on another secret, whatever the others report.
             alone.append(Amplification(one.coin.most))
         else:
             parts[one.owner] = one.coin
@@ -201,7 +197,7 @@ def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
 
 
 def _by_coin(parts: Sequence[CoinDisclosure]) -> Amplification:
-    """Return the largest sum of what owners' parts tell at one value of the coin."""
+    """Return the largest sum of the losses of owners' parts at one value of the coin."""
     if len(parts) == 1:
         return Amplification(parts[0].most)
     cuts = sorted({0, RESOLUTION, *(e for p in parts for span in p.spans for e in span[:2])})
@@ -232,7 +228,7 @@ def _of_column(about: list[BlockDisclosure]) -> Amplification | None:
 def _grouped(
     disclosures: Iterable[BlockDisclosure], names: Callable[[BlockDisclosure], Iterable[str]]
 ) -> dict[str, list[BlockDisclosure]]:
-    """Return what was told by each of its names."""
+    """Return the blocks by each of their names."""
     found: dict[str, list[BlockDisclosure]] = {}
     for one in disclosures:
         for name in names(one):

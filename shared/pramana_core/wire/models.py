@@ -1,4 +1,4 @@
-"""Models: what a job learned, what may be asked of it, and what is answered."""
+"""Models, the questions to them and the answers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from pramana_core.wire.release_kinds import RequirementMessage
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
-"""A model names so many tables that were made of smaller ones."""
+"""The most tables made of smaller ones that a model names."""
 
 
 class ParameterMessage(Message):
     """One parameter Pr(node = value | parents), with both of its errors.
 
-    `estimate` is the raw ratio of estimated counts and may lie outside [0, 1]; `probability` is
-    its projection, valid in a network. `se` is the standard error against the population the
-    records were drawn from, `se_records` against the true records themselves (randomization
-    noise alone). All three are null where the parents' configuration has no positive estimated
-    count. `interval` is the 95 % interval against the population (Fieller).
+    `estimate` is the raw ratio of estimated counts and may lie outside [0, 1]; `probability` is its
+    projection. `se` is the standard error against the population, `se_records` against the true
+    records (randomization noise alone); these three are null where the parents' configuration has
+    no positive estimated count. `interval` is the 95 % interval against the population (Fieller).
     """
 
     node: str
@@ -48,14 +47,13 @@ class NodeMessage(Message):
 
 
 class LinkMessage(Message):
-    """A link and how far it can be trusted; in a given structure nothing is said of it.
+    """A link and its evidence, which a given structure lacks.
 
-    `gain` is what the link is worth given the child's other parents, in nats above the penalty.
-    `inflation` is how many times randomization multiplies the chance part of the plain gain; null
-    where that is infinite, because a channel has no inverse. `confidence` is the
-    probability that the link is there, if one link is expected among all pairs that could be
-    linked: by the gain in bootstrap samples of the records; null if none were drawn.
-    `compelled` says whether all structures that say the same of the variables direct the link so.
+    `gain` is the link's gain given the child's other parents, in nats above the penalty;
+    `inflation` by how many times randomization multiplies the chance part of the plain gain, null
+    where that is infinite. `confidence` is the probability of the link by bootstrap, if one link is
+    expected among all pairs; null without bootstrap. `compelled` says whether all equivalent
+    structures direct the link so.
     """
 
     parent: str
@@ -69,11 +67,10 @@ class LinkMessage(Message):
 class LackOfFitMessage(Message):
     """Whether the reports contradict pooled tables that counts were taken from.
 
-    The model of the `variables`, with interactions of at most `order`, is tested against those of
-    one more. `statistic` is how many times as large as under the model the reports' deviation from
-    it is; times `degrees_of_freedom` it is near a chi-square of so many. `p_value` is the chance of
-    so large a one if the model holds; the three are null where nothing can be tested, for the
-    `reason` given. `warning` says in words that the reports do not fit; empty where they do.
+    Interactions of at most `order` of the `variables` are tested against those of one more.
+    `statistic` is the ratio of the reports' deviation to its expectation under the model; times
+    `degrees_of_freedom` it is near a chi-square. It, they and the `p_value` are null where nothing
+    can be tested, for the `reason` given. `warning` says in words that the reports do not fit.
     """
 
     variables: list[str]
@@ -86,15 +83,13 @@ class LackOfFitMessage(Message):
 
 
 class ModelHead(Message):
-    """What every model tells: of which records it is, and how it was asked for.
+    """What every model states: the records it was learned from, and the job.
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
-    `lack_of_fit` has a test of each set of pooled variables that counts were taken from;
-    `filled_in` the first sets of variables whose tables were made of smaller ones, because no
-    record reports them together or more of them may not interact. `told` is what the releases
-    tell of one person's whole record, over all owners; its gamma and epsilon are null where
-    nothing bounds it.
+    `lack_of_fit` tests each set of pooled variables that counts were taken from; `filled_in` are
+    the first sets of variables whose tables were made of smaller ones. `told` is the amplification
+    of one person's whole record over all owners, null where nothing bounds it.
     """
 
     id: str
@@ -111,7 +106,7 @@ class ModelHead(Message):
 
     @property
     def filled_in_told(self) -> str:
-        """What a reader must know of `filled_in`, as a sentence; empty if it is."""
+        """A sentence on `filled_in`; empty if it is."""
         return filled_in_words(self.filled_in)
 
 
@@ -132,14 +127,12 @@ class CategoriesMessage(Message):
 
 
 class CellMessage(Message):
-    """How many records have a combination of categories, with both errors of that number.
+    """The number of records with a combination of categories, with both errors.
 
-    `count` is the raw estimate, which may be fractional or negative; `projected` its valid form:
-    the nearest counts that are not negative and sum to the records. `se_population` is the standard
-    error against the population the records were drawn from (of the number among as many records),
-    `se_records` that against the true records themselves (randomization noise alone). `interval`
-    holds the number with 95 % confidence, against the population, and lies within 0 and the
-    records; it is no multiple of the error, which is too small where the count is.
+    `count` is the raw estimate, which may be fractional or negative; `projected` the nearest counts
+    that are not negative and sum to the records. `se_population` is the standard error against the
+    population, `se_records` against the true records (randomization noise alone). `interval` is the
+    95 % interval against the population, within 0 and the records.
     """
 
     values: dict[str, str]
@@ -172,11 +165,11 @@ Estimate = float | None
 class ItemsetMessage(Message):
     """An itemset and its support, a share of the records.
 
-    `items` are places in the model's `items`. `support` is the raw estimate and may lie outside
-    [0, 1]; `se_records` its standard error against the true records, `se_population` against their
-    population; `interval` is of the kind and at the confidence that was asked for, `verdict` what
-    it says of the minimum support. `chosen` says whether the itemset is held frequent. `p_value` is
-    that of "this itemset or a subset of it is below the minimum".
+    `items` are indices in the model's `items`. `support` is the raw estimate and may lie outside
+    [0, 1]; `se_records` and `se_population` are its standard errors against the true records and
+    their population. `interval` is of the kind and confidence of the job, `verdict` what it says of
+    the minimum support, `chosen` whether the itemset is held frequent, `p_value` that of "this
+    itemset or a subset of it is below the minimum".
     """
 
     items: list[int]
@@ -190,10 +183,9 @@ class ItemsetMessage(Message):
 
 
 class RuleMessage(Message):
-    """A rule `antecedent -> consequent`; both are places in the model's `items`.
+    """A rule `antecedent -> consequent`; both are indices in the model's `items`.
 
-    Estimates are raw. Standard errors and intervals are of the kind, and the intervals at the
-    confidence, that was asked for.
+    Estimates are raw; errors and intervals are of the kind and confidence of the job.
     """
 
     antecedent: list[int]
@@ -217,8 +209,8 @@ class RuleMessage(Message):
 class AssociationRulesMessage(ModelHead):
     """Itemsets held frequent or not ruled out, and the rules between those held frequent.
 
-    `examined` counts all itemsets that were estimated; those that are not listed are not frequent.
-    Those of `modelled_from` items or more no reports tell: they are of a model of shorter ones.
+    `examined` counts all itemsets that were estimated. Those of `modelled_from` items or more are
+    estimated from a model of shorter ones.
     """
 
     kind: Literal["association-rules"] = "association-rules"
@@ -298,11 +290,11 @@ class UsedTreeMessage(Message):
 
 
 class ModelSharingMessage(ModelHead):
-    """A model made of released trees; for `document` see `DecisionTreeMessage`.
+    """A model of released trees; for `document` see `DecisionTreeMessage`.
 
-    `records` is how many records the trees count, `pseudo_records` how many were drawn to learn
-    from. `notes` say in sentences how it was made and what must be known of it. `holds_releases`
-    says that the trees themselves are the model: it is deleted when one of them is withdrawn.
+    `records` is the number of records that the trees count, `pseudo_records` the number drawn to
+    learn from. `notes` are sentences on how it was learned. With `holds_releases` the trees
+    themselves are the model: it is deleted when one of them is withdrawn.
     """
 
     kind: Literal["model-sharing"] = "model-sharing"

@@ -21,7 +21,7 @@ from pydantic import Field, StringConstraints
 from pramana_core.errors import InputError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
-from pramana_core.privacy import told_by_record
+from pramana_core.privacy import record_loss
 from pramana_core.wire.base import Label, Message, Name, Sha256
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import code_dtype
@@ -73,7 +73,7 @@ class PublishedPlan(Message):
             owner=owner,
             state=state,
             plan_digest=plan.digest,
-            record=AmplificationMessage.of(told_by_record(plan)),
+            record=AmplificationMessage.of(record_loss(plan)),
             as_they_are=public,
             plan=PlanMessage.from_plan(plan),
         )

@@ -114,7 +114,7 @@ class StudyPlanView(Message):
                         ReportedShare(variable=variable, share=share)
                         for variable, share in plan.reported(name).items()
                     ],
-                    amplification=AmplificationMessage.of(plan.told_by(name)),
+                    amplification=AmplificationMessage.of(plan.loss_at(name)),
                 )
                 for name, _ in plan.owners
             ],

@@ -16,7 +16,7 @@ from pramana_core.learn.common.options import (
     TreeOptions,
 )
 from pramana_core.learn.learners import LEARNERS
-from  import rules_json
+from pramana_core.learn.rules.documents import write_findings
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
@@ -224,7 +224,7 @@ def test_itemsets_and_rules_are_the_librarys(survey):
     model = study.learn(kind="association-rules", minimum_support=0.1)
     items = all_items(study.marginals.domain)
     found = mine_itemsets(study.marginals, items, RuleOptions(0.1, 8))
-    wanted = rules_json(found, derive_rules(found, study.marginals), examined=True)
+    wanted = write_findings(found, derive_rules(found, study.marginals))
     for part in ("items", "rules"):
         assert model[part] == json.loads(json.dumps(wanted[part]))
     assert [one for one in model["itemsets"] if one["chosen"]] == [

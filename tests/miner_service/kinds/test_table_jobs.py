@@ -5,26 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 import threading
-from typing import Any, get_args
+from typing import get_args
 
-import numpy as np
 import pytest
 
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds import JOB_KINDS, MODEL_KINDS, tables
 from pramana_core.channels import Identity, Symmetric, Withheld
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Variable
 from pramana_core.errors import NotReady
-from pramana_core.estimation.estimated import ESTIMATORS, EstimatedMarginals
-from pramana_core.learn.common.options import LinearOptions, RuleOptions
-from pramana_core.learn.learners import LINEAR, TREE
-from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.rules.itemsets import all_items
-from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.estimation.estimated import ESTIMATORS
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import CountsSpec, RecordsSpec
 from pramana_core.wire.release_kinds import KINDS
@@ -51,20 +42,6 @@ def test_a_table_as_csv_and_on_a_page(survey, monkeypatch):
     assert f"{model['cells'][0]['count']:.1f}" in page.text
     monkeypatch.setattr(tables, "CELLS_SHOWN", 2)
     assert "The first 2 of 6 cells" in study.owner("GET", f"{path}/page").text
-
-
-@pytest.mark.slow
-def test_a_table_that_would_be_a_large_document_is_refused(survey, assert_problem, monkeypatch):
-    """What is announced bounds what is stored: labels count, too."""
-    study = survey()
-    model = study.learn(**TABLE)
-    domain = Domain(tuple(Variable(v["name"], tuple(v["categories"])) for v in model["variables"]))
-    stored = len(json.dumps(model["cells"]))
-    assert stored / 1.3 < tables._bytes(domain) < stored * 1.3
-    monkeypatch.setattr(tables, "MOST_BYTES", tables._bytes(domain) - 1)
-    assert_problem(study.job(**TABLE, estimator="ml"), 413, "limit-exceeded", "variables")
-    monkeypatch.setattr(tables, "MOST_BYTES", tables._bytes(domain))
-    assert study.job(**TABLE, estimator="ml").status_code == 202
 
 
 P = Symmetric.from_probability(2, 0.2)
@@ -196,65 +173,3 @@ def test_a_job_of_every_kind_tells_how_far_it_is_and_ends_when_cancelled(survey,
     steps = seen[2:]
     assert steps == sorted(steps)
     assert (steps[0], steps[-1]) == (0, 1)
-
-
-@pytest.fixture
-def branches(start, build):
-    """Two owners of different people: one reports as it is, the other randomizes."""
-    rng = np.random.default_rng(3)
-    variables = [Variable(name, ("no", "yes")) for name in ("A", "B", "C")]
-    miner = start()
-    miner.analyst = miner.study("survey")
-    found = []
-    for owner, channel, ids in (
-        ("north", Identity(2), range(600)),
-        ("south", Symmetric.from_probability(2, 0.2), range(600, 2000)),
-    ):
-        plan = Plan(tuple(Block((v,), channel) for v in variables))
-        a = rng.integers(0, 2, len(ids))
-        b = a ^ (rng.random(len(ids)) < 0.15)
-        codes = {"A": a, "B": b, "C": rng.integers(0, 2, len(ids))}
-        if owner == "south":
-            codes = {name: c ^ (rng.random(len(ids)) < 0.2) for name, c in codes.items()}
-        codes = {name: c.astype(np.uint8) for name, c in codes.items()}
-        miner.owner("survey", owner).publish("survey", build(plan, ids, codes, per_part=2000))
-        found.append((ReportedCounts(codes, plan.reported_sizes), plan))
-    return miner, EstimatedMarginals.of(found, estimator="moment")
-
-
-def assert_alike(found: Any, wanted: Any) -> None:
-    """Hold two documents against each other: equal but for how sums are rounded."""
-    if isinstance(wanted, dict):
-        assert found.keys() == wanted.keys()
-        for key, value in wanted.items():
-            assert_alike(found[key], value)
-    elif isinstance(wanted, list | tuple):
-        assert len(found) == len(wanted)
-        for one, other in zip(found, wanted, strict=True):
-            assert_alike(one, other)
-    else:
-        assert found == (pytest.approx(wanted) if isinstance(wanted, float) else wanted)
-
-
-@pytest.mark.slow
-def test_owners_of_different_people_are_learned_from_together(branches):
-    miner, marginals = branches
-
-    def learned(**spec):
-        return miner.analyst.learn("survey", {**spec, "records": "any"})
-
-    tree = learned(kind="decision-tree", target="B")
-    wanted = learn_tree(marginals, "B", ["A", "C"])
-    assert tree["records"] == 2000
-    assert_alike(tree["document"], TREE.document(wanted))
-    assert wanted.root.split.attribute == "A"
-    linear = learned(kind="linear-classifier", target="B", loss="least-squares")
-    fitted = learn_linear(marginals, "B", ["A", "C"], LinearOptions("least-squares"))
-    assert_alike(linear["document"], json.loads(json.dumps(LINEAR.document(fitted))))
-    rules = learned(kind="association-rules", minimum_support=0.2)
-    found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.2, 8))
-    assert_alike(
-        [i["support"] for i in rules["itemsets"] if i["chosen"]],
-        [i.support for i in found.frequent],
-    )
-    assert any(len(i["items"]) == 2 for i in rules["itemsets"])

@@ -56,21 +56,6 @@ def test_gamma_stands_in_json_page_text_and_picture(study, build):
     assert said not in analyst("GET", f"{path}/document").text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("people", "gamma"), [("overlapping", 81), ("different", 9)])
-def test_owners_add_unless_the_study_says_that_they_have_different_people(
-    miner, build, people, gamma
-):
-    miner.admin("POST", "/v1/studies", json={"name": "s", "people": people})
-    issued = miner.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}).json()
-    analyst = type(miner.admin)(miner.client, issued["token"])
-    made = plan(Symmetric.from_gamma(2, 3))
-    miner.owner("s", "north").publish("s", build(made, range(RECORDS), codes()))
-    apart = range(RECORDS, 2 * RECORDS)
-    miner.owner("s", "south").publish("s", build(made, apart, codes(1)))
-    assert analyst.get(learned(analyst))["told"]["gamma"] == pytest.approx(gamma)
-
-
 def test_what_nothing_bounds_says_so(study, build):
     analyst, north = study
     north.publish("s", build(plan(Identity(2)), range(RECORDS), codes()))

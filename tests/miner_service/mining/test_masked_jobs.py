@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
 from miner_service import kinds
-from miner_service.jobs.runner import learn_model
 from pramana_core.wire.jobs import RegressionSpec
 from pramana_core.wire.parts import encode_part_json
 from tests.miner_service.masking import COLUMNS, LEAST_SQUARES, masked, send_clumsily
@@ -188,41 +185,3 @@ def test_what_cannot_be_put_together_is_refused_at_once(
     status = 422 if code == "domain-invalid" else 409
     assert_problem(create(analyst, **spec), status, code, words)
     assert analyst.get(JOBS)["items"] == []
-
-
-@pytest.mark.slow
-def test_a_job_larger_than_allowed_is_refused(miner, assert_problem):
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", masked(range(12_000), copies=90, per_part=6_000))
-    assert_problem(create(analyst), 413, "limit-exceeded")
-
-
-def test_the_same_job_is_one_job_and_another_release_makes_another(miner):
-    analyst = miner.study("asia")
-    owner = miner.owner("asia", "north")
-    owner.publish("asia", masked(range(50)))
-    first, again = (create(analyst).headers["location"] for _ in range(2))
-    assert first == again
-    owner.publish("asia", masked(range(50), name="m2", seed=2))
-    assert create(analyst).headers["location"] != first
-
-
-def test_a_job_whose_release_goes_away_fails_and_says_so(start):
-    reached, go_on = threading.Event(), threading.Event()
-
-    def held(spec, prepared, services, on_step):
-        reached.set()
-        go_on.wait()
-        return learn_model(spec, prepared, services, on_step)
-
-    miner = start(learn=held)
-    analyst = miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.publish("asia", masked(range(50)))
-    job = create(analyst).headers["location"]
-    reached.wait()
-    assert owner("POST", f"{path}/withdraw").status_code == 200
-    go_on.set()
-    failed = analyst.wait(job)
-    assert (failed["state"], failed["problem"]["code"]) == ("failed", "conflict")
-    assert "withdrawn" in failed["problem"]["detail"]

@@ -199,12 +199,6 @@ def test_trees_that_do_not_go_together_are_refused_by_name(miner):
     assert_problem(ask(analyst, target="dead"), 409, "variables-missing", "dead")
 
 
-def test_a_study_without_trees_says_so(miner, release_a):
-    analyst = miner.study("s")
-    miner.owner("s", "north").publish("s", release_a)
-    assert_problem(ask(analyst), 409, "variables-missing", "share-model")
-
-
 @pytest.mark.parametrize(
     "spec",
     [

@@ -110,19 +110,6 @@ def test_the_public_part_has_the_lists_of_the_site_file(fresh, init):
     assert part.variables[1].categories[-1] == "?"
 
 
-def test_no_public_part_is_written_over_or_without_need(fresh, init):
-    part = fresh.folder / "family.public.toml"
-    part.write_text("mine")
-    ended = init("--owner", "family", "--yes")
-    assert (ended.exit_code, part.read_text()) == (2, "mine")
-    assert not (fresh.folder / "site.toml").exists()
-    part.unlink()
-    columns = ("parents", "age", "income", "diagnosis")
-    words = [word for name in columns for word in ("--not-sensitive", name)]
-    assert init("--owner", "family", "--yes", *words).exit_code == 0
-    assert not part.exists()
-
-
 def test_public_lists_in_place_of_the_tables(fresh, init):
     lists = fresh.folder / "lists.toml"
     lists.write_text('parents = ["usual", "pretentious", "great_pret"]\nage = {cuts = [30, 60]}\n')

@@ -111,18 +111,3 @@ def test_losses_before_and_after(bench, command, site_text):
     text = (bench.state / "report" / "plan.html").read_text()
     assert "Together with what left before" in text
     assert command("publish", "--yes").exit_code == 2, "and so it does"
-
-
-@pytest.mark.slow
-def test_without_keys_or_study_every_draw_counts_as_new(bench, command, site_text):
-    command("publish", "--yes")
-    bench.write(re.sub(r"\[miner\]\n.*\n.*\n", "", site_text))
-    assert json.loads(command("plan", "--json").out)["ledger"]["draws_compared"] is False
-    bench.write(site_text)
-    assert json.loads(command("plan", "--json").out)["ledger"]["draws_compared"] is True
-    shutil.rmtree(bench.state / "keys")
-    made = json.loads(command("plan", "--json").out)["ledger"]
-    assert made["draws_compared"] is False
-    assert made["columns"][0]["epsilon_after"] == pytest.approx(2 * math.log(7.5))
-    command("plan")
-    assert "all count as new" in (bench.state / "report" / "plan.html").read_text()

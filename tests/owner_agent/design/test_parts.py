@@ -59,7 +59,7 @@ def test_the_plan_of_all_parts_is_written_and_fits_each_owner(part, design, tmp_
         # An owner whose site file has a category that is not in the plan is told at home.
         name = block.names[-1]
         known[name] = Variable(name, (*variables[name], "new"))
-        with pytest.raises(ConfigError, match="has besides 'new'"):
+        with pytest.raises(ConfigError):
             AdoptedPlan(made, owner).part(known)
 
 

@@ -185,14 +185,6 @@ def test_one_publication_at_a_time_and_its_progress(bench, browser):
     assert "is sealed" in browser.followed(first).text
 
 
-def test_what_the_miner_would_refuse_is_refused_before_anything_is_made(bench, browser):
-    """As `owner-agent publish` does, by the same function."""
-    bench.miner.others = ["south"]
-    ended = browser.publish(yes="on")
-    assert "linkage secret" in ended.text
-    assert bench.miner.releases == {}
-
-
 def test_corrections_wait_for_a_choice(bench, browser, site_text, table_text):
     browser.publish(yes="on")
     changed = table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no")

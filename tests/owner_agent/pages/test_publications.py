@@ -1,6 +1,5 @@
 """Publications that pages start: one at a time, and no error that quotes a record."""
 
-import threading
 import time
 
 import httpx
@@ -9,7 +8,6 @@ import pytest
 from owner_agent.pages.publications import Publications
 from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
-from pramana_core.errors import Conflict, NotFound
 from pramana_core.wire.base import holding
 
 
@@ -33,15 +31,6 @@ def ended(publications):
         return publication
 
     return wait
-
-
-def test_a_publication_from_start_to_end(publications, bench, start, ended):
-    found = ended(start())
-    assert (found.state, found.parts_sent, found.parts) == ("succeeded", 3, 3)
-    assert bench.miner.sealed()[0]["manifest"].name in found.said[0]
-    assert publications.last() == found
-    with pytest.raises(NotFound):
-        publications.get("none")
 
 
 def test_a_publication_that_fails_says_why(bench, start, ended):
@@ -81,17 +70,3 @@ def test_a_publication_goes_on_where_nobody_says_anything_of_the_people(bench, s
     found = ended(start())
     assert found.state == "succeeded"
     assert "http://127.0.0.1:9" in found.people
-
-
-def test_one_publication_at_a_time(bench, start, ended):
-    go = threading.Event()
-    handle = bench.miner._handle
-    bench.miner._handle = lambda request: (go.wait(), handle(request))[1]
-    first = start()
-    with pytest.raises(Conflict) as refused:
-        start()
-    assert refused.value.where == first
-    go.set()
-    assert ended(first).state == "succeeded"
-    assert ended(start()).state == "succeeded"
-    assert len(bench.miner.sealed()) == 1

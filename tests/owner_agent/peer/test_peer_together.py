@@ -200,7 +200,7 @@ def leave_otherwise(world):
         draws = draws_of(holding, share, settled, ledger.entries())
         refuse_conflicts(draws, ledger.entries())
         entry = mine.outgoing["east"].entry
-        ledger.add(
+        ledger.put(
             replace(entry, miner="https://miner", name="r-1", release_id="m", draws=draws)
         )  # fmt: skip
 

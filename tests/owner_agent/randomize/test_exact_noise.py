@@ -44,3 +44,15 @@ def test_noise_is_discrete_laplace(assert_distribution, scale, keyed):
 
 def test_without_a_source_it_is_the_systems():
     assert isinstance(ExactNoise().source, random.SystemRandom)
+
+
+def test_keyed_noise_is_that_of_its_key_and_tree_alone():
+    """With the same noise two trees of nearly the same table would be subtracted."""
+
+    def drawn(key, identity):
+        noise = tree_noise(bytes([key]) * 32, identity)
+        return [noise.laplace(50.0) for _ in range(20)]
+
+    assert drawn(1, "a") == drawn(1, "a")
+    assert drawn(1, "a") != drawn(1, "b")
+    assert drawn(1, "a") != drawn(2, "a")

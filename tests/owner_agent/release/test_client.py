@@ -5,7 +5,7 @@ import pytest
 
 from owner_agent.release.client import Miner, requested_delay
 from owner_agent.state.environment import Environment
-from pramana_core.errors import ProtocolUnsupported, Refused, Unreachable
+from pramana_core.errors import Refused, Unreachable
 
 PROBLEM = {
     "type": "urn:x", "title": "t", "status": 409, "detail": "No such thing.", "code": "conflict",
@@ -99,17 +99,3 @@ def test_every_request_says_which_version_is_spoken():
         # A miner of the last version names none in its answers, and has no `expires`.
         assert miner.accept("x" * 20).expires is None
     assert seen == ["1"]
-
-
-def test_a_miner_that_does_not_speak_this_version_is_said_to_be_one():
-    other = {
-        "type": "urn:x", "title": "t", "status": 400, "code": "protocol-unsupported",
-        "detail": "This miner speaks 3 and 4.",
-    }  # fmt: skip
-    refused = httpx.Response(400, json=other)
-    with _miner(lambda r: refused) as miner, pytest.raises(ProtocolUnsupported) as raised:
-        miner.seal("x")
-    told = str(raised.value)
-    assert "does not speak version 1" in told
-    assert "speaks 3 and 4" in told
-    assert "http://127.0.0.1:9" in told

@@ -19,7 +19,6 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import MANIFEST
 from owner_agent.release.withdraw import withdraw
-from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
 from owner_agent.table import table as tables
@@ -378,24 +377,6 @@ def answers(monkeypatch):
 
 
 class TestApproval:
-    @pytest.mark.parametrize("what", ["site.toml", "patients.csv"])
-    def test_what_changed_since_it_was_shown_is_not_sent(self, kind, bench, what):
-        approval = Approval.of(bench.site)
-
-        def show(_now):
-            path = bench.folder / what
-            path.write_text(path.read_text() + ("\n# later\n" if what == "site.toml" else ""))
-            if what == "patients.csv":
-                path.write_text(kind.table(kind.rows[:-1]))
-            else:
-                path.write_text(kind.site.replace(*kind.others[0]))
-            approval.require(load_site(bench.folder / "site.toml"))
-
-        with pytest.raises(ChangedSinceShown):
-            kind.publish(bench, show=show)
-        assert not (bench.state / "outbox").exists()
-        assert bench.miner.requests == []
-
     def test_a_yes_to_something_else_sends_nothing(self, kind, bench):
         with pytest.raises(ChangedSinceShown):
             steps.publish(

@@ -56,7 +56,7 @@ def test_what_is_written_is_read_again(tmp_path):
     public = _draw("b", "2", math.inf, randomized=False, same_as=("a", "c"))
     draws = [_draw(population="p"), public]
     entry = _entry(draws=draws, sketch=bytes(range(32)))
-    ledger.add(entry)
+    ledger.put(entry)
     assert Ledger(tmp_path / "state").entries() == (entry,)
     later = MOMENT.astimezone(timezone(timedelta(hours=5))) + timedelta(hours=1)
     ledger.mark(entry, "withdrawn", later, "id-7")
@@ -77,7 +77,7 @@ def test_a_ledger_that_is_none(tmp_path):
 def test_a_content_is_found_under_its_newest_name(tmp_path):
     ledger = Ledger(tmp_path / "state")
     for name, state in [("r-1", "sealed"), ("r-2", "sending"), ("r-3", "discarded")]:
-        ledger.add(_entry(name, state))
+        ledger.put(_entry(name, state))
     assert ledger.find_content("http://m", "asia", "c" * 64).name == "r-2"
     assert ledger.find_content("http://m", "asia", "e" * 64) is None
     assert ledger.find_content("http://m", "europe", "c" * 64) is None
@@ -154,13 +154,13 @@ def test_copies_that_leave_together_first_are_not_refused_and_add_up():
 
 def test_a_ledger_lost_beside_its_outbox_is_not_begun_anew(tmp_path):
     ledger = Ledger(tmp_path / "state")
-    ledger.add(_entry())
+    ledger.put(_entry())
     (tmp_path / "state" / "outbox" / "r-1").mkdir(parents=True)
     (tmp_path / "state" / "outbox" / ".unfinished-1").mkdir()
     path = tmp_path / "state" / "ledger.sqlite"
     for lose in (path.unlink, path.touch):
         lose()
-        for use in (ledger.entries, ledger.begin, lambda: ledger.add(_entry())):
+        for use in (ledger.entries, ledger.begin, lambda: ledger.put(_entry())):
             with pytest.raises(HistoryLost) as raised:
                 use()
             assert "Restore the state directory from your backup" in raised.value.remedy
@@ -171,7 +171,7 @@ def test_a_ledger_lost_beside_its_outbox_is_not_begun_anew(tmp_path):
 @pytest.mark.parametrize("version", [0, 5, 8])
 def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(tmp_path, version):
     ledger = Ledger(tmp_path / "state")
-    ledger.add(_entry())
+    ledger.put(_entry())
     path = tmp_path / "state" / "ledger.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version={version}")
@@ -217,7 +217,7 @@ def _masked_entry(name="r-1", draws=None, **more):
 def test_a_masked_column_has_no_bound_and_is_in_no_sum(tmp_path):
     ledger = Ledger(tmp_path / "state")
     entry = _masked_entry()
-    ledger.add(entry)
+    ledger.put(entry)
     assert ledger.entries() == (entry,)
     assert not entry.follows_plan
     randomized = _entry("r-2", draws=[_draw("x", "1", 0.5), _draw("y", "2", 0.25)])
@@ -259,13 +259,13 @@ def test_a_column_that_was_masked_leaves_in_no_other_form(before, now):
 def test_a_ledger_begins_anew_beside_what_it_has(tmp_path):
     ledger = Ledger(tmp_path / "state")
     old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
-    ledger.add(old)
-    assert (ledger.beginning, ledger.beginnings()) == (0, ())
+    ledger.put(old)
+    assert ledger.beginning == 0
     epoch = (1 << 63) - 1
     found = replace(_entry("r-0", draws=[_draw("c", "lost 7")]), prepared=MOMENT)
     ledger.begin_anew(epoch, [found], MOMENT)
     new = replace(_entry("r-2", draws=[_draw("b", "2")]), beginning=epoch)
-    ledger.add(new)
+    ledger.put(new)
     assert ledger.beginning == epoch
     assert ledger.entries() == (old, found, new)
 
@@ -273,7 +273,7 @@ def test_a_ledger_begins_anew_beside_what_it_has(tmp_path):
 def test_what_an_older_ledger_has_as_prepared_did_leave(tmp_path):
     ledger = Ledger(tmp_path / "state")
     prepared = _entry(state="prepared")
-    ledger.add(prepared)
+    ledger.put(prepared)
     ledger.begin_anew(5, [replace(prepared, state="sealed", release_id="id-1")], MOMENT)
     (entry,) = ledger.entries()
     assert (entry.state, entry.release_id) == ("sealed", "id-1")

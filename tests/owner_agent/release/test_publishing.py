@@ -47,36 +47,6 @@ def test_the_miner_is_told_which_draws_are_the_same(bench, table_text, site_text
     assert [a == b for a, b in zip(first, renamed, strict=True)] == [False, False, True]
 
 
-def test_a_copy_of_a_column_is_not_refused_at_first_and_its_losses_add(bench, site_text):
-    """Two columns of one table that are one secret."""
-    lines = (bench.folder / "patients.csv").read_text().splitlines()
-    head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
-    copy = (
-        '[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = true\n'
-        'channel = { kind = "binary", p1 = 0.2, p2 = 0.25 }\n'
-    )
-    both = "\n".join([head, *rows]) + "\n"
-    bench.write(site_text + copy, table=both)
-    published(bench)
-    together = pytest.approx(math.log(7.5) + math.log(3.75))
-    spent_so_far = spent(Ledger(bench.state).entries())
-    assert (spent_so_far["smokes"], spent_so_far["copy"]) == (together, together)
-    assert published(bench).already
-
-
-def test_a_copy_that_comes_later_is_refused(bench, site_text):
-    published(bench)
-    lines = (bench.folder / "patients.csv").read_text().splitlines()
-    head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
-    public = (
-        '[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = false\n'
-        'reveals = ["smoker"]\n'
-    )
-    bench.write(site_text + public, table="\n".join([head, *rows]) + "\n")
-    with pytest.raises(PlanConflict):
-        published(bench)
-
-
 def _renamed(text, prefix):
     return text.replace("PATIENT", prefix)
 

@@ -94,3 +94,15 @@ def test_the_linkage_secret_is_exported_once(store, tmp_path):
     with pytest.raises(OptionError):
         store.export_linkage(target)
     assert target.read_text() == "mine"
+
+
+def test_keys_that_others_may_reach_are_not_read(store):
+    store.add("draw", ELSE)
+    path = store.path("draw")
+    for place, usual in ((path, 0o600), (path.parent, 0o700)):
+        place.chmod(usual | 0o040)
+        with pytest.raises(KeyFileError) as refused:
+            store.load_draw()
+        assert refused.value.where == str(place)
+        place.chmod(usual)
+    assert store.load_draw() == ELSE

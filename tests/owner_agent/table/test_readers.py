@@ -102,15 +102,6 @@ def pm_table(table):
     return table.to_pandas() if isinstance(table, pa.Table) else table
 
 
-def test_a_float32_is_cut_by_the_digits_that_files_have():
-    keys, digests = pm.Keys.for_experiments(1), set()
-    for kind in (np.float32, np.float64, str):
-        table = pd.DataFrame({"x": np.array([0.7, 0.6] * 20).astype(kind)})
-        plan = pm.plan(pm.domain(table, {"x": {"cuts": [0.7]}}), p=0.2)
-        digests.add(pm.randomize(table, plan, keys, record_id=table.index).digest)
-    assert len(digests) == 1
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -38,7 +38,7 @@ def test_a_job_has_the_options_of_its_estimator(kind):
 
 
 def test_a_job_of_itemsets_of_any_length_asks_for_the_longest_that_there_are():
-    assert job_of(pm.FrequentItemsets(0.1), COUNTS).max_length == 12
+    assert job_of(pm.AssociationRules(0.1), COUNTS).max_length == 12
 
 
 def test_counts_are_asked_for_beside_the_options():

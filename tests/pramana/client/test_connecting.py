@@ -11,14 +11,10 @@ import pytest
 
 import pramana as pm
 from pramana_core.errors import (
-    InputError,
     KeyFileError,
     NotFound,
-    OptionError,
-    Refused,
     Unauthenticated,
     Unreachable,
-    VariablesMissing,
 )
 from tests.pramana.client.world import STUDY, URL
 
@@ -94,45 +90,11 @@ def test_a_miner_that_does_not_answer_is_asked_again_and_given_up(world):
     assert raised.value.code == "miner-unreachable"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_miner_that_asks_to_wait_is_waited_for(world, status):
-    busy = httpx.Response(status, headers={"Retry-After": "7"})
-    world.transport.mishaps = [lambda r: busy, lambda r: busy]
-    assert STUDY in repr(world.connect())
-    assert world.slept == [7.0, 7.0]
-
-
 def test_what_is_no_miner_is_said_to_be_none(world):
     world.transport.mishaps = [lambda r: httpx.Response(200, text="<h1>Welcome</h1>")]
     with pytest.raises(Unreachable) as raised:
         world.connect()
     assert "Welcome" not in str(raised.value)
-
-
-def _problem(code: str, status: int) -> httpx.Response:
-    told = {"type": "urn:x", "title": "t", "status": status, "code": code}
-    return httpx.Response(status, json={**told, "detail": "It is so.", "remedy": "Do this."})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("code", "status", "kind"),
-    [
-        ("variables-missing", 409, VariablesMissing),
-        ("request-invalid", 422, InputError),
-        ("option-invalid", 422, OptionError),
-        ("internal", 500, Refused),
-        ("of-a-later-version", 418, Refused),
-    ],
-)
-def test_a_problem_is_raised_as_the_error_that_it_tells_of(world, code, status, kind):
-    miner = world.connect()
-    world.transport.mishaps = [lambda r: _problem(code, status)]
-    with pytest.raises(kind) as raised:
-        miner.studies()
-    assert type(raised.value) is kind
-    assert str(raised.value).endswith("It is so; do this.")
 
 
 @pytest.mark.slow

@@ -48,15 +48,6 @@ def test_the_miner_learns_what_fit_learns(world, together, name):
 
 
 @pytest.mark.slow
-def test_itemsets_and_rules_are_those_that_fit_finds(world, together):
-    learner = pm.AssociationRules(0.2, 0.7)
-    found = world.study().run(learner).wait().model
-    here = pm.AssociationRules(0.2, 0.7).fit(together)
-    pd.testing.assert_frame_equal(found.itemsets_, here.itemsets_)
-    pd.testing.assert_frame_equal(found.to_frame(), here.to_frame())
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["auto", "ml", "pooled"])
 def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     asked = ["sex", "survived"]

@@ -72,15 +72,6 @@ def test_a_fit_says_what_it_was_learned_from(name: str):
         assert part in said
 
 
-def test_several_sources_and_counts_are_learned_from():
-    frame, plan = people(), clean()
-    parts = pm.NaiveBayes("survived").fit([(frame[:1000], plan), (frame[1000:], plan)])
-    whole = pm.NaiveBayes("survived").fit(pm.estimate(frame, plan))
-    assert parts.plan_digests_ == (plan.digest, plan.digest)
-    assert parts.n_records_ == whole.n_records_ == 2201
-    assert np.allclose(parts.predict_proba(frame), whole.predict_proba(frame), atol=1e-12)
-
-
 @pytest.mark.parametrize("noisy", [False, True], ids=["true", "reports"])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_model_is_saved_and_read_without_loss(name: str, noisy: bool, tmp_path: Path):

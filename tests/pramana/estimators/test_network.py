@@ -83,17 +83,6 @@ def test_parameters_have_both_errors(learned: pm.BayesNet, people: pd.DataFrame)
     assert set(everything["given"]) >= {"", "department=A"}
 
 
-def test_what_was_learned_from_is_said(learned: pm.BayesNet, reports: pm.Reports):
-    assert learned.n_records_ == 4526
-    assert learned.plan_digests_ == (reports.plan.digest,)
-    assert learned.gamma_ == reports.gamma
-    assert learned.epsilon_ == reports.epsilon
-    assert learned.estimated_by_ == "moment"
-    assert "draws=50" in repr(learned)
-    assert list(learned.feature_names_in_) == list(BERKELEY.names)
-    assert learned.n_features_in_ == 3
-
-
 def test_a_part_of_the_variables(reports: pm.Reports):
     net = pm.BayesNet(variables=["admitted", "department"], draws=0).fit(reports)
     assert list(net.feature_names_in_) == ["admitted", "department"]

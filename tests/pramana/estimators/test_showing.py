@@ -44,7 +44,6 @@ MODELS = {
     "linear of three planes and more": lambda: pm.LinearClassifier("class", basis="network"),
     "network": lambda: pm.BayesNet([("sex", "survived"), ("class", "survived")]),
     "network with confidences": lambda: pm.BayesNet(draws=5),
-    "itemsets": lambda: pm.FrequentItemsets(0.1),
     "rules": lambda: pm.AssociationRules(0.1, 0.7),
 }
 
@@ -168,7 +167,7 @@ def test_a_card_says_where_it_was_learned_from(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tree", "network", "itemsets", "reports", "counts"])
+@pytest.mark.parametrize("name", ["tree", "network", "rules", "reports", "counts"])
 def test_a_label_that_looks_like_a_script_is_text(name: str):
     html = made(name)._repr_html_()
     assert "<script" not in html
@@ -203,7 +202,7 @@ people = pm.example("berkeley")
 plan = pm.Plan.unrandomized(pm.Domain.of(sex=["female", "male"], admitted=["no", "yes"]))
 net = pm.BayesNet().fit(people, plan)
 net._repr_html_(), net.plot(Figure().subplots())
-pm.FrequentItemsets(0.1).fit(people, plan).plot(Figure().subplots())
+pm.AssociationRules(0.1).fit(people, plan).plot(Figure().subplots())
 assert "matplotlib.pyplot" not in sys.modules
 whole = pm.Plan.unrandomized(pm.domain(people, pm.observed_categories(people)))
 pm.LinearClassifier("admitted").fit(people, whole).score(people)

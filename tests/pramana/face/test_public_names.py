@@ -29,7 +29,6 @@ NAMES = [
     "Design",
     "Domain",
     "EstimatedCounts",
-    "FrequentItemsets",
     "Grouped",
     "Identity",
     "Keys",

@@ -76,7 +76,6 @@ def right() -> dict[str, dict[str, Any]]:
         "DecisionTree": {"target": "survived"},
         "Dense": {"rows": ((HALF, HALF), (HALF, HALF))},
         "Domain": {"variables": domain.variables},
-        "FrequentItemsets": {"minimum_support": 0.1},
         "Grouped": {"groups": ((0, 1), (2,)), "channels": (binary, None)},
         "Identity": {"size": 2},
         "LinearClassifier": {"target": "survived"},

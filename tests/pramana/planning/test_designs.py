@@ -36,7 +36,7 @@ def test_a_design_is_that_of_the_command(made: pm.Design):
     found = find_design(problem_of(design_from(file)))
     assert made.plan == found.chosen.plan
     assert made.family == found.chosen.family
-    assert made.found.as_dict() == found.as_dict()
+    assert made.as_dict() == found.as_dict()
 
 
 def test_its_bound_may_be_said_in_three_ways(made: pm.Design):
@@ -118,7 +118,7 @@ def test_owners_share_one_study_plan():
 
 def test_itemsets_and_structures():
     made = pm.design(DOMAIN, 2201, gamma=19, learn="itemsets", length=2, minimum_support=0.05)
-    assert made.found.problem.goal.by_length().keys() == {1, 2}
+    assert made.problem.goal.by_length().keys() == {1, 2}
     parents = {"survived": ["sex", "rank"], "sex": [], "rank": [], "age": []}
     known = pm.design(DOMAIN, 2201, gamma=19, learn="structure", structure=parents)
-    assert ("rank", "sex", "survived") in known.found.problem.goal.sets
+    assert ("rank", "sex", "survived") in known.problem.goal.sets

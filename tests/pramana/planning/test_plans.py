@@ -78,7 +78,7 @@ def test_keys_mean_what_they_mean_in_a_site_file(kind: str):
 
 def test_groups_that_give_a_variable_away_are_refused():
     names, keys = CHANNELS["grouped"]
-    with pytest.raises(pm.InputError, match="'age' is sensitive") as caught:
+    with pytest.raises(pm.InputError) as caught:
         pm.plan(DOMAIN.project(names), {names: {"kind": "grouped", **keys}})
     assert "public" in str(caught.value)
 

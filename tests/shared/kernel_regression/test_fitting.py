@@ -10,7 +10,7 @@ import pytest
 from pramana_core.errors import OptionError, TableError
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.kernel_regression.tuning import choose_landmarks, gaussian, groups_of
+from pramana_core.kernel_regression.tuning import gaussian, groups_of
 
 OPTIONS = KernelOptions(bandwidth=0.7, penalty=1e-3)
 
@@ -21,29 +21,6 @@ def table(seed: int, n: int = 120, k: int = 2) -> tuple[Any, Any]:
     features = rng.normal(size=(n, k))
     hump = np.cos(features[:, 0]) * 3 + rng.normal(scale=0.3, size=n)
     return features, np.column_stack([hump, features[:, -1] + rng.normal(size=n)])
-
-
-@pytest.mark.slow
-def test_it_is_scikit_learns_kernel_ridge_on_the_centred_kernel():
-    from sklearn.kernel_ridge import KernelRidge
-    from sklearn.preprocessing import KernelCenterer
-
-    features, targets = table(1)
-    others = table(2, 50)[0]
-    n, gamma = len(features), 1 / (2 * 0.7**2)
-    kernel = np.exp(-gamma * ((features[:, None] - features[None]) ** 2).sum(axis=2))
-    across = np.exp(-gamma * ((others[:, None] - features[None]) ** 2).sum(axis=2))
-    centred = KernelCenterer().fit(kernel)
-    ridge = KernelRidge(alpha=1e-3 * n, kernel="precomputed")
-    means = targets.mean(axis=0)
-    ridge.fit(centred.transform(kernel), targets - means)
-    fit = fit_kernel(features, targets, OPTIONS)
-    assert fit.fitted == pytest.approx(ridge.predict(centred.transform(kernel)) + means, abs=1e-7)
-    assert fit.predict(others) == pytest.approx(
-        ridge.predict(centred.transform(across)) + means, abs=1e-7
-    )
-    assert fit.predict(features) == pytest.approx(fit.fitted, abs=1e-8)
-    assert fit.approximation == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("smooth", [False, True])
@@ -131,28 +108,6 @@ def test_landmarks_state_what_they_lose():
     assert lost[-1][1] < 0.1
 
 
-def test_few_distinct_records_are_landmarks_all_and_lose_nothing():
-    rng = np.random.default_rng(9)
-    features = rng.integers(0, 2, size=(5000, 3)).astype(float)
-    cells = features @ [1, 2, 4]
-    targets = np.sin(cells) + rng.normal(scale=0.1, size=5000)
-    fit = fit_kernel(features, targets, KernelOptions(landmarks=10))
-    assert fit.approximation < 1e-9
-    means = np.bincount(cells.astype(int), targets) / np.bincount(cells.astype(int))
-    assert fit.fitted[:, 0] == pytest.approx(means[cells.astype(int)], abs=0.01)
-
-
-def test_landmarks_are_spread_without_randomness_and_repeatable_with_it():
-    points = np.random.default_rng(10).normal(size=(500, 2))
-    spread = choose_landmarks(points, 50, None)
-    assert np.array_equal(spread, choose_landmarks(points[::-1], 50, None))
-    assert spread[:, 0].min() == points[:, 0].min()
-    assert spread[:, 0].max() == points[:, 0].max()
-    drawn = [choose_landmarks(points, 50, np.random.default_rng(s)) for s in (1, 1, 2)]
-    assert np.array_equal(drawn[0], drawn[1])
-    assert not np.array_equal(drawn[0], drawn[2])
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_records_that_occur_twice_do_not_vouch_for_themselves(seed: int):
     """Left out one by one, each would be predicted by its twin: the smaller the penalty the
@@ -174,15 +129,6 @@ def test_what_is_learned_holds_for_other_records():
     assert 1 - error == pytest.approx(fit.r2, abs=0.06)
 
 
-def test_no_feature_gives_the_means():
-    targets = table(14)[1]
-    fit = fit_kernel(np.empty((120, 0)), targets)
-    assert fit.fitted == pytest.approx(np.tile(targets.mean(axis=0), (120, 1)))
-    assert fit.predict(np.empty((3, 0))) == pytest.approx(np.tile(targets.mean(axis=0), (3, 1)))
-    assert fit.own.sum(axis=0) == pytest.approx(1)
-    assert fit.basis.shape == (120, 0)
-
-
 def test_an_outlying_record_leaves_the_others_alone():
     features, targets = table(15)
     without = fit_kernel(features, targets, OPTIONS)
@@ -193,14 +139,6 @@ def test_an_outlying_record_leaves_the_others_alone():
     assert fit.own[-1].min() > 0.8
     assert fit.own[:-1] == pytest.approx(without.own, abs=0.02)
     assert fit.fitted[:-1] == pytest.approx(without.fitted, abs=0.2)
-
-
-def test_units_of_targets_do_not_matter():
-    features, targets = table(16)
-    units = np.array([1e-6, 1e9])
-    one, other = fit_kernel(features, targets), fit_kernel(features, targets * units)
-    assert (one.bandwidth, one.penalties) == (other.bandwidth, other.penalties)
-    assert other.fitted / units == pytest.approx(one.fitted, abs=1e-9)
 
 
 @pytest.mark.parametrize(

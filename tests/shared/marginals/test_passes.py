@@ -13,7 +13,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import JobCancelled, LimitExceeded, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations import WeighedSubpopulation
+from pramana_core.estimation.subpopulations import ReportedSubpopulation
 from pramana_core.marginals.counts import MARGINAL_CELLS, ReportedCounts
 from pramana_core.marginals.passes import (
     JointCounts,
@@ -131,7 +131,8 @@ def test_weights_add_up_to_the_same_bits_in_whatever_order_and_to_what_tables_sa
     plan, whole, parted, _ = both(WIDE, records=5000)
     path = {f"v{i}": i % 4 for i in range(5)}
     weighed = [
-        WeighedSubpopulation(plan, reports, path).table(["v7", "v6"]) for reports in (whole, parted)
+        ReportedSubpopulation(((reports, plan),), None, path).table(["v7", "v6"])
+        for reports in (whole, parted)
     ]
     np.testing.assert_array_equal(weighed[0].counts, weighed[1].counts)
     np.testing.assert_array_equal(

@@ -11,7 +11,7 @@ import pytest
 from pramana_core.channels import RESOLUTION, Coordinated, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block
-from pramana_core.privacy import Amplification, BlockDisclosure, CoinDisclosure, gamma, told_by
+from pramana_core.privacy import Amplification, BlockDisclosure, CoinDisclosure, gamma, total_loss
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 EIGHTH = RESOLUTION // 8
@@ -119,8 +119,8 @@ def test_an_owner_s_part_costs_what_its_strongest_channel_does_to_whom_the_coin_
     assert gamma(west) == pytest.approx(7, rel=1e-12)
     blind = [mixed((p, owner_laws(cell, c)[0]) for c, p in coins()) for cell in CELLS]
     assert worst(blind) == 5
-    assert PLAN.told_by("west").gamma == pytest.approx(7, rel=1e-12)
-    assert PLAN.told_by("east").gamma == pytest.approx(3, rel=1e-12)
+    assert PLAN.loss_at("west").gamma == pytest.approx(7, rel=1e-12)
+    assert PLAN.loss_at("east").gamma == pytest.approx(3, rel=1e-12)
 
 
 def told(owner: str, *, draw: str = "1", coin: bool = True) -> BlockDisclosure:
@@ -135,7 +135,7 @@ def told(owner: str, *, draw: str = "1", coin: bool = True) -> BlockDisclosure:
 
 
 def test_a_study_adds_up_set_by_set():
-    study = told_by([told("west"), told("east")])
+    study = total_loss([told("west"), told("east")])
     assert study.record.determined.gamma == pytest.approx(9, rel=1e-12)
     assert study.owners["west"].determined.gamma == pytest.approx(7, rel=1e-12)
     assert study.owners["east"].determined.gamma == pytest.approx(3, rel=1e-12)
@@ -144,7 +144,7 @@ def test_a_study_adds_up_set_by_set():
 
 def test_what_is_told_beside_a_coin_adds():
     other = BlockDisclosure("east", ("d",), Amplification.of_gamma(2), "1")
-    study = told_by([told("west"), told("east"), other])
+    study = total_loss([told("west"), told("east"), other])
     assert study.record.determined.gamma == pytest.approx(9 * 2, rel=1e-12)
     # Another plan is another coin.
     west = told("west")
@@ -156,10 +156,10 @@ def test_what_is_told_beside_a_coin_adds():
         "1",
         coin=CoinDisclosure("0" * 64, west.coin.spans),
     )
-    assert told_by([west, elsewhere]).record.determined.gamma == pytest.approx(7 * 7, rel=1e-12)
+    assert total_loss([west, elsewhere]).record.determined.gamma == pytest.approx(7 * 7, rel=1e-12)
 
 
 def test_drawn_anew_the_set_that_tells_most_is_told_again():
-    study = told_by([told("west"), told("east"), told("west", draw="2"), told("west", draw="2")])
+    study = total_loss([told("west"), told("east"), told("west", draw="2"), told("west", draw="2")])
     assert study.record.determined.gamma == pytest.approx(9 * 7, rel=1e-12)
     assert study.owners["west"].determined.gamma == pytest.approx(7 * 7, rel=1e-12)

@@ -32,13 +32,6 @@ from pramana_core.privacy import (
 )
 
 
-def test_closed_forms_of_ma_3_1_2():
-    assert gamma(Symmetric.from_probability(2, 0.25)) == pytest.approx(3)
-    assert gamma(Symmetric.from_probability(6, 0.3)) == pytest.approx(5 * 0.7 / 0.3, rel=1e-8)
-    assert gamma(Dense.ternary(0.15, 0.15)) == pytest.approx(0.7 / 0.15, rel=1e-8)
-    assert gamma(Symmetric.from_gamma(2000, 19.0)) == pytest.approx(19, rel=1e-4)
-
-
 def test_groups_are_no_secret():
     grouped = Grouped.from_probability([[0, 1, 2], [3, 4, 5]], 0.3)
     assert gamma(grouped) == math.inf

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana_core.channels import Dense, Symmetric, Transition
-from pramana_core.privacy import Amplification, BlockDisclosure, Extremes, told_by
+from pramana_core.privacy import Amplification, BlockDisclosure, Extremes, total_loss
 
 SMALL = {
     ("north", "A"): Symmetric.from_gamma(2, 3.0),
@@ -47,7 +47,7 @@ def amplified(truths, about):
 
 def test_columns_that_determine_each_other_are_amplified_by_everybody_s_draws():
     """Two owners' reports, enumerated: one hidden bit that all three columns show."""
-    study = told_by(one_each())
+    study = total_loss(one_each())
     together = [(0, 0, 0), (1, 1, 1)]
     # B's channel is at its worst for the report 1 only: the truths may go together either way.
     crossed = [(0, 1, 0), (1, 0, 1)]
@@ -60,7 +60,7 @@ def test_columns_that_determine_each_other_are_amplified_by_everybody_s_draws():
 
 def test_the_study_of_three_owners():
     """3 * 87 * 675 = 176,175, epsilon 12.08: a belief of 5 % can grow to 99.99 %."""
-    study = told_by(
+    study = total_loss(
         told(f"o{g}", [f"v{g}"], Amplification.of_gamma(g), "d") for g in (3.0, 87.0, 675.0)
     )
     assert study.record.determined.gamma == pytest.approx(176_175)
@@ -75,20 +75,20 @@ def test_the_study_of_three_owners():
 def test_the_same_draws_told_again_add_nothing_and_other_draws_do():
     three = Amplification.of_gamma(3.0)
     again = [told("north", "A", three, "d1"), told("north", "A", three, "d1")]
-    assert told_by(again).record.determined == three
+    assert total_loss(again).record.determined == three
     anew = [*again, told("north", "A", three, "d2")]
-    assert told_by(anew).record == Extremes(three + three, three + three)
+    assert total_loss(anew).record == Extremes(three + three, three + three)
     # Draws are an owner's own: another owner's identity of the same name is another draw.
     others = [told("north", "A", three, "d1"), told("south", "B", three, "d1")]
-    assert told_by(others).record.determined == three + three
+    assert total_loss(others).record.determined == three + three
     # So are those of another block, whatever is said of them.
     both = [told("north", "A", three, "d1"), told("north", "B", three, "d1")]
-    assert told_by(both).record.determined == three + three
+    assert total_loss(both).record.determined == three + three
 
 
 def test_a_joint_block_counts_once_for_a_record_and_whole_for_each_of_its_columns():
     joint = Amplification.of_gamma(19.0)
-    study = told_by([told("north", "AB", joint, "d"), told("north", "C", joint, "e")])
+    study = total_loss([told("north", "AB", joint, "d"), told("north", "C", joint, "e")])
     assert [c.amplification for c in study.columns] == [joint, joint, joint]
     assert study.record == Extremes(joint, joint + joint)
 
@@ -96,27 +96,27 @@ def test_a_joint_block_counts_once_for_a_record_and_whole_for_each_of_its_column
 def test_columns_told_as_they_are_are_named_and_in_no_sum():
     three = Amplification.of_gamma(3.0)
     proof = Amplification(math.inf)
-    study = told_by([told("north", "A", three, "d"), told("north", "B", proof, "e", False)])
+    study = total_loss([told("north", "A", three, "d"), told("north", "B", proof, "e", False)])
     assert study.column("north", "B").amplification is None
     assert study.record == Extremes(three, three)
     # A column that another release told as it is has no bound left, whatever its other draws cost.
     both = [told("north", "A", three, "d"), told("north", "A", proof, "e", False)]
-    assert told_by(both).column("north", "A").amplification is None
-    assert told_by(both).record.determined == three
+    assert total_loss(both).column("north", "A").amplification is None
+    assert total_loss(both).record.determined == three
 
 
 def test_records_of_different_people_lose_what_their_own_owner_told():
     three, five = Amplification.of_gamma(3.0), Amplification.of_gamma(5.0)
     same = [told("north", "A", three, "d"), told("south", "A", five, "e")]
-    apart = told_by(same, different_people=True)
+    apart = total_loss(same, different_people=True)
     assert apart.record == Extremes(five, five)
     # Of the same people both told one secret: its draws add although it is one variable.
-    assert told_by(same).record == Extremes(three + five, three + five)
+    assert total_loss(same).record == Extremes(three + five, three + five)
 
 
 @pytest.mark.parametrize("about", range(3))
 def test_independent_columns_are_amplified_by_their_own_draws_alone(about):
-    study = told_by(one_each())
+    study = total_loss(one_each())
     independent = list(itertools.product(range(2), repeat=3))
     factor = amplified(independent, about)
     assert study.columns[about].amplification.gamma == pytest.approx(factor, rel=1e-9)

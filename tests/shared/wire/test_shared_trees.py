@@ -10,10 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.combine_options import CombineOptions
-from pramana_core.wire.jobs import ModelSharingSpec
 from pramana_core.wire.release_kinds import KINDS, SharedTreeMessage
-from pramana_core.wire.releases import Release, ReleaseCreate, release_digest
+from pramana_core.wire.releases import Release, ReleaseCreate
 from tests.miner_service.sharing import model, private, tree
 
 
@@ -72,18 +70,6 @@ def test_a_manifest_of_a_model_has_nothing_of_other_kinds(wrong: dict[str, Any])
         ReleaseCreate.model_validate(told | wrong)
 
 
-def test_a_release_of_records_must_have_some():
-    with pytest.raises(ValidationError, match="must have records and parts"):
-        ReleaseCreate.model_validate(
-            {
-                "name": "r",
-                "plan": {"blocks": [{"variables": [{"name": "a", "categories": ["x", "y"]}],
-                                     "channel": {"family": "symmetric", "size": 2, "off": 1}}]},
-                "digest": release_digest("0" * 64, []),
-            }
-        )  # fmt: skip
-
-
 def test_a_promise_is_checked_on_what_is_told():
     """Misses all of one class: hit and miss alone cannot see it, the distribution does."""
     nodes = [{"class": "no", "hit": 10, "miss": 6, "distribution": [10, 6, 0]}]
@@ -103,13 +89,3 @@ def test_records_are_those_that_the_paths_count():
         told = {"counts": counts, "records": records, "requirement": None}
         with pytest.raises(ModelError, match="count 16 records"):
             read(model(tree(nodes), **told)).require_promised()
-
-
-def test_the_options_of_a_job_are_those_of_the_library():
-    spec = ModelSharingSpec(
-        kind="model-sharing", method="labelled", scale=2.5, model="tree", max_depth=7, seed=3
-    )
-    options = spec.options()
-    assert options == CombineOptions("labelled", scale=2.5, max_depth=7, seed=3)
-    with pytest.raises(ValidationError, match="twice"):
-        ModelSharingSpec(kind="model-sharing", owners=["a", "a"])

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from pramana_core.learn.common.options import Loss
-from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
+from pramana_core.learn.linear.columns import Cells, DesignMatrix
 from pramana_core.learn.linear.solving import Solution
 from pramana_core.marginals.counts import MarginalTable, Tensor
 
@@ -41,11 +41,14 @@ def weight_covariances(
     if design.size * table.counts.size > SCORE_NUMBERS:
         return None
     shape = table.counts.shape
-    scores = design.scores(CellGrid(shape[:-1]), solution.weights)
+    cells = Cells.grid(shape[:-1])
+    scores = design.scores(cells, solution.weights)
     targets = (np.arange(shape[-1]) == positive).astype(np.float64)
     fitted = expit(scores) if loss == "logistic" else scores
     targets = targets if loss == "logistic" else 2 * targets - 1
-    functions = _rows(design, shape[:-1])[..., None] * (targets - fitted[:, None])
+    parts = (block[codes].T for block, codes in zip(design.blocks, cells.columns, strict=True))
+    rows = np.concatenate([np.ones((1, len(scores))), *parts])
+    functions = rows[..., None] * (targets - fitted[:, None])
     functions = functions.reshape(design.size, *shape)
     inverse = np.linalg.inv(solution.slope)
     population, records = (
@@ -53,12 +56,3 @@ def weight_covariances(
         for which in (True, False)
     )
     return population, records
-
-
-def _rows(design: DesignMatrix, shape: tuple[int, ...]) -> Tensor:
-    """Return each column's value in each cell, intercept first: (size, cells)."""
-    rows = [np.ones(shape)]
-    for axis, block in enumerate(design.blocks):
-        spread = [size if at == axis else 1 for at, size in enumerate(shape)]
-        rows += [np.broadcast_to(one.reshape(spread), shape) for one in block.T]
-    return np.stack(rows).reshape(design.size, -1)

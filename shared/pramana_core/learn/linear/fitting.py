@@ -59,7 +59,7 @@ def learn_linear(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LinearClassifier:
-    """Learn planes that tell the classes of a variable apart; several classes one against the rest.
+    """Learn planes that separate the classes of a variable; several classes one against the rest.
 
     Fitted to the estimated counts of all cells of the features and the class, least squares and the
     logistic loss give their weights errors. Fitted to records drawn from a Bayesian network
@@ -221,7 +221,7 @@ class _Fitter:
         )
 
     def fit(self, positive: int, number: int, tick: Tick) -> _PlaneFit | None:
-        """Return the plane of a class, the `number`-th fitted; None if there is none."""
+        """Return the plane of a class, the `number`-th fitted; None without a solution."""
         _ = self.source  # most of the work, where records are drawn
         tick()
         if self.options.loss == "perceptron":
@@ -295,7 +295,7 @@ def _fitted(
 
 def _no_solution() -> EstimationError:
     return EstimationError(
-        "The noise in the counts is larger than what tells the columns apart, so that the loss has"
+        "The noise in the counts is larger than the variation of the columns, so that the loss has"
         " no least value there.",
         where="basis",
         remedy="Choose the basis 'network', give an l2 above 0, or choose fewer features.",
@@ -310,7 +310,7 @@ def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], froz
     if len(found) < 2:
         raise EstimationError(
             f"Fewer than two classes of {classes.name!r} are estimated to have records, so there is"
-            " nothing to tell apart.",
+            " nothing to separate.",
             where=classes.name,
             remedy="Choose another class, or collect more records.",
         )

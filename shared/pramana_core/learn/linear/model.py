@@ -15,7 +15,7 @@ from pramana_core.errors import DomainError
 from pramana_core.learn.common.documents import DocumentForm
 from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import Basis, LinearOptions
-from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
+from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix
 from pramana_core.marginals.counts import LEVEL, Codes, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.ties import TIE
@@ -164,29 +164,23 @@ class LinearClassifier:
         Raises:
             UnknownVariable, DomainError: see `record_columns`.
         """
-        return self.scores_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
-
-    def scores_of(self, cells: Cells) -> Tensor:
-        """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
+        cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records. Raises as `scores`."""
-        return self.classes_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
+        """Return the class code of each of n records. Raises as `scores`.
 
-    def classes_of(self, cells: Cells) -> Codes:
-        """Return the class code in each cell of the inputs, shape (cells,).
-
-        It is that of the highest score, of the first plane among equals; a cell on the only plane
+        It is that of the highest score, of the first plane among equals; a record on the only plane
         is on its negative side.
         """
+        cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
         chosen = np.full(len(highest), self.target.code(first.positive))
         slack = TIE * max(self._largest(plane) for plane in self.planes)
         if not others:
             chosen[highest <= slack] = 1 - self.target.code(first.positive)
-        # Plane by plane: the scores of many cells and many classes together are too large to keep.
+        # Plane by plane: the scores of many records and classes together are too large to keep.
         for plane in others:
             scores = self.design.scores(cells, plane.vector)
             chosen[scores > highest + slack] = self.target.code(plane.positive)
@@ -194,7 +188,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None but for the logistic loss.
+        """Return the probability of each class, (n, classes); None without logistic loss.
 
         With several planes their probabilities are divided by their sum; a class without a plane
         has 0. Raises as `scores`.
@@ -217,7 +211,7 @@ DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classif
 
 
 def weights_csv(model: LinearClassifier) -> str:
-    """Return a row for each weight of each plane; an error or end there is none of is empty."""
+    """Return a row for each weight of each plane; an unknown error or end is empty."""
     header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
     rows = (
         [

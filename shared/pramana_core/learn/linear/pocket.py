@@ -3,20 +3,18 @@
 Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), and runs the
 pocket algorithm on N L weighted samples. J does not depend on the report, so the sum over i can be
 taken first: what remains is sum_l J(v_l, w) T*_l with T*_l = sum_i p(v_l | report i), the expected
-counts. Drawing one of the N L samples with probability in proportion to its weight draws each cell
-in proportion to T*_l. So L weighted cells, which do not grow with the records, give the same
-algorithm.
+counts. Drawing a sample in proportion to its weight draws each cell in proportion to T*_l. So L
+weighted cells, which do not grow with the records, give the same algorithm.
 
-Between two updates the weights stand still, and only a draw that is classified wrong changes
-them. That draw is taken at once, from the cells classified wrong; the number of correct ones before
-it, the run of the weights, is geometric. By the paper's rule the pocket holds the weights with the
-longest run. Here the counts are at hand at each update, so by default it holds the best of all
-weights met; these start from those of least squares, and so are never worse than they are.
+Only a draw that is classified wrong changes the weights. That draw is taken at once, from the cells
+classified wrong; the number of right ones before it, the run of the weights, is geometric. By the
+paper's rule the pocket keeps the weights with the longest run. By default it keeps those that
+classify the fewest wrong, from least squares on, which are never worse than these.
 
 The paper draws all N L samples alike, and a right one adds its weight to the run. But of each cell
 and the same cell of the other class every plane has one wrong: such runs end after one draw on
 average, whatever the weights. Drawn by weight, with 1 added, each sample has the same part in the
-mean, and a run is as long as on records that were not randomized.
+mean, and a run is as long as on records without randomization.
 """
 
 from __future__ import annotations

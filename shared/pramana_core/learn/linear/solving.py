@@ -113,8 +113,8 @@ def require_independent(design: DesignMatrix, source: ClassCounts, l2: float) ->
     second = design.second(source.cells, source.totals) / source.totals.sum()
     if not definite(second + penalty(design.size, l2)):
         raise EstimationError(
-            "Some columns are linear functions of others, so that their weights cannot be told"
-            " apart.",
+            "Some columns are linear functions of others, so that their weights are not"
+            " determined.",
             remedy="Leave such features out, or give an l2 above 0.",
         )
 

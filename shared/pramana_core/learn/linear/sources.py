@@ -11,7 +11,7 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.linear.columns import CellGrid, Cells, Column, ListedCells, Scaling
+from pramana_core.learn.linear.columns import Cells, Column, Scaling
 from pramana_core.learn.networks.network import sample_chunks
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import OnShare
@@ -31,7 +31,7 @@ class ClassCounts:
     def of(cls, counts: Tensor) -> ClassCounts:
         """Return counts over all cells of the features and, last, the class."""
         shape, classes = counts.shape[:-1], counts.shape[-1]
-        return cls(CellGrid(shape), counts.reshape(-1, classes))
+        return cls(Cells.grid(shape), counts.reshape(-1, classes))
 
     @cached_property
     def totals(self) -> Tensor:
@@ -61,7 +61,7 @@ def drawn_counts(model: BayesClassifier, records: int, seed: int, on_share: OnSh
         drawn += len(chunk[model.target.name])
         on_share(drawn / records)
     codes = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in model.inputs.names}
-    cells = ListedCells(tuple(codes.values()), model.inputs.shape)
+    cells = Cells(tuple(codes.values()), model.inputs.shape)
     return ClassCounts(cells, model.probabilities(codes))
 
 
@@ -89,7 +89,7 @@ def scaled(
             means.append(mean)
     if not kept:
         raise EstimationError(
-            "No column is estimated to vary, so none tells the classes apart.",
+            "No column is estimated to vary, so none separates the classes.",
             remedy="Choose other features, or collect more records.",
         )
     return tuple(known), Scaling(tuple(known), tuple(kept), np.array(means))

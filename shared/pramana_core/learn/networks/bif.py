@@ -205,7 +205,9 @@ def _table(
             raise _malformed(f"Line {line}: the table of node {node!r} has another size.", node)
         table = np.moveaxis(np.array(numbers).reshape(size, *parents.shape), 0, -1)
         return _scaled(table, node, dict.fromkeys(np.ndindex(*parents.shape), line))
-    table, lines, used = np.empty((*parents.shape, size)), {}, {"default"}
+    table = np.empty((*parents.shape, size))
+    lines: dict[tuple[int, ...], int] = {}
+    used: set[str | tuple[str, ...]] = {"default"}
     for index in np.ndindex(*parents.shape):
         key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
         if key not in rows and "default" not in rows:
@@ -219,9 +221,10 @@ def _table(
             )
         table[index] = numbers
         used.add(key)
-    for key in rows.keys() - used:
+    for other in rows.keys() - used:
         raise _malformed(
-            f"Line {rows[key][0]}: row {key} of node {node!r} does not name categories of {names}.",
+            f"Line {rows[other][0]}: row {other} of node {node!r} does not name categories of"
+            f" {names}.",
             node,
         )
     return _scaled(table, node, lines)

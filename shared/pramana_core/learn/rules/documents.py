@@ -35,7 +35,7 @@ _MEASURED = [f.name for f in fields(Rule) if f.name not in ("antecedent", "conse
 
 
 _UNSAID = "(another)"
-"""Stands for the second category of a variable of which a document names one."""
+"""The second category of a variable with one category in the document."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class RuleFindings:
 def write_findings(
     found: FoundItemsets, rules: Iterable[Rule] = (), *, examined: bool = True
 ) -> dict[str, Any]:
-    """Return itemsets and rules as what JSON is made of.
+    """Return itemsets and rules as JSON.
 
     Args:
         found: the itemsets.
         rules: the rules.
-        examined: list all itemsets that were examined, not only those held frequent.
+        examined: list all itemsets that were examined, not only the frequent ones.
     """
     places = {item: place for place, item in enumerate(found.items)}
     listed = found.itemsets if examined else found.frequent

@@ -51,13 +51,13 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
         plots.rows(axis, names)
         for row, (itemset, name) in enumerate(zip(shown, names, strict=True)):
             low, high = itemset.interval
-            said = f"support {itemset.support:.4f}, {low:.4f} to {high:.4f}, {itemset.verdict}"
+            details = f"support {itemset.support:.4f}, {low:.4f} to {high:.4f}, {itemset.verdict}"
             plots.interval(
                 axis,
                 row,
                 itemset.support,
                 (low, high),
-                f"{name}: {said}",
+                f"{name}: {details}",
                 COLOURS[itemset.verdict],
                 _MARKS[itemset.verdict],
                 hollow=itemset.verdict == _HOLLOW,
@@ -80,25 +80,25 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
 
 
 def rules_chart(domain: Domain, rules: Sequence[Rule]) -> Chart:
-    """Return a picture of the rules of surest confidence, a row each.
+    """Return a picture of the rules of the highest lower ends of confidence, a row each.
 
-    A dot at the confidence, a line over its interval, and the lift in words. The surest are those
-    whose intervals end highest below: the largest estimates of all are the luckiest. An estimated
+    A dot at the confidence, a line over its interval, and the lift in words. The largest estimates
+    would be the luckiest. An estimated
     confidence above 1 is drawn at 1; each row's title names its rule in full.
     """
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
     names = [_name(domain, rule) for rule in shown]
     lifts = [_lift(rule) for rule in shown]
-    heading = f"Rules: the {len(shown)} of surest confidence, of {len(rules)}"
+    heading = f"Rules: the {len(shown)} of highest certain confidence, of {len(rules)}"
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
         plots.rows(axis, names, lifts)
         for row, (rule, name, lift) in enumerate(zip(shown, names, lifts, strict=True)):
             estimate, (low, high) = min(1.0, rule.confidence), rule.confidence_interval
-            said = f"confidence {estimate:.3f} ({low:.3f} to {high:.3f}), lift {lift}"
-            words = f"{name}: support {rule.support:.4f}, {said}"
+            details = f"confidence {estimate:.3f} ({low:.3f} to {high:.3f}), lift {lift}"
+            words = f"{name}: support {rule.support:.4f}, {details}"
             plots.interval(axis, row, estimate, (low, high), words)
         axis.set_title(heading, pad=20)
         if shown:

@@ -40,7 +40,7 @@ def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFr
 
     Args:
         found: the itemsets.
-        examined: list all that were examined, not only those held frequent.
+        examined: list all that were examined, not only the frequent ones.
     """
     import pandas as pd
 
@@ -82,14 +82,14 @@ def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
         for name in (*SIDES, *MEASURED)
     }
     errors = {
-        f"{name}_{end}": np.array([_told(rule, name)[place] for rule in rules], float)
+        f"{name}_{end}": np.array([_error_and_ends(rule, name)[place] for rule in rules], float)
         for name in MEASURED
         for place, end in enumerate(ENDS)
     }
     return pd.DataFrame({**sides, **measured, **errors})
 
 
-def _told(rule: Rule, name: str) -> tuple[float, float, float]:
+def _error_and_ends(rule: Rule, name: str) -> tuple[float, float, float]:
     return getattr(rule, f"{name}_se"), *getattr(rule, f"{name}_interval")
 
 

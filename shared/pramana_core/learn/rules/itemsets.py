@@ -84,7 +84,7 @@ class Itemset:
     Attributes:
         items: places of its items in `FoundItemsets.items`, ascending.
         support: the raw estimate, as a share of the records; may be outside [0, 1]. NaN where the
-            reports tell nothing of it.
+            reports do not estimate it.
         se_records: its standard error given the true records (the noise of randomization alone).
         se_population: that against the population the records were drawn from.
         interval: of the support, at the confidence and against what the options say, in [0, 1].
@@ -143,7 +143,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class FoundItemsets:
-    """The itemsets that were examined and which of them are held frequent.
+    """The itemsets that were examined, with the decision on each.
 
     Attributes:
         domain: the variables.
@@ -151,8 +151,8 @@ class FoundItemsets:
         options: how was mined and decided.
         items: what the itemsets' numbers mean.
         levels: the examined itemsets by length, from 1.
-        modelled_from: from this length on there are supports of a model of shorter itemsets, for
-            no reports tell them; errors and intervals suppose that it holds. None if none are.
+        modelled_from: the length from which supports come of a model of shorter itemsets, because
+            no reports have them; errors and intervals suppose that it holds. None without such.
     """
 
     domain: Domain
@@ -169,7 +169,7 @@ class FoundItemsets:
 
     @cached_property
     def frequent(self) -> tuple[Itemset, ...]:
-        """The itemsets held frequent; every subset of one is another."""
+        """The itemsets decided frequent; every subset of one is another."""
         return tuple(itemset for itemset in self.itemsets if itemset.chosen)
 
     def labels(self, items: tuple[int, ...]) -> tuple[str, ...]:

@@ -58,8 +58,8 @@ from pramana_core.progress import Progress, unwatched
 MOST_CANDIDATES = 1_000_000
 """The most candidates of one length."""
 
-_UNTOLD = (SingularChannel, EstimationError, LimitExceeded)
-"""What is raised where the reports tell nothing of an itemset."""
+_NOT_ESTIMATED = (SingularChannel, EstimationError, LimitExceeded)
+"""Errors raised where the reports do not estimate an itemset."""
 
 
 def mine_itemsets(
@@ -68,9 +68,9 @@ def mine_itemsets(
     options: RuleOptions,
     on_step: Progress | None = None,
 ) -> FoundItemsets:
-    """Find the frequent itemsets made of some items.
+    """Find the frequent itemsets of some items.
 
-    Itemsets of which the reports tell nothing are undecided and lead no further.
+    Itemsets that the reports do not estimate are undecided and lead no further.
 
     Args:
         marginals: exact or estimated.
@@ -100,7 +100,7 @@ def mine_itemsets(
 def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the first length of which some supports are of no reports; None if all are of some."""
+    """Return the first length with supports that no reports have; None without such."""
     variables = variables_of(items)
     if marginals.can_estimate(list(dict.fromkeys(name for name, _ in items))):
         return None
@@ -228,19 +228,19 @@ def _split(flags: Flags, levels: Sequence[Level]) -> list[Flags]:
 def _counted(
     supports: Supports, itemsets: Indices, variables: Indices, on_piece: Callable[[], None]
 ) -> SupportCounts:
-    """Return the counts of a level; NaN for itemsets of which the reports tell nothing."""
+    """Return the counts of a level; NaN for itemsets that the reports do not estimate."""
     rows, parts = pieces(itemsets, variables), []
-    untold: Exception | None = None
+    failure: Exception | None = None
     for some in rows:
         on_piece()
         try:
             parts.append(supports.counts(itemsets[some]))
-        except _UNTOLD as error:
-            untold = error
+        except _NOT_ESTIMATED as error:
+            failure = error
             parts.append(_counted_apart(supports, itemsets[some], variables))
     counts = SupportCounts.merged(parts, rows)
-    if untold and itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
-        raise untold from None
+    if failure and itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
+        raise failure from None
     return counts
 
 
@@ -253,7 +253,7 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         rows = np.flatnonzero(kinds.ravel() == kind)
         try:
             part = supports.counts(itemsets[rows])
-        except _UNTOLD:
+        except _NOT_ESTIMATED:
             continue
         records = part.records
         found[:, rows] = (

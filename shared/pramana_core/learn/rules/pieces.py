@@ -19,7 +19,7 @@ def variables_of(items: tuple[Item, ...]) -> Indices:
 def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
     """Return the rows of itemsets in pieces; those over one set of variables stay together.
 
-    Where supports are told from tables, these share one.
+    Supports from tables share one table.
 
     Args:
         itemsets: shape (n, k).

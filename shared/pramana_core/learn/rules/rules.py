@@ -1,6 +1,6 @@
-"""Association rules from the itemsets held frequent (Ma 7.1.1).
+"""Association rules from the frequent itemsets (Ma 7.1.1).
 
-A rule A -> C is made of a frequent itemset, parted in two; its confidence is the share of the
+A rule A -> C is a frequent itemset, parted in two; its confidence is the share of the
 records with A that have C too. All parts of a frequent itemset are frequent, so that nothing is
 counted again to find the rules, only to know their errors.
 """
@@ -72,7 +72,7 @@ def derive_rules(
     most: int = MOST_RULES,
     on_step: Progress | None = None,
 ) -> tuple[Rule, ...]:
-    """Return the rules between the parts of the itemsets held frequent.
+    """Return the rules between the parts of the frequent itemsets.
 
     Args:
         found: the itemsets.
@@ -89,7 +89,7 @@ def derive_rules(
     Raises:
         OptionError: the confidence is not a share.
         LimitExceeded: more than `most` rules, an itemset of too many items. Where rules are
-            to be `certain`, also more than `MOST_RULES` of which only the estimate suffices.
+            to be `certain`, also more than `MOST_RULES` whose estimate suffices.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched

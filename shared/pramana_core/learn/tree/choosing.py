@@ -29,7 +29,7 @@ from pramana_core.marginals.counts import Subpopulation, Subtable, Tensor
 from pramana_core.ties import TIE, first_largest, reaches
 
 _BIT = 1.0
-"""The scale of gains in bits: rounding is that of the entropies they are made of."""
+"""The scale of gains in bits, at which the entropies round."""
 
 LEAST_GAIN = TIE * _BIT
 """A smaller gain, or difference of two, is rounding."""
@@ -37,7 +37,7 @@ LEAST_GAIN = TIE * _BIT
 
 @dataclass(frozen=True)
 class _Trial:
-    """An attribute that a node may ask, as far as it is kept while others are tried.
+    """What is kept of an attribute while others are tried.
 
     `excess` is the gain less what randomization adds, or the gain where there is no test.
     """
@@ -93,7 +93,7 @@ class SplitCandidate:
         """Return the question."""
         found = self.evidence
         low, high = gain_interval(found, self.tried)
-        # Nothing tells more bits than it has, or than there are to be told.
+        # No attribute has more information than its entropy or that of the class.
         most = math.log2(min(self.counts.shape))
         return Split(
             attribute=self.attribute,
@@ -118,12 +118,12 @@ def best_split(
 ) -> SplitCandidate | None:
     """Return the attribute to ask in a node, the first of equals; None where none is worth it.
 
-    An attribute whose counts have no estimate in the node is not asked there.
+    An attribute whose counts have no estimate in the node is left out there.
 
     Args:
         within: the node's records.
         target: the class.
-        attributes: what may be asked.
+        attributes: the attributes to choose from.
         limit: the greatest p-value; None where there is no test.
 
     Raises:
@@ -137,7 +137,7 @@ def best_split(
     if not gains:
         return None
     best = [*gains][first_largest([s.excess for s in gains.values()], scale=_BIT)]
-    # Its table is asked for again: those of all candidates together could be too large to keep.
+    # Its table is made again: those of all candidates together could be too large to keep.
     return _candidate(within, best, target, len(tried))
 
 

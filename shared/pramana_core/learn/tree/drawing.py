@@ -3,7 +3,7 @@
 A question is a box with its information and p-value; each category leads along a line, the wider
 the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
 the share of that class among its own records, a mark within its 95 % interval; and how many records
-that are not randomized would tell as much, and how far it leans on its parent.
+that are not randomized would show as much, and how far it leans on its parent.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _left_out(tree: DecisionTree, depth: int) -> str:
 
 
 def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
-    """Return a node, or leaves of one class, with the questions down to a depth as it is drawn."""
+    """Return the picture of a node, or of leaves of one class, down to a depth."""
     (node, *others) = nodes
     if others:
         return _alike(tree, nodes)
@@ -138,5 +138,5 @@ def _details(tree: DecisionTree, node: Node) -> str:
     lines += [words.own_records(tree.target, known), words.lean(known)]
     if node.split is not None:
         information = words.information(node.split, tree)
-        lines += [f"tells {information}", words.likelihood_test(node.split, tree)]
+        lines += [f"information {information}", words.likelihood_test(node.split, tree)]
     return "\n".join(filter(None, lines))

@@ -1,4 +1,4 @@
-"""What a table of an attribute and the class says of the split, and how much of it is chance.
+"""The information of an attribute about the class in a table, and how much of it is chance.
 
 With T a K x m table of estimated counts in a node, n its sum, r and c its margins, the information
 gain is sum T log2(T n / (r c)) / n (Ma 7.2.1), and 2 n ln 2 times that is the likelihood ratio
@@ -12,11 +12,11 @@ chance alone is expected to show tr(W Cov), with variance 2 tr((W Cov)^2), of wh
 randomization; a multiple of a chi-square with these moments gives the p-value (Satterthwaite
 1946). Where nothing is randomized V is 0, the mean is (K-1)(m-1) and this is the G-test.
 
-Where the attribute tells g = 2 n ln 2 times some bits of the class, the statistic has g more for a
-mean, and 4 r g more for a variance: r, the error in the direction of the table, is its variance by
-the delta method over four times itself, so that far from 0 the delta method's error is what counts
-and near 0, where that is useless, the law of chance. An interval for the gain holds those under
-which the statistic seen is no rare one: the test above inverted.
+Where the information is g / (2 n ln 2) bits, the statistic has g more for a mean, and 4 r g more
+for a variance. r, the error in the direction of the table, is its variance by the delta method over
+four times itself, so that the delta method's error counts far from 0 and the law of chance near 0,
+where that is useless. An interval holds the gains under which the observed statistic is not rare:
+the test above inverted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UNSURE = 0.05
 
 @dataclass(frozen=True)
 class GainLaw:
-    """The likelihood ratio statistic of a split, and its law where the attribute tells nothing.
+    """The likelihood ratio statistic of a split, and its law under independence.
 
     `mean` and `variance` are those by chance, and `stretch` times four is what the variance has
     more for each unit that the mean has more.
@@ -110,7 +110,7 @@ def best_of(tried: int, p_value: float) -> float:
 
 
 def gain_interval(found: GainEvidence, tried: int) -> tuple[float, float]:
-    """Return the 95 % interval of what an attribute tells of the class, in bits of the population.
+    """Return the 95 % interval of an attribute's information about the class, in bits.
 
     It begins above 0 if and only if the p-value, corrected for taking the best of several, is below
     0.05: at a gain of 0 all the 5 % lie on the upper side, where alone a gain shows; with the gain

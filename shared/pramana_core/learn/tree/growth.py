@@ -43,8 +43,8 @@ def learn_tree(
     Args:
         marginals: the counts.
         target: the variable that holds the class.
-        attributes: what may be asked, in the order that decides between equals; None is all other
-            variables.
+        attributes: those to choose from, in the order that decides between equals; None is all
+            other variables.
         options: how it is grown and pruned.
         on_step: called at each node with steps done and `STEPS`; may raise to stop.
 
@@ -63,7 +63,7 @@ def learn_tree(
     if options.prune and through is None:
         root = pruned(root)
     elif options.prune:
-        root = pruned_by_gain(root, lambda asked: marginals.can_estimate([*asked, target]))
+        root = pruned_by_gain(root, lambda path: marginals.can_estimate([*path, target]))
     return DecisionTree(
         inputs=inputs,
         target=marginals.domain[target],
@@ -77,7 +77,7 @@ def learn_tree(
 def _everything(
     marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
 ) -> tuple[ChosenModel | None, Subpopulation]:
-    """Return all records, and the model of them where no reports tell the tables of paths."""
+    """Return all records, and the model of them where no reports have the tables of paths."""
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
     before = partial(_before, on_step)
@@ -149,8 +149,8 @@ class _Grower:
         if depth in (self.options.max_depth, DEEPEST):
             return False
         # An empty node has none that count.
-        told = classes.effective if self.through is None else classes.total
-        if not reaches(told, max(self.options.least_records, EMPTY)):
+        size = classes.effective if self.through is None else classes.total
+        if not reaches(size, max(self.options.least_records, EMPTY)):
             return False
         prunes = self.through is not None and self.options.prune
         if prunes and not reaches(wrong(classes), PAYS, scale=classes.total):

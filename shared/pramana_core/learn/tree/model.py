@@ -31,14 +31,14 @@ _CHUNK = 1 << 15
 
 @dataclass(frozen=True)
 class DecisionTree:
-    """A tree that tells a class from other variables; a `Predictor`.
+    """A tree that predicts a class from other variables; a `Predictor`.
 
     `records` is the number of records it was learned from, `through` the model of the joint
-    distribution that its counts follow from; None where the reports tell the counts themselves.
+    distribution that its counts follow from; None where they are estimated from reports.
 
     Raises:
         DomainError: no inputs, the class among them, or a node that does not fit the variables or
-            asks what was asked above it.
+            repeats a question.
         UnknownVariable: a split by a variable that is not an input.
     """
 
@@ -55,7 +55,7 @@ class DecisionTree:
         require_inputs(self.inputs, self.target)
         self._require_fitting(self.root, frozenset())
 
-    def _require_fitting(self, node: Node, asked: frozenset[str]) -> None:
+    def _require_fitting(self, node: Node, path: frozenset[str]) -> None:
         if len(node.classes.counts) != self.target.size:
             raise DomainError(
                 f"A node has counts of {len(node.classes.counts)} classes; {self.target.name!r} has"
@@ -67,16 +67,16 @@ class DecisionTree:
                 raise DomainError("A node has children and no question.")
             return
         name = node.split.attribute
-        if name in asked or len(node.children) != self.inputs[name].size:
+        if name in path or len(node.children) != self.inputs[name].size:
             raise DomainError(
-                f"{name!r} is asked twice on a path."
-                if name in asked
+                f"{name!r} occurs twice on a path."
+                if name in path
                 else f"A question on {name!r} has {len(node.children)} children; it needs"
                 f" {self.inputs[name].size}.",
                 where=name,
             )
         for child in node.children:
-            self._require_fitting(child, asked | {name})
+            self._require_fitting(child, path | {name})
 
     @property
     def domain(self) -> Domain:
@@ -85,9 +85,9 @@ class DecisionTree:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs that are asked for anywhere."""
-        asked = {node.split.attribute for node in self.root if node.split is not None}
-        return tuple(name for name in self.inputs.names if name in asked)
+        """The inputs of the questions."""
+        questions = {node.split.attribute for node in self.root if node.split is not None}
+        return tuple(name for name in self.inputs.names if name in questions)
 
     @cached_property
     def leaves(self) -> tuple[Node, ...]:

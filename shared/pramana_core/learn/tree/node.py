@@ -1,10 +1,4 @@
-"""The nodes of a decision tree: what each knows of the class, and the question it asks.
-
-Also here:
-
-* Intervals of the shares that classes have among a node's records.
-* The classes of a node's records: raw counts with errors, and valid probabilities.
-"""
+"""The nodes of a decision tree: the classes of its records with errors, and its question."""
 
 from __future__ import annotations
 
@@ -25,14 +19,14 @@ _SUM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class NodeClasses:
-    """What is known of the classes of a node's records; every tuple has a number per class.
+    """The classes of a node's records; every tuple has a number per class.
 
     `counts` are the raw estimates, which may be negative, and `se_records` and `se_population`
     their standard errors given the records and against the population. `low` and `high` are the
-    ends of 95 % intervals of the classes' shares of the node's records, against the population (see
-    `share_intervals`). `effective` is how many records that are not randomized would tell as much.
-    `probabilities` is the valid distribution that decides and that predictions use: the node's own
-    proportions moved towards its parent's, by the share `leaned` of the way.
+    ends of 95 % intervals of the classes' shares, against the population (see `share_intervals`).
+    `effective` is the number of records without randomization that would be as informative.
+    `probabilities` is the valid distribution that predictions use: the node's own proportions moved
+    towards its parent's, by the share `leaned` of the way.
 
     Raises:
         DomainError: no classes, tuples of different lengths, a number or a sum that is not finite,
@@ -87,9 +81,9 @@ class NodeClasses:
 class Split:
     """The question of a node.
 
-    `gain` is the information gain of the estimated counts in bits and `chance` what would be
-    expected of it if the attribute told nothing. `excess` is the gain over chance: an estimate of
-    what the attribute tells of the class in the population. `low` and `high` are the ends of its
+    `gain` is the information gain of the estimated counts in bits and `chance` its mean under
+    independence. `excess` is the gain over chance: an estimate of the attribute's information about
+    the class in the population. `low` and `high` are the ends of its
     95 % interval, which begins above 0 if and only if `p_value` is below 0.05. `statistic` is the
     likelihood ratio statistic by which the split is tested, `degrees` the degrees of freedom,
     `tried` the number of attributes it was the best of, and `p_value` the probability that chance
@@ -117,7 +111,7 @@ class Split:
             )
         if self.low > self.high:
             raise DomainError(
-                f"The interval of what {self.attribute!r} tells ends before it begins.",
+                f"The interval of the information of {self.attribute!r} ends before it begins.",
                 where=self.attribute,
             )
         if self.degrees < 1 or self.tried < 1:
@@ -146,8 +140,6 @@ class Node:
         """The most questions on a path from here."""
         return max((1 + child.depth for child in self.children), default=0)
 
-
-# Intervals of the shares that classes have among a node's records.
 
 _Z = normal_quantile(LEVEL)
 
@@ -181,8 +173,6 @@ def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[T
     return np.where(there, low, 0.0), np.where(there, high, 1.0)
 
 
-# The classes of a node's records: raw counts with errors, and valid probabilities.
-
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
 """The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""
 
@@ -198,26 +188,26 @@ def class_counts(
     *,
     counted: bool = True,
 ) -> tuple[NodeClasses, ...]:
-    """Return what is known of the classes in each of some nodes with one parent.
+    """Return the classes of the records of nodes with one parent.
 
     The probabilities are the node's proportions p moved towards the parent's q. With v the
     variance of p that comes of randomization (summed over the classes) and t the distance of
     children from their parent, they are (t^2 p + v q) / (t^2 + v), made valid: the posterior mean
-    where both are normal. t is not known; its prior is half-Cauchy (Gelman 2006), and the weight
-    of p is the mean over its posterior given how far apart the children of this parent are seen to
-    be. Counts that are not randomized stay as they are.
+    where both are normal. The prior of t is half-Cauchy (Gelman 2006), and the weight of p is the
+    mean over its posterior given the observed distances of this parent's children. Counts without
+    randomization are not moved.
 
-    `effective` is n^2 / (n + V), V the variance of the class counts that comes of randomization,
-    summed: n records that are not randomized are n^2 / n. Of a model's expected counts it is how
-    many records would have proportions of as much variance, summed over the classes; and the
-    proportions stay, for a model has nothing of a parent's that it does not have of the node.
+    `effective` is n^2 / (n + V), with V the variance of the class counts that comes of
+    randomization, summed. Of a model's expected counts it is the number of records whose
+    proportions would have as much variance; they are not moved, for a model knows no more of a
+    parent than of the node.
 
     Args:
         counts: estimated counts by node and class, (K, m).
         covariance: theirs given the records within each node, (K, m, m).
         records: the number of all records.
         parent: the parent's probabilities; None at the root.
-        shrinkage: the scale of the prior of t; None takes p as it is.
+        shrinkage: the scale of the prior of t; None does not move p.
         counted: whether the nodes' records were counted; see `Subtable`.
     """
     given, drawn = _variances(counts, covariance, records, counted=counted)
@@ -240,8 +230,8 @@ def class_counts(
     low, high = share_intervals(counts, covariance, records)
     each = (counts, np.sqrt(given), np.sqrt(drawn), low, high, effective, leaned, valid_rows(own))
     return tuple(
-        NodeClasses(tuple(n), tuple(se), tuple(both), tuple(a), tuple(b), told, lean, tuple(p))
-        for n, se, both, a, b, told, lean, p in zip(*(q.tolist() for q in each), strict=True)
+        NodeClasses(tuple(n), tuple(se), tuple(both), tuple(a), tuple(b), size, lean, tuple(p))
+        for n, se, both, a, b, size, lean, p in zip(*(q.tolist() for q in each), strict=True)
     )
 
 
@@ -252,7 +242,7 @@ def _variances(
     own = np.diagonal(covariance, axis1=1, axis2=2)
     given = np.maximum(own, 0.0) if counted else own
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
-    # What part of a model's error is that of the records cannot be told.
+    # The part of a model's error that comes of the records is not known.
     return (given if counted else drawn), drawn
 
 
@@ -277,18 +267,18 @@ def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Te
     # The error of a proportion: that of its count less its share of the sum's.
     onto = np.eye(m) - own[:, :, None]
     noise = np.maximum(np.einsum("kab,kbc,kac->k", onto, covariance, onto), 0.0)
-    apart = np.square(own - parent).sum(axis=1)
-    leaned: Tensor = 1 - _weights(apart, noise, usual, (m - 1) * (k - 1) / k)
+    distance = np.square(own - parent).sum(axis=1)
+    leaned: Tensor = 1 - _weights(distance, noise, usual, (m - 1) * (k - 1) / k)
     return leaned
 
 
-def _weights(apart: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:
+def _weights(distance: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:
     """Return how much of each child's own proportions its probabilities take."""
     squared = np.square(_DISTANCES)[:, None]
     spread = squared + np.maximum(noise, _LEAST)
-    likelihood = -degrees / 2 * (np.log(spread) + apart / spread).sum(axis=1)
+    likelihood = -degrees / 2 * (np.log(spread) + distance / spread).sum(axis=1)
     posterior = np.exp(likelihood - likelihood.max()) * _DISTANCES
     posterior /= 1 + np.square(_DISTANCES / usual)
     weights: Tensor = posterior @ (squared / (squared + noise)) / posterior.sum()
-    # Rounding aside, counts that are not randomized stay as they are.
+    # Rounding aside, counts without randomization are not moved.
     return np.where(noise > 0, weights, 1.0)

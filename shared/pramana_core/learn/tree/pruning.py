@@ -1,6 +1,6 @@
 """Taking back splits of a decision tree that do not earn what it costs to describe them.
 
-Pruning against held-out records would need records that are not randomized. Instead each split is
+Pruning against held-out records would need records without randomization. Instead each split is
 worth what it adds to the log-likelihood, discounted for the noise, less a description of it:
 
     G / (2 c) - (d / 2) ln n - ln a
@@ -21,22 +21,22 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.ties import TIE, exceeds, reaches
 
 JointlyReported = Callable[[tuple[str, ...]], bool]
-"""Whether reports tell some attributes together with the class."""
+"""Whether reports have some attributes together with the class."""
 
 PAYS = 0.2
-"""The records more that each leaf must let tell right, in a tree through a model.
+"""The additional records that each leaf must predict right, in a tree through a model.
 
 Of nursery at gamma 19 trees with 0.2, with 1 and with none were right as often; with 0.2 they had
 half the nodes of those with none.
 """
 
 REPEATED = 2
-"""How much likelier it is that a question repeats what was asked than that it tells anew.
+"""How much likelier a question repeats those above it than that it is new information.
 
-Of mushroom at gamma 19 (6 runs) trees with 1 told 96.0 % right, with 2 and with 9 97.5 %.
+Of mushroom at gamma 19 (6 runs) trees with 1 predicted 96.0 % right, with 2 and with 9 97.5 %.
 """
 
-LEAST_TOLD = 1.0
+LEAST_INFORMED = 1.0
 """The effective records of a node below which no model splits it."""
 
 
@@ -63,31 +63,28 @@ def _pruned(node: Node) -> tuple[Node, float]:
     return Node(node.classes, node.split, tuple(child for child, _ in below)), value
 
 
-def pruned_by_gain(root: Node, told: JointlyReported) -> Node:
-    """Return a tree without the subtrees by which few more of its records would be told right.
+def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
+    """Return a tree without the subtrees by which few more of its records are predicted right.
 
-    Of a tree whose counts a model expects: no chance of its own is in a node's counts, so that
-    there is nothing to be discounted for it; but each leaf must be worth its place. A subtree
-    stays if for each leaf that it has more than one at least `PAYS` records more are told right.
+    For a tree whose counts a model expects: no chance of its own is in a node's counts, so that
+    nothing is discounted for it, but each leaf must be worth its place. A subtree stays if for each
+    leaf beyond one at least `PAYS` more records are predicted right.
 
-    That what is asked tells anew, as the model has it, is an assumption where no reports tell it
-    together with what was asked above. It may as well repeat that. Where it is not beyond chance
-    that a node has records of another class than its decision's at all, that it repeats counts
+    Where no reports have a question together with those above it, its information may repeat
+    theirs. So where a node's records may all be of its decision's class, repetition counts
     `REPEATED` times: if all is repeated, each leaf has the classes of the node, and what its
-    records lose where it decides otherwise is taken off what the model expects to be gained. So
-    the decision by an attribute that tells nearly all is not undone by what the model makes of
-    several weak ones. Nor is a node split so of which the reports tell less than `LEAST_TOLD`
-    records would that are not randomized: there the model has nothing but its assumption.
+    records lose where it decides otherwise is subtracted. Nor is such a node split with fewer than
+    `LEAST_INFORMED` effective records: there the model has only its assumption.
 
     Args:
         root: the tree as it was grown.
-        told: whether reports tell some attributes and the class together.
+        reported: whether reports have some attributes and the class together.
     """
-    return _by_gain(root, (), told)[0]
+    return _by_gain(root, (), reported)[0]
 
 
 def wrong(classes: NodeClasses) -> float:
-    """Return how many records of a node its decision is expected to tell wrong."""
+    """Return how many records of a node its decision is expected to predict wrong."""
     return (1 - max(classes.probabilities)) * classes.total
 
 
@@ -97,18 +94,18 @@ def may_be_pure(classes: NodeClasses) -> bool:
 
 
 def _by_gain(
-    node: Node, path: tuple[str, ...], told: JointlyReported
+    node: Node, path: tuple[str, ...], reported: JointlyReported
 ) -> tuple[Node, tuple[NodeClasses, ...]]:
     """Return a node as it stays, and what is known of the leaves below it."""
     alone = Node(node.classes), (node.classes,)
     if node.split is None:
         return alone
-    asked = (*path, node.split.attribute)
-    below = [_by_gain(child, asked, told) for child in node.children]
+    questions = (*path, node.split.attribute)
+    below = [_by_gain(child, questions, reported) for child in node.children]
     leaves = tuple(leaf for _, found in below for leaf in found)
     gained = math.fsum(_gained(leaf, node.classes, leaf) for leaf in leaves)
-    if not told(asked):
-        if not reaches(node.classes.effective, LEAST_TOLD):
+    if not reported(questions):
+        if not reaches(node.classes.effective, LEAST_INFORMED):
             return alone
         if may_be_pure(node.classes):
             lost = math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
@@ -120,6 +117,6 @@ def _by_gain(
 
 
 def _gained(leaf: NodeClasses, above: NodeClasses, law: NodeClasses) -> float:
-    """Return how many records more a leaf's decision tells right than that above it."""
+    """Return how many more records a leaf's decision predicts right than that above it."""
     shares = law.probabilities
     return leaf.total * (shares[leaf.decision] - shares[above.decision])

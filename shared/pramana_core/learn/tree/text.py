@@ -16,7 +16,7 @@ _WIDTH, _NARROW = 98, 40
 
 
 def write_tree_text(tree: DecisionTree, *, show_weights: bool = False) -> str:
-    """Return the rules of a tree, a line for each category asked and each leaf.
+    """Return the rules of a tree, a line for each answer and each leaf.
 
         |--- tear-production-rate = normal
         |   |--- class: soft

@@ -17,14 +17,15 @@ _LEAST_P = 1e-9
 
 
 def model_note(tree: DecisionTree) -> str:
-    """Return a note on a tree whose counts come from a model; "" where reports tell them."""
+    """Return a note on a tree whose counts come from a model; "" for any other."""
     if tree.through is None:
         return ""
     return (
-        f"Through a model: no reports tell the attributes of a path together, so the counts are"
+        f"Through a model: no reports have the attributes of a path together, so the counts are"
         f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
         " that are reported. Intervals suppose that the model holds. Questions are not tested: one"
-        " stays where it and those below it let more records be told right, as the model expects."
+        " stays where it and those below it let more records be predicted right, as the model"
+        " expects."
     )
 
 
@@ -92,14 +93,14 @@ def own_records(target: Variable, classes: NodeClasses) -> str:
 
 
 def information(split: Split, tree: DecisionTree) -> str:
-    """Return the information of a question, with its interval where reports tell it."""
+    """Return the information of a question, with its interval where it is estimated."""
     if tree.through is not None:
         return f"{split.gain:.3f} bits expected"
     return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
 
 
 def likelihood_test(split: Split, tree: DecisionTree) -> str:
-    """Return the test that a question passed; "" through a model, where there is none."""
+    """Return the test that a question passed; "" through a model, which tests none."""
     if tree.through is not None:
         return ""
     tried = f" (best of {split.tried})" if split.tried > 1 else ""

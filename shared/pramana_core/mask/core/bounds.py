@@ -15,13 +15,9 @@ Bounds = Mapping[str, tuple[float | None, float | None]]
 
 
 def require_within(bounds: Bounds, names: Sequence[str], true: Floats, where: str) -> None:
-    """Check that bounds hold all true values: what is cut off would be no rounding, but wrong.
+    """Check that bounds hold all true values, n x q, of named columns.
 
-    Args:
-        bounds: of columns that are all among the names.
-        names: of the q columns.
-        true: n x q.
-        where: what the bounds are called where they were given.
+    `where` is the name of the bounds where they were given.
 
     Raises:
         OptionError: true values lie beyond them.
@@ -46,14 +42,7 @@ def bounded(names: Sequence[str], bounds: Bounds, masked: Floats) -> Floats:
 def cut_cautions(
     names: Sequence[str], bounds: Bounds, true: Floats, masked: Floats
 ) -> tuple[Caution, ...]:
-    """Return what bounds cost.
-
-    Args:
-        names: of the q columns.
-        bounds: those that were given.
-        true: n x q.
-        masked: n x q, before they were cut.
-    """
+    """Return what bounds cost: true and masked values, before they are cut, are n x q."""
     found = []
     cut = bounded(names, bounds, masked)
     for place, name in enumerate(names):

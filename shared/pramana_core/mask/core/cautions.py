@@ -52,19 +52,19 @@ def gravest_first(sentences: Iterable[str]) -> tuple[str, ...]:
 
 
 DOMINANT = 0.9
-"""One value that holds more than this share of a column's sum of squares dominates the column."""
+"""One value with more than this share of a column's sum of squares dominates the column."""
 
 NEARLY_TOLD = 0.95
 """With a larger R^2 of a column on S, its masked values are close to the true ones."""
 
 SPARE = 20
-"""With fewer records beyond the columns, what is exact about the noise narrows the truth down."""
+"""With fewer records beyond the columns, exact moments narrow the true values down."""
 
 DIGITS = 45
-"""Bits: about so much an equation on the true values tells of them, to rounding."""
+"""Bits that an equation on the true values tells of them, about, to rounding."""
 
 OFFSET = 1e6
-"""A column whose mean is so many standard deviations loses digits of its moments to rounding."""
+"""A column whose mean is this many standard deviations loses digits of its moments to rounding."""
 
 
 def cautions(
@@ -74,8 +74,8 @@ def cautions(
 
     Args:
         given: S and X.
-        scored: what is predicted in their place, such as their normal scores; then the size of
-            single values does not matter to the noise.
+        scored: what is predicted in their place, such as normal scores; the size of single values
+            then does not matter to the noise.
         predicting: whether X is predicted from S, and the noise made to fit.
     """
     used = given if scored is None else scored
@@ -127,7 +127,7 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return which columns take fewer bits to write down than the equations on them tell.
+    """Return which columns have so few possible values that the equations on them determine them.
 
     Only values in equal steps, such as whole numbers, are few enough to be tried.
     """
@@ -148,13 +148,7 @@ def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
 
 
 def below_zero(names: Sequence[str], true: Floats, masked: Floats) -> Iterator[tuple[str, str]]:
-    """Yield the columns that are nowhere below 0 and have masked values that are, and say so.
-
-    Args:
-        names: of the q columns.
-        true: n x q.
-        masked: n x q.
-    """
+    """Yield columns, of n x q, in which masked values but no true one are below 0, and say so."""
     for name, values, released in zip(names, true.T, masked.T, strict=True):
         count = int(np.count_nonzero(released < 0))
         if count and not np.any(values < 0):

@@ -1,8 +1,8 @@
 """Ranks, normal scores, and the normal copula behind them.
 
-Equal values of X share one score, which weakens its correlations: a column that is 0 in nine
-records of ten is a step of a normal variable, and it is that variable whose correlations must be
-used, or masked values lose a good part of them. Without ties these are the scores' own.
+Equal values of X share one score, which weakens its correlations. A column that is 0 in nine
+records of ten is a step of a normal variable, and the correlations of that variable must be used.
+Without ties these are the scores' own.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ STRONGEST = 0.9999
 def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
     """Return the correlations of S and of the normal variables behind X, (p + q) x (p + q).
 
-    S-S: of the columns as they are. S-X: divided by the correlation of X's scores with the normal
-    variable that they are a step function of, which is exact where S is normal. X-X: where both
-    have ties, the rho with sum_k a_k b_k rho^k = their covariance, a and b the Hermite
-    coefficients of their steps (Mehler's formula).
+    S-S: of the columns. S-X: divided by the correlation of X's scores with the normal variable that
+    they are a step function of, which is exact if S is normal. X-X: if both have ties, the rho with
+    sum_k a_k b_k rho^k = their covariance, a and b the Hermite coefficients of their steps
+    (Mehler's formula).
 
     Args:
         scored: S and X by their scores.
-        by_ranks: take 2 sin(pi r / 6) of the rank correlation r (Pearson 1907) wherever two columns
-            have no ties and are no indicators.
+        by_ranks: take 2 sin(pi r / 6) of the rank correlation r (Pearson 1907) for columns without
+            ties that are no indicators.
     """
     p = scored.told.shape[1]
     columns = np.column_stack([scored.told, scored.standard])

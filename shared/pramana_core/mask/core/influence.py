@@ -1,7 +1,7 @@
-"""What of a masked value is its record's own: how much the true one weighs, under what noise.
+"""Each record's part in its own masked value: the weight of the true one, and the noise on it.
 
-The noise spreads over the directions that it may have: a record that decides some of those it must
-be orthogonal to has less noise than others. The weight alone does not show that.
+The noise spreads over the directions that it may have. A record that decides some of those that the
+noise is orthogonal to has less noise than others, which the weight alone does not show.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pramana_core.mixed import Floats, leverages
 from pramana_core.ties import descending, first_largest_of_rows
 
 EXPOSED = 0.25
-"""A record of which more than this is told is named: its masked value and its true one, both less
-what S tells, then correlate by more than a half."""
+"""Records of which more than this is told are named: their masked and true values, both less what S
+tells, then correlate by more than a half."""
 
 
 HEAVY = (((4 - 3 * EXPOSED) * EXPOSED) ** 0.5 - EXPOSED) / (2 * (1 - EXPOSED))
-"""A leverage w larger than this names a record by itself, under the noise 1 - w that it leaves. Who
-weighs less is named because other columns, X among them, took the noise."""
+"""A leverage w larger than this names a record alone, under the noise 1 - w that it leaves. Records
+of less weight are named because other columns, such as X, took the noise."""
 
 _ALONE = (
     ("stands nearly alone in S", "stand nearly alone in S"),
@@ -39,8 +39,8 @@ class Influence:
 
     Attributes:
         weights: by how much a masked value moves for each unit that its true one moves: n x q.
-        noises: the standard deviations of the noise, over draws of it, in those of what S leaves of
-            the column: n x q.
+        noises: the standard deviation of the noise over draws, in those of what S leaves of the
+            column: n x q.
     """
 
     weights: Floats = field(repr=False)
@@ -62,7 +62,7 @@ class Influence:
         """The share of what S leaves of a record that its masked value tells: n numbers, 0 to 1.
 
         w^2 / (w^2 + s^2), of weight w and noise s: the R^2 of whoever knows all other records and
-        E(X|S), if the record lies as far from E(X|S) as records of its column do on average.
+        E(X|S), if the record lies as far from E(X|S) as the average record.
         """
         return self._of(self._told)
 
@@ -125,16 +125,15 @@ class Influence:
 
 
 def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int = 1) -> Influence:
-    """Return what of Y is its records' own, Y being a prediction and noise on it.
+    """Return each record's part in its own Y, a prediction and noise on it.
 
     Noise that is orthogonal to k columns has, in n - k free directions, the variance of what S
     leaves: n / (n - k) of it for a record that decides none of the columns, times 1 - h for one
     whose leverage in them is h.
 
     Args:
-        weights: of records' own values in their prediction: n x q, or n of all columns alike.
-        basis: orthonormal columns that the noise is orthogonal to, n x k; None if it is drawn
-            freely.
+        weights: of records' own values in their prediction: n x q, or n for all columns.
+        basis: orthonormal columns that the noise is orthogonal to, n x k; None if it is free.
         columns: q.
     """
     own = np.repeat(weights[:, None], columns, axis=1) if weights.ndim == 1 else weights
@@ -153,7 +152,7 @@ def require_bound(most: float | None) -> None:
 
 
 def hidden(influence: Influence, most: float | None) -> Influence:
-    """Return what is told of records if it is no more than a bound, None for no bound.
+    """Return an influence that tells no more of a record than a bound, None for no bound.
 
     Raises:
         OptionError: the bound is not between 0 and 1.

@@ -30,10 +30,10 @@ MAX_LEVERAGE = 0.8
 is refused unless `max_leverage` says otherwise."""
 
 TOLD = 1e-8
-"""A column whose residual is this small, in standard deviations, is told by S exactly."""
+"""S tells a column exactly if its residual is this small, in standard deviations."""
 
 ROUNDING = 1e-13
-"""Residuals that are shorter, in standard deviations, are nothing but rounding."""
+"""Shorter residuals, in standard deviations, are rounding."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
 
     Args:
         given: S and X, or their scores.
-        columns: how many columns the noise is orthogonal to, the constant among them.
-        max_leverage: the largest weight that a record's own value may have in its prediction.
+        columns: the number of columns that the noise is orthogonal to, the constant included.
+        max_leverage: the largest weight of a record's own value in its prediction.
 
     Raises:
         OptionError: `max_leverage` is out of its range.
@@ -195,11 +195,7 @@ def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
 
 
 def require_secret(given: Inputs) -> None:
-    """Check that S does not tell a column of X exactly: its masked values would be the true ones.
-
-    Raises:
-        MaskingError: it does.
-    """
+    """Check that S tells no column of X exactly, which would be released. Raises MaskingError."""
     lengths = np.sqrt(np.mean(given.standard_residuals**2, axis=0))
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(given.centres) / given.scales)
     told = [
@@ -219,16 +215,16 @@ def require_leverages(found: Floats, most: float, given: Inputs | None = None) -
     """Check that no record's fitted value is mostly its own true value.
 
     A record that stands alone in S, by a rare category or an outlying number, decides its own
-    fitted value; the residual is then nearly zero, and its masked value nearly the true one.
+    fitted value; its masked value is then nearly the true one.
 
     Args:
-        found: how much each record's own value weighs in its fitted one: n numbers, 0 to 1.
-        most: the largest of them allowed, above 0 and at most 1; 1 allows all.
-        given: S and X; the message then names the columns by which such records stand out.
+        found: the weight of each record's own value in its fitted one: n numbers, 0 to 1.
+        most: the largest weight allowed, above 0 and at most 1; 1 allows all.
+        given: S and X, for a message that names the columns by which such records stand out.
 
     Raises:
-        OptionError: the bound is none.
-        MaskingError: some records' leverage is larger.
+        OptionError: `most` is out of its range.
+        MaskingError: some weights are larger.
     """
     if isinstance(most, bool) or not isinstance(most, int | float) or not 0 < most <= 1:
         raise OptionError(

@@ -10,8 +10,7 @@ from typing import Any
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.cautions import cautions, gravest_first
-from pramana_core.mask.core.influence import Influence, hidden, influence_of
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.inputs import Inputs, inputs
 from pramana_core.mask.core.noise import Randomness, require_randomness
 from pramana_core.mixed import Floats
@@ -49,19 +48,6 @@ def facts(given: Inputs) -> dict[str, Any]:
         "largest_leverage": float(given.leverages.max()),
         "left_out": (*given.design.constant, *given.design.redundant),
     }
-
-
-def by_scores(
-    given: Inputs, scored: Inputs, values: Floats, basis: Floats | None, max_told: float | None
-) -> Masked:
-    """Return Y whose scores are a prediction from those of S and noise orthogonal to a basis.
-
-    Raises:
-        OptionError, MaskingError: see `hidden`.
-    """
-    influence = hidden(influence_of(scored.leverages, basis, columns=given.columns), max_told)
-    warnings = gravest_first((*influence.warnings, *cautions(given, scored)))
-    return Masked(values, details=facts(scored), warnings=warnings, influence=influence)
 
 
 @dataclass(frozen=True)

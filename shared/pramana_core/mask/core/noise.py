@@ -14,8 +14,8 @@ from pramana_core.mixed import Floats, residual
 class Randomness(Protocol):
     """The part of numpy's `Generator` that masking uses.
 
-    Experiments pass numpy's; an owner passes a keyed one, so that the same table is never masked
-    twice in different ways (`owner_agent.release.masked`).
+    Owners pass a keyed one, so that the same table is always masked alike
+    (`owner_agent.release.masked`).
     """
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
@@ -32,11 +32,7 @@ class Randomness(Protocol):
 
 
 def require_randomness(rng: Any) -> None:
-    """Check that something can serve as the randomness.
-
-    Raises:
-        OptionError: it is a seed, None or anything else.
-    """
+    """Check that something can serve as the randomness. Raises OptionError."""
     if not hasattr(rng, "standard_normal") or not hasattr(rng, "permutation"):
         raise OptionError(
             f"rng must be a random generator such as numpy's, not {type(rng).__name__}.",
@@ -45,13 +41,7 @@ def require_randomness(rng: Any) -> None:
 
 
 def normal_noise(rng: Randomness, records: int, root: Floats) -> Floats:
-    """Return independent normal records whose expected covariance is root'root: n x q.
-
-    Args:
-        rng: the randomness.
-        records: n.
-        root: a square root of the covariance, m x q, such as `symmetric_root` gives.
-    """
+    """Return n independent normal records whose covariance is root'root: n x q."""
     found: Floats = rng.standard_normal((records, len(root))) @ root
     return found
 
@@ -64,9 +54,9 @@ def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
 
     Args:
         rng: the randomness.
-        basis: orthonormal columns, the constant among those they tell: n x k.
-        like: what the cross products are copied from, m x q: residuals r (then e'e = r'r) or any
-            square root of the wanted e'e. n is at least k + q.
+        basis: orthonormal columns, the constant in their span: n x k.
+        like: what the cross products are copied from, m x q: residuals r, or any square root of the
+            wanted e'e. n is at least k + q.
 
     Returns:
         n x q.
@@ -75,16 +65,7 @@ def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
 
 
 def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
-    """Return noise that was drawn, changed into what `exact_noise` promises.
-
-    Args:
-        drawn: n x q; where it nearly has the cross products of `like`, it is changed little.
-        basis: orthonormal columns, n x k.
-        like: what the cross products are copied from, m x q.
-
-    Returns:
-        n x q.
-    """
+    """Return drawn noise, n x q, changed into what `exact_noise` promises."""
     # Columns of very different scales share one root: each is taken in units of its own length.
     scale = _lengths(like)
     white = residual(drawn / _lengths(drawn), basis)

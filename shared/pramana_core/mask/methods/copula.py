@@ -1,12 +1,13 @@
 """Methods that keep monotonic relationships, by a normal copula: CGADP and data shuffling.
 
-Columns become normal scores, are masked there, and go back through their marginals.
+Columns become normal scores, are masked there, and return through their marginals.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from pramana_core.mask.core.cautions import cautions, gravest_first
 from pramana_core.mask.core.copula import (
     conditional,
     copula_correlations,
@@ -14,10 +15,11 @@ from pramana_core.mask.core.copula import (
     normal_scores,
     reordered,
 )
+from pramana_core.mask.core.influence import hidden, influence_of
 from pramana_core.mask.core.inputs import MAX_LEVERAGE, Inputs, require_maskable, require_secret
-from pramana_core.mask.core.masked import Masked, by_scores
+from pramana_core.mask.core.masked import Masked, facts
 from pramana_core.mask.core.noise import Randomness, exact_noise
-from pramana_core.mixed import Floats, MixedTable, NumericColumn, numeric_table
+from pramana_core.mixed import MixedTable, NumericColumn, numeric_table
 
 
 def cgadp(
@@ -29,16 +31,12 @@ def cgadp(
 ) -> Masked:
     """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
 
-    Relationships that are monotonic, linear or not, are kept between pairs of columns, and the
-    marginals nearly so: masked values are interpolated between the order statistics of X, and
-    the share of a value that many records have is kept, too. Categories of S stay as they are.
-    (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3; of ties see `copula_correlations`.)
+    Monotonic relationships between pairs of columns are kept, and the marginals nearly so: masked
+    values are interpolated between the order statistics of X, and the share of a value that many
+    records have is kept, too. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3; of ties see
+    `copula_correlations`.)
     """
-    scored = _of_scores(given)
-    spread = np.std(normal_scores(np.arange(given.records, dtype=np.float64)[:, None]))
-    perturbed = _masked_scores(given, scored, rng, max_leverage) * spread
-    values = from_normal_scores(perturbed, given.matrix)
-    return by_scores(given, scored, values, scored.both, max_told)
+    return _masked(given, rng, max_leverage, max_told, shuffled=False)
 
 
 def shuffle(
@@ -55,27 +53,15 @@ def shuffle(
     with the i-th smallest Y*. Marginals are exactly the original; monotonic relationships are kept.
     (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
     """
-    scored = _of_scores(given)
-    perturbed = _masked_scores(given, scored, rng, max_leverage, by_ranks=True)
-    return by_scores(given, scored, reordered(given.matrix, perturbed), scored.both, max_told)
+    return _masked(given, rng, max_leverage, max_told, shuffled=True)
 
 
-def _masked_scores(
-    given: Inputs, scored: Inputs, rng: Randomness, max_leverage: float, *, by_ranks: bool = False
-) -> Floats:
-    """Return draws of the normal variables behind X given S, with mean 0 and variance 1: n x q.
-
-    The noise is orthogonal to the scores of S and X and has exactly the covariance that the
-    copula's correlations leave; without ties and `by_ranks` this is EGADP of the scores.
+def _masked(
+    given: Inputs, rng: Randomness, max_leverage: float, max_told: float | None, *, shuffled: bool
+) -> Masked:
+    """Return X redrawn given S: the noise is orthogonal to the scores of S and X, and has exactly
+    the covariance that the copula's correlations leave; without ties this is EGADP of the scores.
     """
-    require_maskable(scored, scored.both.shape[1], max_leverage)
-    require_secret(given)
-    prediction, root = conditional(scored, copula_correlations(scored, by_ranks=by_ranks))
-    return prediction + exact_noise(rng, scored.both, root * np.sqrt(scored.records))
-
-
-def _of_scores(given: Inputs) -> Inputs:
-    """Return S and X with normal scores in the place of numbers; categories stay."""
     columns = (
         NumericColumn(column.name, normal_scores(column.values[:, None])[:, 0])
         if isinstance(column, NumericColumn) and not column.is_constant
@@ -83,4 +69,17 @@ def _of_scores(given: Inputs) -> Inputs:
         for column in given.s.columns
     )
     scores = numeric_table(given.x.names, normal_scores(given.matrix))
-    return Inputs(MixedTable(tuple(columns), given.records), scores)
+    scored = Inputs(MixedTable(tuple(columns), given.records), scores)
+    require_maskable(scored, scored.both.shape[1], max_leverage)
+    require_secret(given)
+    prediction, root = conditional(scored, copula_correlations(scored, by_ranks=shuffled))
+    drawn = prediction + exact_noise(rng, scored.both, root * np.sqrt(scored.records))
+    if shuffled:
+        values = reordered(given.matrix, drawn)
+    else:
+        spread = np.std(normal_scores(np.arange(given.records, dtype=np.float64)[:, None]))
+        values = from_normal_scores(drawn * spread, given.matrix)
+    influence = influence_of(scored.leverages, scored.both, columns=given.columns)
+    warnings = gravest_first((*influence.warnings, *cautions(given, scored)))
+    influence = hidden(influence, max_told)
+    return Masked(values, details=facts(scored), warnings=warnings, influence=influence)

@@ -1,4 +1,4 @@
-"""E(X|S) learned by kernel regression, so that those who learn it again from Y find the same."""
+"""E(X|S) learned by kernel regression, so that whoever learns it again from Y finds the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pramana_core.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.cautions import NEARLY_TOLD, Caution, Gravity
+from pramana_core.mask.core.cautions import NEARLY_TOLD, Caution
 from pramana_core.mask.core.inputs import Inputs, require_leverages
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.methods.lone import ALONE, TAKEN, own_weights, with_vectors
@@ -23,61 +23,45 @@ LEARNED = 0.05
 ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
 """How often the ridge may be iterated: the first is taken that does not add too much freedom."""
 
-FREEDOM = 2.0
-"""At most so many times the freedom of the ridge, ..."""
+FREEDOM, FITTED = 2.0, 0.1
+"""At most this many times the freedom of the ridge, and at most this share of the records, unless
+the ridge alone has more."""
 
-FITTED = 0.1
-"""... and at most this share of the records, unless the ridge has more by itself."""
-
-ATTEMPTS = 16
-"""How often lone records are held back until the largest leverage is kept; ..."""
-
-PATIENCE = 8
-"""... after so many, what still weighs more is replaced wholly."""
+ATTEMPTS, PATIENCE = 16, 8
+"""How often lone records are held back; after the second number, what still weighs too much is
+replaced wholly."""
 
 SURE = 1.0
-"""The kernel is used if its errors are smaller than lines' by more standard errors than this."""
+"""The kernel is used if its errors are smaller than those of lines by this many standard errors."""
 
 MOST = 0.15
-"""What the kernel adds has at most this share of the records as freedom; else it is smoothed. It is
-more than `FITTED`, or a fit that only just keeps to that would be smoothed, iterated more often for
-it, and smoothed until little is left."""
+"""The largest freedom of what the kernel adds, as a share of the records; else it is smoothed. It
+exceeds `FITTED`, or fits at that limit would be smoothed until little is left."""
 
-CURVED = 0.3
-"""The weight of a record's own value is held to this, as far as the kernel adds to it; ..."""
-
-NOTABLE = 0.5
-"""... where it stays above this, the kernel is smoothed."""
+CURVED, NOTABLE = 0.3, 0.5
+"""The weight of a record's own value is held to the first, as far as the kernel adds to it; if it
+stays above the second, the kernel is smoothed."""
 
 BEYOND = 0.1
-"""Where S alone gives a record's own value nearly that much weight, the kernel may add so much."""
+"""Where S alone gives a record's own value nearly that much weight, the kernel may add this."""
 
 MARGIN = 0.98
-"""They are held back a little more than it seems to take."""
+"""Records are held back a little more than needed."""
 
 SMOOTHER = 3.0
-"""How much larger a penalty is tried next if that does not help, or freedom is too much."""
+"""The factor of the next penalty if that does not help, or freedom is too large."""
 
-WIDE = 200
-"""Noise is orthogonal to at most so many eigenvectors of the kernel, ..."""
-
-SHARE = 5
-"""... and to no more than one for so many records; ..."""
-
-NARROW = 20
-"""... where its own distribution is to be kept, to fewer: one for so many records."""
+WIDE, SHARE, NARROW = 200, 5, 20
+"""Noise is orthogonal to at most the first number of eigenvectors, and to one for this many
+records; for the third number of records if it must keep its own distribution."""
 
 TINY = 1e-300
-
 
 UNEVEN = 0.05
 """With a larger leave-one-out R2 of |r| on S the spread of the residuals depends on S."""
 
 LARGE = 0.1
 """An expectation with more freedom than this share of the records is warned of."""
-
-LOST = 0.01
-"""More of the kernel's trace than this, lost by landmarks, is warned of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +72,12 @@ class FittedExpectation:
         fit: the kernel regression it started from.
         expectation: E(X|S), n x q.
         residuals: r = X - E(X|S), n x q.
-        learned: how many eigenvectors of the kernel E(X|S) is made of, at most.
-        iterations: how often the ridge was iterated, of each column; infinite where X was projected
+        learned: the most eigenvectors of the kernel in a column of E(X|S).
+        iterations: how often the ridge was iterated, of each column; infinite if X was projected
             onto eigenvectors.
         held: how many lone records' own values were held back.
-        own: how much each record's own value weighs in its expectation: n x q.
-        squares: what the kernel left of squares and products, and was added.
+        own: the weight of each record's own value in its expectation: n x q.
+        squares: squares and products that the kernel missed and that were added.
     """
 
     fit: KernelFit
@@ -118,15 +102,10 @@ class FittedExpectation:
         return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
-        """Return an orthonormal basis of what noise must be orthogonal to.
+        """Return an orthonormal basis of what noise must be orthogonal to, n x k.
 
-        Args:
-            given: S and X.
-            wide: whether as many further eigenvectors of the kernel are in it as there are records
-                for, or fewer.
-
-        Returns:
-            n x k: the constant, S, what E(X|S) is made of, and X.
+        It spans the constant, S, E(X|S), X, and further eigenvectors of the kernel: as many as
+        there are records for if `wide`, else fewer.
         """
         n, q = given.records, given.columns
         base = np.column_stack([given.basis, self.squares.basis])
@@ -181,12 +160,6 @@ class FittedExpectation:
                 " of S."
             )
             found.append(Caution(said))
-        if self.fit.approximation > LOST:
-            said = (
-                f"The landmarks span {1 - self.fit.approximation:.1%} of the kernel; with more of"
-                " them the relationships may be learned better."
-            )
-            found.append(Caution(said, Gravity.NOTE))
         return tuple(found)
 
     def _r2(self, given: Inputs) -> Floats:
@@ -240,12 +213,7 @@ def learned(
 
 
 def _bounds(given: Inputs, max_leverage: float, max_told: float | None) -> tuple[Floats, Floats]:
-    """Return to how much each record's own value is held, and how much it may weigh: n each.
-
-    What the kernel adds is held to `CURVED`, and may weigh `NOTABLE`; or to what the least noise
-    hides so far that no more than `max_told` is told. What S tells by lines may weigh
-    `max_leverage`.
-    """
+    """Return to what each record's own weight is held, and what it may be at most: n each."""
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
         return np.ones(given.records), np.ones(given.records)
@@ -292,8 +260,7 @@ def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
 
 
 def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
-    """Return of which columns the kernel tells more than lines do, by errors of left-out records:
-    q truth values. Where it does not surely, lines tell less of single records."""
+    """Return for which columns the kernel surely predicts left-out records better than lines."""
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
     curves = found.residuals / np.maximum(1 - found.own, ALONE)
     better = lines**2 - curves**2
@@ -305,13 +272,13 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) by a kernel regression, lone records held back as far as the bounds ask.
+    """Return E(X|S) by a kernel regression, with lone records held back to the bounds.
 
     Args:
         given: S and X.
         fit: the kernel regression.
         bounds: of the weight of each record's own value, n numbers.
-        curved: for which columns it is used, q truth values; the others are told by lines.
+        curved: for which columns it is used, q truth values; the others are predicted by lines.
     """
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
@@ -344,10 +311,9 @@ def _expectation(
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return how much own values weigh in least squares of X on the constant, S and f: n x q.
+    """Return a bound on the weights of own values in least squares of X on the constant, S and f.
 
-    Besides by f itself, a value moves the regression's coefficients; the leverages of f in it are a
-    bound of that.
+    A value acts through f itself, and through the regression's coefficients by its leverage in f.
     """
     related = np.any(relation, axis=0)
     found = given.leverages[:, None] + own
@@ -362,11 +328,11 @@ def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
 
 
 def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
-    """Return how often a ridge is iterated and what it keeps of each eigenvector then: 0 to 1.
+    """Return how often a ridge is iterated, and what it then keeps of each eigenvector: 0 to 1.
 
-    f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is kept
-    wholly then, so that it is not shrunk once more by those who fit f again; but where H shrinks
-    many eigenvectors alike, as with many columns of S, this would be to memorize X.
+    f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is then kept
+    wholly, so that those who fit f again do not shrink it once more. Where H shrinks many
+    eigenvectors alike, as with many columns of S, this would memorize X.
     """
     freedom = float(shrinkage.sum())
     most = min(FREEDOM * freedom, max(freedom, FITTED * records))

@@ -8,36 +8,33 @@ from pramana_core.kernel_regression.fitting import KernelFit
 from pramana_core.mixed import Floats, leverages, residual
 
 TAKEN = 0.7
-"""At most this share of the variance of a record's noise is given up for being orthogonal."""
+"""The largest share of the variance of a record's noise that orthogonality may take."""
 
 LONE_ATTEMPTS = 30
 """How often lone records' rows are shortened; then fewer eigenvectors are kept."""
 
 LONE_MARGIN = 0.9
-"""They are shortened a little more than it seems to take."""
+"""They are shortened a little more than needed."""
 
 SMALLEST = 1e-10
-"""Directions whose squares sum to less than this are left out: what was shortened away."""
+"""Directions whose squares sum to less than this are left out."""
 
 CLOSE = 0.5
-"""A direction whose cosine with what stays as it is is larger is taken to be that, but for lone
-records; beside it, noise would have to be orthogonal to these alone."""
+"""A direction with a larger cosine with the fixed basis differs from it by lone records only, and
+is left out."""
 
 ALONE = 1e-6
-"""A record is told by others if their weight in its fitted value is at least this."""
+"""A record is predicted by others if their weight in its fitted value is at least this."""
 
 
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
-    """Return an orthonormal basis that noise is orthogonal to, in which no record is without noise.
+    """Return an orthonormal basis that noise is orthogonal to, and that leaves each record noise.
 
     A record that stands alone has eigenvectors nearly of its own, and noise orthogonal to these
-    spares it. So its row in them is shortened, until at most `TAKEN` of its variance is given up:
-    those who learn again what the record's place tells find its noise there, as they find other
-    records' among their neighbours.
+    spares it. So its row in them is shortened, until they take at most `TAKEN` of its variance.
 
     Args:
-        base: orthonormal columns that stay as they are, n x b; what a record decides of them is
-            given up in any case.
+        base: orthonormal columns that are kept, n x b.
         vectors: n x m, of which as much as possible is kept.
     """
     fixed = leverages(base)
@@ -72,15 +69,14 @@ def _directions(columns: Floats) -> Floats:
 
 
 def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
-    """Return how much records' own values weigh in VKV'y: n numbers.
+    """Return the weights of records' own values in VKV'y: n numbers.
 
     y are the values x, and for lone records a mixture of x and of what the ridge predicts without
-    them, which so does not decide its own fit. A larger penalty for the sake of a few lone
-    records would smooth away what the others have to tell.
+    them: a larger penalty for a few lone records would smooth away what the others show.
 
     Args:
         fit: the fit whose predictions are mixed in; V are its leading eigenvectors.
-        target: the place of the column.
+        target: the index of the column.
         kept: what is kept of each leading eigenvector, the diagonal of K: m numbers, 0 to 1.
         free: an orthonormal basis of what the ridge does not shrink, n x f.
         shares: how much of its own value each record keeps, n numbers from 0 to 1.

@@ -31,57 +31,41 @@ def nmegadp(
     """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
 
     E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
-    bias): of the fits that cannot be told from the best by the errors of left-out records, each
-    column's smoothest, and a line where curves are not better by more than a standard error; for
-    what a fit memorizes of single records, Y would tell.
+    bias): of the fits as good as the best by left-out errors, each column's smoothest, and a line
+    where curves are not better by a standard error; for what a fit memorizes, Y would tell.
 
-    A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so the
-    ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k is
-    infinite: X is projected onto them. X is then regressed on the constant, S and f by least
-    squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
-    random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
-    in which an analyst would learn from chance what is not there. Eigenvectors that are nearly a
-    lone record's own are kept less exactly, or it would have no noise. Squares and products of S
-    that the residuals surely show are added to E(X|S).
+    A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again. So the
+    ridge is iterated, f = (1 - (1 - H)^k) X; where it shrinks few eigenvectors of the kernel, X is
+    projected onto them. X is then regressed on the constant, S and f by least squares, so the
+    residuals r are orthogonal to S and E(X|S). e is made as by EGADP: random, orthogonal to S, X,
+    E(X|S) and to as many leading eigenvectors as there are records for, in which an analyst would
+    fit chance. Eigenvectors that are nearly a lone record's own are kept less exactly, or it would
+    have no noise. Squares and products of S that the residuals surely show are added to E(X|S).
 
-    What is exact in the sample: e has the covariance of r, so the means and covariances of (S, Y)
-    are those of (S, X), and e is orthogonal to S, X and E(X|S). With `shuffled`: the marginals,
-    since true values are reordered by the ranks of Y; all else is close. With `copula`, e also has
-    nearly the marginals and the rank dependence of r, as far as a normal copula fits r: monotonic
-    dependence that is as strong everywhere, with no clusters, humps or tails that go together more
-    than the middle does. A column of r alone keeps its marginal whatever the copula; made
-    orthogonal and given its covariance exactly, it is changed a little, and more with few records.
+    Exact in the sample: e has the covariance of r, so means and covariances of (S, Y) are those of
+    (S, X). With `shuffled` the marginals are exact, since true values are reordered by the ranks of
+    Y. With `copula`, e also has nearly the marginals and the rank dependence of r, as far as a
+    normal copula fits r.
 
-    What is not kept: if the *spread* of r depends on S (heteroscedasticity), e does not follow it,
-    for one covariance serves all records: where values spread little around E(X|S) the masked
-    ones spread more, and the reverse; so standard errors that allow for it differ, and a warning
-    says so. Relationships among columns of X are kept through E(X|S) and, of what S does not tell,
-    the linear part (with the copula, the monotonic one): AlAhmadi III.3.1.
+    Not kept: a spread of r that depends on S, for one covariance serves all records (a warning says
+    so); and relationships among columns of X beyond E(X|S) but for the linear part (with the
+    copula, the monotonic one): AlAhmadi III.3.1.
 
-    Privacy: Y adds nothing on a record beyond its S except through E(X|S), in which its own value
-    weighs at most `max_leverage`, and on average as much as E(X|S) has effective parameters for
-    each record (`details["freedom"]`; a warning says so above a tenth). How much that tells depends
-    on the record's noise: `Masked.influence` has both for each record. E(X|S) is released on
-    purpose.
+    Privacy: Y tells of a record beyond its S only through E(X|S), in which its own value weighs at
+    most `max_leverage`, and on average as much as E(X|S) has effective parameters for each record
+    (`details["freedom"]`; a warning says so above a tenth). `Masked.influence` has weight and noise
+    of each record. E(X|S) is released on purpose.
 
     Args:
         given: S and X.
         rng: the randomness.
         copula: whether e has the residuals' marginals and rank dependence.
         shuffled: whether true values are reordered.
-        kernel: bandwidth, penalty and landmarks of the kernel regression; what it leaves open is
-            chosen by leave-one-out errors.
-        max_leverage: the largest weight that a record's own value may have in its expectation.
-            Where a record stands so alone that by curves it would have more than this or than
-            `CURVED`, what the others tell of it takes the place of its value; with 1 never. What
-            it has by lines beyond `max_leverage` is refused.
-        max_told: as of `Method`. Curves are held back for it; where lines tell more, the table is
-            refused.
-
-    Returns:
-        The masked values; `details` has the regression's bandwidth, smallest penalty, freedom (of
-        the column with most), leave-one-out R2 of each column, the share of the kernel that the
-        approximation loses, the largest leverage and how many records were held to it.
+        kernel: bandwidth, penalty and landmarks; what it leaves open is chosen by left-out errors.
+        max_leverage: the largest weight of a record's own value in its expectation. Where curves
+            would give it more, or more than `CURVED`, the prediction of the others takes its
+            place. What lines give it beyond `max_leverage` is refused.
+        max_told: as of `Method`. Curves are held to it; if lines tell more, the table is refused.
 
     Raises: as of `Method`.
     """

@@ -1,8 +1,8 @@
 """Squares and products of S that a kernel fit left in the residuals.
 
-The smoothest fit that cannot be told from the best one by its errors may be too smooth for a weak
-relationship that an analyst would look for first: the slope of a square in a regression of X on S.
-One number for all records is enough to keep it, and tells next to nothing of single ones.
+The smoothest of equally good fits may miss a weak relationship that an analyst looks for first: the
+slope of a square in a regression of X on S. One number for all records keeps it, and tells next to
+nothing of single ones.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pramana_core.mask.core.inputs import Inputs
 from pramana_core.mixed import Floats, basis_of, leverages, residual
 
 CLEAR = 4.0
-"""So many standard errors, robust to uneven spread, a slope must be from 0 to be added."""
+"""How many standard errors, robust to uneven spread, a slope must be from 0 to be added."""
 
 MOST_PAIRED = 10
-"""With more numeric columns of S than this, products of two of them are not looked at."""
+"""With more numeric columns of S than this, products are not tried."""
 
 ROUNDING = 1e-12
-"""What is shorter, in standard deviations, is rounding."""
+"""Shorter columns, in standard deviations, are rounding."""
 
 NEW = 1e-4
-"""Of a square, at least this share must be told by neither S nor E(X|S)."""
+"""The least share of a square that neither S nor E(X|S) tells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Squares:
     def beside(
         self, given: Inputs, expectation: Floats, own: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return of what an expectation is made with these: lines and squares, curves, and weights.
+        """Return the parts of an expectation with these squares.
 
         Args:
             given: S and X.
@@ -51,9 +51,8 @@ class Squares:
             own: how much records' own values weigh in it, n x q.
 
         Returns:
-            An orthonormal basis of the constant, S and these; what else the expectation is made of,
-            n x q; and the weights in the regression of X on both, a bound: a value also moves the
-            coefficients.
+            An orthonormal basis of the constant, S and these; the rest of the expectation, n x q;
+            and a bound on the weights in the regression of X on both.
         """
         plain = np.column_stack([given.basis, self.basis])
         curves = residual(expectation, plain)

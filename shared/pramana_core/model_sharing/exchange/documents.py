@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
-from pramana_core.channels import CATEGORIES, VARIABLES
-from pramana_core.domain import Variable
+from pramana_core.domain import CATEGORIES, VARIABLES, Variable
 from pramana_core.errors import InputError, LimitExceeded, ModelError
 from pramana_core.learn.common.documents import DocumentPart, faults, read_json, write_json
 from pramana_core.model_sharing.attributes import Attribute, Label, Labels, Number, TreeSchema

@@ -121,7 +121,6 @@ MISTAKES: Mistakes = {
         lambda: learn("DecisionTree", max_depth=-1),
         lambda: learn("DecisionTree", max_depth="4"),
         lambda: learn("DecisionTree", max_depth=[2, 3]),
-        lambda: fitted("DecisionTree").to_text(max_depth=-1),
     ],
     (OptionError, "prune"): [lambda: learn("DecisionTree", prune="no")],
     (OptionError, "alpha"): [
@@ -131,7 +130,10 @@ MISTAKES: Mistakes = {
     (OptionError, "seed"): [lambda: learn("LinearClassifier", seed=None)],
     (OptionError, "loss"): [lambda: learn("LinearClassifier", loss="log_loss")],
     (OptionError, "numeric.class"): [lambda: learn("LinearClassifier", numeric={"class": [1, 2]})],
-    (OptionError, "numeric"): [lambda: learn("LinearClassifier", numeric=[1, 2, 3, 4])],
+    (OptionError, "numeric"): [
+        lambda: learn("LinearClassifier", numeric=[1, 2, 3, 4]),
+        lambda: learn("LinearClassifier", numeric={"class": ["a", "b"]}),
+    ],
     (OptionError, "predict_proba"): [
         lambda: fitted("LinearClassifier", loss="perceptron").predict_proba(people())
     ],

@@ -44,7 +44,7 @@ def _figure() -> object:
 
 
 def _mined(*given: object, **options: object) -> object:
-    return pm.FrequentItemsets(*given, **options).fit(_people(), _plan())
+    return pm.AssociationRules(*given, **options).fit(_people(), _plan())
 
 
 MISTAKES: Mistakes = {
@@ -52,10 +52,6 @@ MISTAKES: Mistakes = {
     (NotFitted, "AssociationRules"): [
         lambda: pm.AssociationRules(0.1).plot(),
         lambda: pm.AssociationRules(0.1).rules_,
-    ],
-    (NotFitted, "FrequentItemsets"): [lambda: pm.FrequentItemsets(0.1).itemsets_],
-    (OptionError, "max_depth"): [
-        lambda: pm.DecisionTree("admitted").fit(_people(), _plan()).plot(max_depth="two")
     ],
     (OptionError, "ax"): [
         lambda: _net().plot(_figure()),
@@ -68,7 +64,7 @@ MISTAKES: Mistakes = {
         lambda: _mined(0.1, variables="sex"),
     ],
     (OptionError, "minimum_support"): [lambda: _mined(5), lambda: _mined("0.1")],
-    (OptionError, "min_support"): [lambda: pm.FrequentItemsets(min_support=0.1)],
+    (OptionError, "min_support"): [lambda: pm.AssociationRules(min_support=0.1)],
     (OptionError, "minimum_confidence"): [
         lambda: pm.AssociationRules(0.1, 80).fit(_people(), _plan())
     ],

@@ -16,11 +16,7 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations import (
-    CombinedSubpopulation,
-    ReportedSubpopulation,
-    TabulatedSubpopulation,
-)
+from pramana_core.estimation.subpopulations import ReportedSubpopulation, TabulatedSubpopulation
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
@@ -74,9 +70,12 @@ def assert_tables(everyone, sources: Sequence[Records], paths=PATHS) -> None:
             close(table.covariance(population=True), expected)
 
 
-@pytest.mark.parametrize("records", [1, 150])
+@pytest.mark.parametrize("cube", [True, False])
+@pytest.mark.parametrize("records", [1, 150, 3000])
 @pytest.mark.parametrize("name", PLANS)
-def test_tables_are_sums_over_single_records(name: str, records: int):
+def test_tables_are_sums_over_single_records(name: str, records: int, cube: bool, monkeypatch):
+    if not cube:
+        monkeypatch.setattr("pramana_core.estimation.subpopulations.CUBE_CELLS", 0)
     made = Records.random(PLANS[name], records, seed=1)
     everyone = made.marginals().subpopulation()
     assert isinstance(everyone, ReportedSubpopulation)
@@ -101,10 +100,6 @@ def test_the_comparison_sees_another_plan_path_and_error():
     one, other = (everyone.within("b", code).table(["a", "c"]) for code in (0, 1))
     assert not np.allclose(one.counts, other.counts)
     assert not np.allclose(one.covariance(population=True), one.covariance(population=False))
-
-
-"""The others' estimates add up to other numbers: see `Transition.normalized`, and margins of joint
-blocks that have estimators of their own; random sets of items are no reports of an exact one."""
 
 
 # Other estimators, strata, many variables ---------------------------------------------------------
@@ -148,7 +143,6 @@ def test_tables_of_strata_add_up(names, kind):
     reports = [(kind(made.counts()), made.plan) for made in sources]
     marginals = EstimatedMarginals.of(reports, estimator="sum")
     everyone = marginals.subpopulation()
-    assert isinstance(everyone, CombinedSubpopulation)
     assert_tables(everyone, sources)
 
 
@@ -159,12 +153,9 @@ def test_strata_that_do_not_report_all_variables():
     everyone = EstimatedMarginals.of(sources).subpopulation()
     both = [full, part]
     assert_tables(everyone, both, [({}, [["a"], ["b", "a"]]), ({"b": 1}, [["a"]])])
-    with pytest.raises(EstimationError, match="does not report"):
+    with pytest.raises(EstimationError):
         everyone.within("c", 0).table(["a"])
     assert_slices(EstimatedMarginals.of(sources, estimator="ml"))
-
-
-# Every possible report ----------------------------------------------------------------------------
 
 
 # What cannot be asked -----------------------------------------------------------------------------
@@ -183,25 +174,25 @@ def kinds(name: str):
 
 KINDS = ["reported", "tabulated", "combined", "combined ml"]
 WRONG = {
-    "unknown": (lambda s: s.within("z", 0), UnknownVariable, "'z'"),
-    "given twice": (lambda s: s.within("a", 0).within("a", 0), OptionError, "given already"),
-    "no such code": (lambda s: s.within("b", 3), OptionError, "no category 3: it has 3"),
-    "negative code": (lambda s: s.within("b", -1), OptionError, "no category -1"),
-    "asked unknown": (lambda s: s.table(["a", "z"]), UnknownVariable, "'z'"),
-    "asked unknown within": (lambda s: s.within("a", 0).table(["z"]), UnknownVariable, "'z'"),
-    "asked and given": (lambda s: s.within("a", 0).table(["a", "b"]), OptionError, "a"),
-    "asked twice": (lambda s: s.table(["b", "b"]), OptionError, "b"),
-    "asked twice within": (lambda s: s.within("a", 0).table(["b", "b"]), OptionError, "b"),
-    "none asked": (lambda s: s.table([]), OptionError, None),
-    "none asked within": (lambda s: s.within("a", 0).table([]), OptionError, None),
+    "unknown": (lambda s: s.within("z", 0), UnknownVariable),
+    "given twice": (lambda s: s.within("a", 0).within("a", 0), OptionError),
+    "no such code": (lambda s: s.within("b", 3), OptionError),
+    "negative code": (lambda s: s.within("b", -1), OptionError),
+    "asked unknown": (lambda s: s.table(["a", "z"]), UnknownVariable),
+    "asked unknown within": (lambda s: s.within("a", 0).table(["z"]), UnknownVariable),
+    "asked and given": (lambda s: s.within("a", 0).table(["a", "b"]), OptionError),
+    "asked twice": (lambda s: s.table(["b", "b"]), OptionError),
+    "asked twice within": (lambda s: s.within("a", 0).table(["b", "b"]), OptionError),
+    "none asked": (lambda s: s.table([]), OptionError),
+    "none asked within": (lambda s: s.within("a", 0).table([]), OptionError),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("ask", "error", "message"), WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_asked_is_refused(kind: str, ask, error, message: str):
+@pytest.mark.parametrize(("ask", "error"), WRONG.values(), ids=WRONG.keys())
+def test_what_cannot_be_asked_is_refused(kind: str, ask, error):
     everyone = kinds("not-lumpable")[kind].subpopulation()
-    with pytest.raises(error, match=message):
+    with pytest.raises(error):
         ask(everyone)
 
 

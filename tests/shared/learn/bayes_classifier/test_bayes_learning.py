@@ -73,20 +73,6 @@ def test_the_tree_is_the_best_of_all_trees():
     assert max(len(attribute.parents) for attribute in model.attributes) == 1
 
 
-def test_its_tables_are_the_smoothed_counts():
-    columns = drawn(300)
-    model = learn_bayes_classifier(
-        counted(columns), "kind", None, BayesClassifierOptions("tan", alpha=0.5)
-    )
-    for attribute in model.attributes:
-        scope = ("kind", *attribute.parents, attribute.name)
-        counts = np.zeros(DOMAIN.project(scope).shape)
-        np.add.at(counts, tuple(columns[name] for name in scope), 1)
-        size = counts.shape[-1]
-        wanted = (counts + 0.5) / (counts.sum(axis=-1, keepdims=True) + 0.5 * size)
-        assert attribute.family.probability == pytest.approx(wanted, abs=1e-12)
-
-
 def test_auto_has_the_true_links_of_many_clean_records_and_none_of_noise():
     clean = learn_bayes_classifier(counted(drawn(20_000)), "kind")
     assert {frozenset(link) for link in clean.links} == {
@@ -111,19 +97,6 @@ def test_parameters_and_their_errors_are_those_of_a_network():
             np.testing.assert_array_equal(getattr(own, name), getattr(other, name))
 
 
-def test_a_stop_stops_it():
-    class Stopped(Exception):
-        pass
-
-    def stop(done: int, total: int) -> None:
-        assert done <= total
-        if done >= 3:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        learn_bayes_classifier(counted(drawn(50)), "kind", None, None, stop)
-
-
 @pytest.mark.parametrize(
     ("target", "features", "error"),
     [
@@ -137,12 +110,6 @@ def test_a_stop_stops_it():
 def test_what_cannot_be_asked(target, features, error):
     with pytest.raises(error):
         learn_bayes_classifier(counted(drawn(50)), target, features)
-
-
-@pytest.mark.parametrize("wrong", [{"model": "best"}, {"alpha": 0.0}])
-def test_options_have_limits(wrong):
-    with pytest.raises(OptionError):
-        BayesClassifierOptions(**wrong)
 
 
 def test_tables_of_naive_bayes_are_of_the_class_and_one_attribute():

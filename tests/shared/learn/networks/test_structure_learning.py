@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from functools import cache
 
 import numpy as np
@@ -23,8 +20,7 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
-from tests.places import ROOT
-from tests.shared.learn.networks.given_tables import Table, said_of_searches
+from tests.shared.learn.networks.given_tables import Table
 
 
 def network_of(parents: dict[str, str], first: dict[str, list[float]]) -> BayesNet:
@@ -216,32 +212,6 @@ def test_confidence_promises_no_more_than_it_keeps():
     assert not kept(1 - (1 - confidence) * 0.02)
 
 
-# The same again -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_order_of_sets_decides_nothing():
-    """Python orders sets of names by a hash that is another in every process."""
-    here = said_of_searches()
-    assert here.count("LearnedLink") >= 6
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"import {said_of_searches.__module__} as there\nprint(there.said_of_searches())",
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.rstrip("\n") == here
-
-
 # Options ------------------------------------------------------------------------------------------
 
 
@@ -252,24 +222,6 @@ def test_only_wanted_children_get_parents():
     parents = some.structure.parents
     assert (set(parents["D"]), parents["B"]) == ({"B", "C"}, ("A",))
     assert not any(parents[node] for node in "ACEF")
-
-
-@pytest.mark.slow
-def test_steps_are_told_and_can_stop_it():
-    marginals = drawn(FOUR, 0.1, 20_000, 7)
-    for search in (Search(FOUR.structure.nodes), Search()):
-        steps: list[tuple[int, int]] = []
-        learn_structure(
-            marginals, search=search, draws=0, on_step=lambda *s, seen=steps: seen.append(s)
-        )
-        assert len(steps) >= 4
-        assert all(0 <= done <= total for done, total in steps)
-
-        def stop(_done: int, _total: int) -> None:
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            learn_structure(marginals, search=search, draws=0, on_step=stop)
 
 
 @pytest.mark.parametrize(

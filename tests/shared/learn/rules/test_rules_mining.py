@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -24,7 +23,6 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.decisions import p_values
 from pramana_core.learn.rules.itemsets import (
     FoundItemsets,
     all_items,
@@ -120,25 +118,6 @@ def test_items_that_are_none():
         mine_itemsets(marginals, [("beer", 0)], RuleOptions(0.1))
     with pytest.raises(DomainError):
         mine_itemsets(marginals, [("v0", 9)], RuleOptions(0.1))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "where"),
-    [
-        ({"minimum_support": 0.0}, "minimum_support"),
-        ({"minimum_support": 1.1}, "minimum_support"),
-        ({"minimum_support": float("nan")}, "minimum_support"),
-        ({"minimum_support": 0.1, "confidence": 1.0}, "confidence"),
-        ({"minimum_support": 0.1, "false_discovery": 0.0}, "false_discovery"),
-        ({"minimum_support": 0.1, "max_length": 0}, "max_length"),
-        ({"minimum_support": 0.1, "decisions": "bold"}, "decisions"),
-        ({"minimum_support": 0.1, "against": "odds"}, "against"),
-    ],
-)
-def test_options_outside_their_range(wrong: dict, where: str):
-    with pytest.raises(OptionError) as raised:
-        RuleOptions(**wrong)
-    assert raised.value.where == where
 
 
 # Candidates
@@ -379,41 +358,6 @@ def test_if_no_item_can_be_estimated_that_is_an_error():
     marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
     with pytest.raises(SingularChannel):
         mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
-
-
-# Intervals and tests
-
-
-def support_counts(shares: Sequence[float], channel: Transition | None, records: int = 400):
-    """Counts of itemsets that are single categories, the first, as they are expected to be."""
-    matrix = np.eye(2) if channel is None else channel.matrix()
-    decoder = np.eye(2) if channel is None else channel.decoder()
-    means = matrix @ np.square(decoder[0])
-    rest = means[1:].mean()
-    share = np.array(shares)
-    second = records * (share * means[0] + (1 - share) * rest)
-    counts = records * share
-    return SupportCounts(records, counts, second - counts, second - counts**2 / records)
-
-
-CHANNELS = [None, Symmetric.from_probability(2, 0.3), Symmetric.from_probability(10, 0.5)]
-SHARES = (0.0, 0.03, 0.1, 0.5, 0.97)
-
-
-@pytest.mark.parametrize("population", [False, True])
-@pytest.mark.parametrize("channel", CHANNELS)
-def test_an_interval_holds_what_its_test_does_not_reject(
-    channel: Transition | None, population: bool
-):
-    counts = support_counts(SHARES, channel)
-    low, high = counts.interval(1.96, population=population)
-    alpha = stats.norm.sf(1.96)
-    for supposed in np.linspace(0.001, 0.999, 997):
-        p = p_values(counts.deviates(float(supposed), population=population))
-        inside = (low <= supposed) & (supposed <= high)
-        held = ((p > alpha) & (1 - p > alpha)) | (np.abs(supposed - SHARES) < 1e-12)
-        near = np.minimum(np.abs(p - alpha), np.abs(1 - p - alpha)) < 1e-9
-        assert (inside == held)[~near].all()
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
