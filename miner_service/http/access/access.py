@@ -137,7 +137,7 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
     row = token_of_session(session, text, now) if scheme == SESSION else find_token(session, text)
     if row is None:
         raise Unauthenticated(
-            "The token is wrong or was revoked.",
+            "The token is wrong or was revoked, or the session has ended.",
             where="Authorization",
             remedy="Ask whoever runs the study for a new invitation or token.",
         )

@@ -161,7 +161,8 @@ def _place(error: Mapping[str, Any], sent: Any) -> str:
         elif location[0] != "body" or (error["type"] == "missing" and step == location[-1]):
             steps.append(step)
     if error["type"].startswith("union_tag"):
-        steps.append(error["ctx"]["discriminator"].strip("'"))
+        named = error["ctx"]["discriminator"].strip("'")
+        steps.append(named if named.isidentifier() else "kind")
     names = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps]
     return ".".join(names) or "body"
 
