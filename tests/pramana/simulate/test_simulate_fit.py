@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from pramana.simulate.study import Outcome, Series
-from pramana_core.marginals.score_interval import LackOfFit
+from pramana_core.marginals.lack_of_fit import LackOfFit
 
 
 def test_reports_that_contradict_their_model_are_warned_of():
