@@ -17,8 +17,7 @@ from pramana import exchange
 from pramana.exchange import text_of, written
 from pramana.frames.codes import MissingColumns, decode, encode, misnamed, tell_of_missing
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.files import names_of
+from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
@@ -61,22 +60,16 @@ def scoring_of(scoring: object) -> Scoring:
     if isinstance(scoring, Scoring):
         return scoring
     given = {"name": scoring} if isinstance(scoring, str) else scoring
-    if not isinstance(given, Mapping) or "name" not in given:
+    try:
+        with one_sentence():
+            return Scoring(**given)  # type: ignore[arg-type]
+    except TypeError:
         raise OptionError(
-            "scoring must be a name, such as 'bic', or a dict such as"
-            f" {{'name': 'bic', 'c_star': 2.0}}, not {shown(scoring)}.",
+            "scoring must be a name, such as 'bic', or a dict of options, such as"
+            " {'name': 'bic', 'c_star': 2.0}, of"
+            f" {', '.join(Scoring.__dataclass_fields__)}; it is {shown(scoring)}.",
             where="scoring",
-        )
-    known = Scoring.__dataclass_fields__
-    for option in given:
-        if option not in known:
-            raise OptionError(
-                f"scoring has no option {option!r}{did_you_mean([option], known)}; it has"
-                f" {', '.join(known)}.",
-                where="scoring",
-            )
-    with one_sentence():
-        return Scoring(**given)
+        ) from None
 
 
 def _parents(given: StructureLike) -> dict[str, list[str]]:
@@ -298,7 +291,7 @@ class NetworkAnswers:
             LimitExceeded: too many nodes at once.
         """
         network = self.network_
-        names = list(names_of(of, "of", one=True))
+        names = names_of(of, "of", some=True)
         known = self._evidence(given)
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
@@ -383,7 +376,7 @@ class NetworkAnswers:
                     where="target",
                 )
             return absent
-        names = list(names_of(target, "target", one=True))
+        names = names_of(target, "target", some=True)
         self._require_nodes(names, "target")
         return names
 

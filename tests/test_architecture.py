@@ -64,7 +64,7 @@ SAMPLERS = {
     "pramana_core.estimation.evidence",
     "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
-    "pramana_core.learn.common.documents",
+    "pramana_core.learn.common.distributions",
     "pramana_core.learn.bayes_classifier.information",
     "pramana_core.learn.bayes_classifier.replicates",
     "pramana_core.learn.linear.errors",
@@ -80,7 +80,7 @@ SAMPLERS = {
     "pramana_core.model_sharing.private",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
-`pramana_core.learn.common.documents` alone)."""
+`pramana_core.learn.common.distributions` alone)."""
 
 
 def inside(package: str) -> list[tuple[str, Path]]:
@@ -226,7 +226,7 @@ def test_randomization_lives_at_the_owner():
         assert not random_numbers(path) or name in SAMPLERS, name
         text = parsed(path).text
         assert "default_rng" not in text, name
-        assert "PCG64" not in text or name == "pramana_core.learn.common.documents", name
+        assert "PCG64" not in text or name == "pramana_core.learn.common.distributions", name
 
 
 def random_numbers(path: Path) -> set[str]:

@@ -76,7 +76,8 @@ def test_a_supervisor_of_jobs_loads_no_kind_and_no_learner():
     script = LOOK + "import miner_service.jobs.supervisor"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     known = {name for name in ended.stdout.decode().split() if name.startswith(learning)}
-    options = {"common", "common.documents", "common.options", "networks", "networks.structure"}
+    shared = ("documents", "distributions", "options")
+    options = {"common", "networks", "networks.structure", *(f"common.{name}" for name in shared)}
     assert known <= {f"pramana_core.learn.{name}" for name in options}
 
 

@@ -34,6 +34,11 @@ def write_secret(path: Path, text: str) -> None:
         ) from error
 
 
+def where_it_is(what: str, secret: str, file: Path | None) -> str:
+    """Return the sentence that says where a secret is, or the secret itself."""
+    return f"{what}, shown only this once: {secret}" if file is None else f"{what} is in {file}"
+
+
 def require_absent(files: Sequence[Path], option: str) -> None:
     """Refuse to overwrite an existing file. Raises OptionError."""
     for file in files:

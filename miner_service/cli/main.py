@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.handing_over import write_address, write_secret
+from miner_service.cli.handing_over import where_it_is, write_address, write_secret
 from miner_service.cli.opening import (
     DEFAULT_DATA,
     DatabaseAddress,
@@ -276,11 +276,7 @@ def monitor_token_command(
         if token_file is not None:
             write_secret(token_file, credential.text)
         note(services, "issue_monitor_token", None, 201)
-    say(
-        f"The monitor token is in {token_file}"
-        if token_file is not None
-        else f"Monitor token, shown only this once: {credential.text}"
-    )
+    say(where_it_is("The monitor token", credential.text, token_file))
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
@@ -313,10 +309,7 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
         if file is not None:
             write_secret(file, credential.text)
         note(services, "issue_admin_token", None, 201)
-    if file is not None:
-        say(f"The admin token is in {file}")
-    else:
-        say(f"Admin token, shown only this once: {credential.text}")
+    say(where_it_is("The admin token", credential.text, file))
 
 
 EXAMPLES = {

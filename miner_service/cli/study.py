@@ -14,6 +14,7 @@ from miner_service.cli.handing_over import (
     address_of,
     removed_after_errors,
     require_absent,
+    where_it_is,
     write_secret,
 )
 from miner_service.cli.opening import note, on_store, say
@@ -263,8 +264,8 @@ def _issue(services: Services, study: str, holder: str, role: str, file: Path | 
         secret, until = _new_token(services, session, study, holder, role)
         if file is not None:
             write_secret(file, secret)
-    where = f" is in {file}" if file else f", shown only this once: {secret}"
-    say(f"The token of {role} {holder} in study {study}, valid until {until:%Y-%m-%d}{where}")
+    what = f"The token of {role} {holder} in study {study}, valid until {until:%Y-%m-%d}"
+    say(where_it_is(what, secret, file))
 
 
 def _grant_access(services: Services, study: str, analyst: str, url: str, file: Path) -> None:

@@ -29,7 +29,7 @@ from pramana_core.errors import (
     VariablesMissing,
     require_at_most,
 )
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import CombineOptions

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, select, text
 from sqlalchemy.exc import DBAPIError
@@ -153,30 +154,6 @@ def revision_of(connection: Connection) -> str | None:
     return "" if tables else None
 
 
-class Locks:
-    """Locks by name: holders of different names do not wait for each other."""
-
-    def __init__(self) -> None:
-        self._changing = threading.Lock()
-        self._locks: dict[str, threading.Lock] = {}
-        self._wanted: dict[str, int] = {}
-
-    @contextmanager
-    def held(self, name: str) -> Iterator[None]:
-        """Hold the lock of a name; wait for whoever has it."""
-        with self._changing:
-            lock = self._locks.setdefault(name, threading.Lock())
-            self._wanted[name] = self._wanted.get(name, 0) + 1
-        try:
-            with lock:
-                yield
-        finally:
-            with self._changing:
-                self._wanted[name] -= 1
-                if not self._wanted[name]:
-                    del self._wanted[name], self._locks[name]
-
-
 READ_ONLY = "read_only"
 """The execution option of transactions that only read."""
 
@@ -187,7 +164,9 @@ class SqlDatabase:
     def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
         self._engine = engine
         self._reader = reader.execution_options(**{READ_ONLY: True})
-        self._names = Locks()
+        self._changing = threading.Lock()
+        self._names: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        """The locks that somebody holds or waits for."""
         self._place = place
 
     def make_tables(self) -> None:
@@ -238,7 +217,9 @@ class SqlDatabase:
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
         """Hold a name against all threads of this process; wait for it."""
-        with self._names.held(name):
+        with self._changing:
+            lock = self._names.setdefault(name, threading.Lock())
+        with lock:
             yield
 
     def ping(self) -> None:

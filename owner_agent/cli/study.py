@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 def serve(
     context: typer.Context,
     site: SiteOption = SITE,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8100,
     ready_file: Annotated[
         Path | None, typer.Option(help="A file for url and pid once it accepts requests.")
@@ -35,9 +34,9 @@ def serve(
 
     The link that it prints works once.
     """
-    from owner_agent.pages.serving import ListenAddress, serve_pages
+    from owner_agent.pages.serving import serve_pages
 
-    serve_pages(site, environment_of(context), ListenAddress(host, port), ready_file)
+    serve_pages(site, environment_of(context), port, ready_file)
 
 
 @dataclass

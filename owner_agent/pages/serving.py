@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -16,60 +15,22 @@ from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
-from pramana_core.wire.services import is_loopback
 
+_HOST = "127.0.0.1"
 _LAST_SECONDS = 5
 """So long a request that is being answered may take when the server ends."""
 
 
-@dataclass(frozen=True)
-class ListenAddress:
-    """Where to listen. Raises OptionError for an address other than loopback."""
-
-    host: str = "127.0.0.1"
-    port: int = 8100
-
-    def __post_init__(self) -> None:
-        if not is_loopback(self.url(self.port)):
-            raise OptionError(
-                f"{self.host} is reachable from other machines; the pages are for this one alone.",
-                where="host",
-                remedy="Use 127.0.0.1.",
-            )
-
-    def url(self, port: int) -> str:
-        """Return the address of a port."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
-
-    def bind(self) -> socket.socket:
-        """Return a socket that takes connections. Raises OptionError."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY).
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind((self.host, self.port))
-            bound.listen()
-        except (OSError, OverflowError) as error:
-            bound.close()
-            raise OptionError(
-                f"The agent cannot listen on {self.host} port {self.port}:"
-                f" {str(error).rstrip('.')}.",
-                where="port",
-                remedy="Choose another port; 0 takes a free one.",
-            ) from None
-        return bound
-
-
 def serve_pages(
-    site: Path, environment: Environment, listen: ListenAddress, ready_file: Path | None = None
+    site: Path, environment: Environment, port: int = 8100, ready_file: Path | None = None
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C, both of which are the regular end.
+    """Serve on loopback until SIGTERM or Ctrl-C, both of which are the regular end.
 
-    `ready_file` gets the address and the process. Raises ConfigError, OptionError.
+    Port 0 takes a free one; `ready_file` gets the address and the process. Raises ConfigError or
+    OptionError.
     """
-    with listen.bind() as bound:
-        url = listen.url(bound.getsockname()[1])
+    with _bind(port) as bound:
+        url = f"http://{_HOST}:{bound.getsockname()[1]}"
         app = create_app(site, environment, url)
         config = uvicorn.Config(
             app,
@@ -97,3 +58,21 @@ def serve_pages(
         if ready_file is not None:
             write_replacing(ready_file, json.dumps({"url": url, "pid": os.getpid()}).encode())
         server.run(sockets=[bound])
+
+
+def _bind(port: int) -> socket.socket:
+    """Return a socket that takes connections. Raises OptionError."""
+    # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY).
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((_HOST, port))
+        bound.listen()
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise OptionError(
+            f"The agent cannot listen on {_HOST} port {port}: {str(error).rstrip('.')}.",
+            where="port",
+            remedy="Choose another port; 0 takes a free one.",
+        ) from None
+    return bound

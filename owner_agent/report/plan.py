@@ -24,7 +24,7 @@ from owner_agent.report.measures import (
     variable_row,
 )
 from owner_agent.report.study import StudyForecast, outlook_of, study_json, study_sections
-from owner_agent.site.adopting import AdoptedPlan, adopted_json, told_lines
+from owner_agent.site.adopting import AdoptedPlan, adopted_json, study_sentences
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
@@ -118,7 +118,7 @@ def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
         " reports, as long as all owners follow the plan. The miner and, among peers, every owner"
         " refuse releases that do not."
     )
-    return [Section("The plan of the whole study", list(told_lines(adopted)), notes=[note])]
+    return [Section("The plan of the whole study", list(study_sentences(adopted)), notes=[note])]
 
 
 def _summary(

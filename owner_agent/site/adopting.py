@@ -165,7 +165,7 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
     }
 
 
-def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
+def study_sentences(adopted: AdoptedPlan) -> Iterator[str]:
     """Yield the same in sentences."""
     plan, owner = adopted.plan, adopted.owner
     names = [name for name, _ in plan.owners]

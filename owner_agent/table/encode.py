@@ -20,6 +20,7 @@ from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_chunks, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
+from pramana_core.encoding import EMPTY_CELL
 from pramana_core.encoding import encode as codes_of
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -279,8 +280,12 @@ class ColumnReader:
         empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
         if section.missing is None:
             self._empty.add(empty, start)
-        coded = self._labels if section.cuts is None else self._intervals
-        codes: npt.NDArray[np.integer] = coded(text, empty, start)
+        if section.cuts is None:
+            held = EMPTY_CELL if section.missing is None else self._variable.code(section.missing)
+            codes = codes_of(text, self._variable.categories, empty=held)
+            self._unknown.add(codes < 0, start)
+        else:
+            codes = self._intervals(text, empty, section.cuts, start)
         return codes.astype(code_dtype(self._variable.size))
 
     @property
@@ -309,16 +314,10 @@ class ColumnReader:
             )
         return None
 
-    def _labels(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.integer]:
-        codes = codes_of(text, self._variable.categories)
-        if self._section.missing is not None:
-            codes = np.where(empty, np.int64(self._variable.code(self._section.missing)), codes)
-        self._unknown.add(codes < 0, start)
-        return codes
-
-    def _intervals(self, text: pa.Array, empty: Mask, start: int) -> npt.NDArray[np.int64]:
+    def _intervals(
+        self, text: pa.Array, empty: Mask, cuts: tuple[float, ...], start: int
+    ) -> npt.NDArray[np.int64]:
         """Return the interval of each number, closed on the left; missing cells come last."""
-        cuts = self._section.cuts or ()
         missing = empty.copy()
         if self._section.missing is not None:
             missing |= pc.equal(text, self._section.missing).to_numpy(zero_copy_only=False)

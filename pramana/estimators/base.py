@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -14,17 +16,14 @@ from pramana.estimators.saved import (
     VERSION,
     LearnedFrom,
     SavedModel,
-    load_estimators,
     parse,
     plain,
-    register,
 )
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import one_sentence, options_told, warn_each
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
-from pramana.reporting.tabulating import warn_of_lack_of_fit
 from pramana.showing import DIGITS, card, plain_text, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
@@ -50,6 +49,9 @@ _ERRORS = {
 }
 """The errors of the models of a kind."""
 
+
+ROOMS = ("pramana.estimators", "pramana.model_sharing")
+"""The packages of estimators; their modules are loaded when a model is read."""
 
 OptionsT = TypeVar("OptionsT")
 EstimatorT = TypeVar("EstimatorT", bound="Estimator")
@@ -105,7 +107,6 @@ class Estimator(ABC):
             cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
             cls.job_kinds = cls.job_kinds or (cls.kind,)
-            register(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
         """Return the options by name; `deep` has no effect, for no option is an estimator."""
@@ -181,7 +182,7 @@ class Estimator(ABC):
                 filled_in=counts.filled_in,
             )
         )
-        warn_of_lack_of_fit(self.lack_of_fit_)
+        warn_each(self.lack_of_fit_)
         return self
 
     def _require_no_y(self, reports: object, plan: object) -> None:
@@ -291,15 +292,13 @@ class Estimator(ABC):
             InputError: it is no such document, or of another class.
         """
         saved = SavedModel.of(document, argument)
-        found = saved.estimator_class(argument)
-        if not issubclass(found, cls):
+        made = saved.among(estimators(), argument)
+        if not isinstance(made, cls):
             raise InputError(
                 f"{argument} holds a {saved.estimator}, not a {cls.__name__}.", where=argument
             )
         with one_sentence():
-            made: Self = saved.estimator_of(found, argument).restore(
-                saved.document, saved.learned_from
-            )
+            made.restore(saved.document, saved.learned_from)
         return made
 
     def to_json(self) -> str:
@@ -433,7 +432,9 @@ class Estimator(ABC):
 
 def estimators() -> Iterator[type[Estimator]]:
     """Yield every estimator class, those with the most options first."""
-    load_estimators()
+    for room in ROOMS:
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
+            importlib.import_module(f"{room}.{module.name}")
     found, pending = [], Estimator.__subclasses__()
     for one in pending:
         if hasattr(one, "kind"):

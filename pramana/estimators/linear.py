@@ -62,11 +62,11 @@ class LinearClassifier(Classifier[Planes]):
         >>> model = pm.LinearClassifier("survived", ["sex", "age"]).fit(reports)
         >>> model.to_frame()[["term", "weight", "se_population", "low", "high"]].round(2)
                   term  weight  se_population   low  high
-        0  (intercept)    0.80           0.18  0.48  1.22
-        1     sex=male   -2.28           0.23 -2.78 -1.88
-        2    age=child    1.52           0.75  0.25  6.45
+        0  (intercept)    0.82           0.19  0.45  1.18
+        1     sex=male   -2.30           0.23 -2.75 -1.85
+        2    age=child    1.62           0.77  0.11  3.13
         >>> model.predict_proba({"sex": ["female"], "age": ["adult"]}).round(3)
-        array([[0.309, 0.691]])
+        array([[0.307, 0.693]])
     """
 
     learner = LINEAR

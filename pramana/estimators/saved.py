@@ -10,10 +10,8 @@ too. An infinite gamma or epsilon is null.
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -27,20 +25,14 @@ from pramana_core.privacy.amplification import Amplification
 FORMAT = "pramana-model"
 VERSION = 1
 
-ROOMS = ("pramana.estimators", "pramana.model_sharing")
-"""The packages of estimators; their modules are loaded when a model is read."""
-
 _LONGEST = 40
 """The longest unknown name that a message quotes."""
-
-_KNOWN: dict[str, type] = {}
-"""The loaded estimators by name."""
 
 
 def _bound(number: Any) -> float:
     """Return a number of at least 0, infinite for null."""
     if number is not None and (type(number) not in (int, float) or not number >= 0):
-        raise ValueError("must be a number of at least 0, or null where there is none")
+        raise ValueError("must be a number of at least 0, or null")
     return math.inf if number is None else float(number)
 
 
@@ -112,20 +104,17 @@ class SavedModel(DocumentPart):
                 f"{argument} is not a saved model: {faults(error)}.", where=argument
             ) from None
 
-    def estimator_class(self, argument: str = "document") -> type:
-        """Return the class that saved it. Raises InputError."""
-        load_estimators()
-        known = _KNOWN.get(self.estimator)
-        if known is None or getattr(known, "kind", None) != self.kind:
+    def among(self, known: Iterable[type[Any]], argument: str) -> Any:
+        """Return the unfitted estimator with its options. Raises InputError."""
+        for found in known:
+            if (found.__name__, found.kind) == (self.estimator, self.kind):
+                break
+        else:
             raise InputError(
                 f"{argument} holds a {self.estimator[:_LONGEST]} of the kind {quoted([self.kind])},"
-                f" which this release does not have; it has {', '.join(sorted(_KNOWN))}.",
+                " which this release does not have.",
                 where=argument,
             )
-        return known
-
-    def estimator_of(self, found: type[Any], argument: str = "document") -> Any:
-        """Return the estimator with its options, unfitted. Raises InputError."""
         try:
             return found(**self.params)
         except (TypeError, OptionError) as error:
@@ -133,21 +122,6 @@ class SavedModel(DocumentPart):
             raise InputError(
                 f"{argument} has no options of a {self.estimator}: {said}.", where=argument
             ) from None
-
-
-def load_estimators() -> None:
-    """Load every module of estimators."""
-    for room in ROOMS:
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
-            importlib.import_module(f"{room}.{module.name}")
-
-
-def register(estimator: type) -> None:
-    """Let an estimator's models be read; of two with one name, that of this package."""
-    known = _KNOWN.get(estimator.__name__)
-    if known is not None and known.__module__.startswith(ROOMS):
-        return
-    _KNOWN[estimator.__name__] = estimator
 
 
 def parse(text: str, argument: str = "text") -> Any:

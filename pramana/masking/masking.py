@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
-from pramana.reporting.reports import require_yes_or_no
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -129,18 +130,16 @@ def mask(
     from pramana_core.mask.core.cautions import gravest_first
 
     known = [AUTO, *METHODS]
-    if not isinstance(method, str) or method not in known:
+    asked: Any = method
+    if not isinstance(asked, str) or asked not in known:
         raise OptionError(
             f"method must be one of {', '.join(map(repr, known))}, not"
             f" {shown(method)}{did_you_mean([method], known)}.",
             where="method",
         )
-    if isinstance(copies, bool) or not isinstance(copies, int) or not 1 <= copies <= MOST_COPIES:
-        raise OptionError(
-            f"copies must be a whole number from 1 to {MOST_COPIES}, not {shown(copies)}.",
-            where="copies",
-        )
-    require_yes_or_no(keep_order, "keep_order")
+    with one_sentence():
+        require_limit(copies, Annotated[int, Ge(1), Le(MOST_COPIES)], "copies")
+    require_limit(keep_order, bool, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
     limits = _bounds_of(bounds, columns)

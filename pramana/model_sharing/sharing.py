@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,7 +26,7 @@ from pramana_core.model_sharing.exchange.text import conditions_words, write_sha
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.private import GeneratorNoise, Noise, grow_private_tree
 from pramana_core.model_sharing.private_options import require_epsilon
-from pramana_core.model_sharing.pruning import Pruned, prune
+from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, Tell, released_form
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
@@ -45,14 +45,9 @@ __all__ = ["Requirement"]
 class SharedModel(ClassTeller):
     """A decision tree that may leave in place of records; `pm.share_tree` makes it.
 
-    Only `message`, and the file that `save` writes, may leave: the object also holds the tree
-    without the requirement.
-
     Attributes:
-        tree: the tree that may leave.
+        tree: the tree.
         content: its message: the tree, the requirement, how counts were made, epsilon.
-        pruned: the tree without the requirement and what the requirement cost; None if it was
-            loaded, or is private.
 
     Examples:
         >>> import pramana as pm
@@ -65,11 +60,10 @@ class SharedModel(ClassTeller):
 
     tree: SharedTree
     content: SharedTreeMessage
-    pruned: Pruned | None = field(default=None, repr=False)
 
     @property
     def message(self) -> dict[str, Any]:
-        """What may leave, as JSON data: the `model` of a release."""
+        """The message as JSON data: the `model` of a release."""
         return self.content.model_dump(mode="json")
 
     @property
@@ -80,28 +74,6 @@ class SharedModel(ClassTeller):
     def target(self) -> str:
         """The column of the class."""
         return self.tree.schema.target.name
-
-    @property
-    def before(self) -> SharedTree:
-        """The tree without the requirement, which must not leave.
-
-        Raises:
-            OptionError: it was loaded, or nothing was required.
-        """
-        return self._origin("before").before
-
-    @property
-    def given_up(self) -> Mapping[str, float]:
-        """What the requirement cost, by name.
-
-        `leaves_before` and `leaves_after`: the numbers of paths. `records_moved`: how many records
-        are on paths that pruning merged. `accuracy_before` and `accuracy_after`: the share of the
-        frame's records whose class is predicted correctly, which is more than for new records.
-
-        Raises:
-            OptionError: it was loaded, or nothing was required.
-        """
-        return self._origin("given_up").given_up
 
     @property
     def protection(self) -> tuple[str, ...]:
@@ -134,7 +106,7 @@ class SharedModel(ClassTeller):
         return write_shared_tree_text(self.tree)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree that may leave.
+        """Draw the tree.
 
         Args:
             ax: matplotlib axes to draw on; None makes a figure.
@@ -148,11 +120,11 @@ class SharedModel(ClassTeller):
         return draw_shared_tree(self.tree)
 
     def to_json(self) -> str:
-        """Return what may leave as JSON text."""
+        """Return the message as JSON text."""
         return written(self.content)
 
     def save(self, path: str | Path) -> None:
-        """Write what may leave as a JSON file, which `pm.load` reads.
+        """Write the message as a JSON file, which `pm.load` reads.
 
         Args:
             path: the file; an existing one is replaced.
@@ -184,34 +156,15 @@ class SharedModel(ClassTeller):
             content = read_message(text, "text")
             return cls(content.require_promised(), content)
 
-    def _origin(self, name: str) -> Pruned:
-        if self.pruned is None:
-            raise OptionError(
-                f"{name} is known only where something was required, and is in no file.", where=name
-            )
-        return self.pruned
-
-    def __reduce__(self) -> Any:
-        """Refuse pickling and deep copies, which would hold the tree without the requirement."""
-        raise OptionError(
-            "A SharedModel must not be pickled, for it holds the tree without the requirement; its"
-            " message may be, and save writes what may leave.",
-            where="SharedModel",
-        )
-
     def __repr__(self) -> str:
         schema, leaves = self.tree.schema, len(self.tree.leaves)
         paths = "1 path" if leaves == 1 else f"{leaves:,} paths"
-        cut = self.pruned is not None and self.pruned.records_moved > 0
-        was = f"; pruned from {len(self.before.leaves):,}" if cut else ""
         return (
             f"SharedModel({schema.target.name} by {listed(schema.names)}: {paths},"
-            f" {self._promised()}{was})"
+            f" {self._promised()})"
         )
 
     def _promised(self) -> str:
-        if self.pruned is not None:
-            return str(self.pruned.requirement)
         if self.content.epsilon is not None:
             return Amplification(self.content.epsilon).told
         promise = self.content.requirement
@@ -224,14 +177,6 @@ class SharedModel(ClassTeller):
             ("paths", f"{len(self.tree.leaves):,}"),
             ("promised", self._promised()),
         ]
-        if self.pruned is not None:
-            cost = self.given_up
-            words = (
-                f"{cost['leaves_before']:,} paths to {cost['leaves_after']:,}; accuracy on the"
-                f" records it was grown from: {cost['accuracy_before']:.1%} before,"
-                f" {cost['accuracy_after']:.1%} after"
-            )
-            facts.append(("given up", words))
         facts += [("know", words) for words in self.protection]
         with one_sentence():
             picture = self._picture().svg()
@@ -276,7 +221,7 @@ def noise_of(rng: Rng) -> Noise:
 def share_tree(
     frame: Frame,
     target: str,
-    requirement: Requirement | int | None = NOT_GIVEN,  # type: ignore[assignment]
+    requirement: Requirement | int | NotGiven | None = NOT_GIVEN,
     *,
     features: str | Sequence[str] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -319,7 +264,7 @@ def share_tree(
             state can remove the noise. `owner-agent share-model` also keeps account of epsilon.
 
     Returns:
-        the tree, its message, and what was given up.
+        the tree and its message.
 
     Raises:
         TableError: it is no table, cells are missing, a column identifies people, or the target has
@@ -359,18 +304,15 @@ def share_tree(
         raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
     schema, table, classes = training_columns(frame, target, features, ranges, categories)
     with one_sentence(), progress_bar("growing a tree"):
-        tree, pruned = grow_tree(schema, table, classes, growth), None
-        if required is not None and by == "pruning":
-            pruned = prune(tree, required)
-        elif required is not None:
-            met = prune(grow_tree(schema, table, classes, growth, requirement=required), required)
-            hits = sum(leaf.hit for leaf in tree.leaves)
-            pruned = replace(met, before=tree, hits_before=hits)
-        released = released_form(tree if pruned is None else pruned.tree, tell)
+        growing = required if by == "growing" else None
+        tree = grow_tree(schema, table, classes, growth, requirement=growing)
+        if required is not None:
+            tree = prune(tree, required).tree
+        released = released_form(tree, tell)
         words = protection_words(required, schema.classes, tell=tell)
         words += read_words(undeclared(schema, ranges, categories))
         content = SharedTreeMessage.of(released, required, words, records=table.records)
-        return SharedModel(released, content, pruned)
+        return SharedModel(released, content)
 
 
 def _private_model(

@@ -14,7 +14,7 @@ from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.study import Series
 from pramana_core.errors import OptionError, RequirementUnmet
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.global_models.combining import combine

@@ -80,7 +80,6 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, cu
 
     spec = {
         "kind": "regression", "target": "debt", "features": ["age", "gender", "expenditure"],
-        "model": "linear",
     }  # fmt: skip
     job = study.admin.post("/v1/studies/trial/jobs", {"spec": spec})
     done = study.admin.wait(f"/v1/jobs/{job['id']}")

@@ -48,7 +48,7 @@ def problem_of_failure(error: Exception, instance: str | None = None) -> Problem
         case PramanaError():
             return problem_of(error, instance)
         case RequestValidationError():
-            where, detail = _describe_fields(error.errors())
+            where, detail = _describe_fields(error.errors(), {"body": error.body})
             return invalid_request(detail, where=where, instance=instance)
         case HTTPException():
             return problem_of_status(error.status_code, instance)
@@ -133,10 +133,12 @@ async def _handle(request: Request, error: Exception) -> Response:
     return response
 
 
-def _describe_fields(errors: Iterable[Any]) -> tuple[str, str]:
+def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
     every = _without_echoes(list(errors))
-    found = [(_place(error), _numbered(error) + _reason(error)) for error in every[:_MOST_FIELDS]]
+    found = [
+        (_place(error, sent), _numbered(error) + _reason(error)) for error in every[:_MOST_FIELDS]
+    ]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
     more = len(every) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
@@ -148,12 +150,21 @@ def _without_echoes(errors: Sequence[Any]) -> Sequence[Any]:
     return [e for e in errors if e["type"] != "too_short" or tuple(e["loc"]) not in wrong]
 
 
-def _place(error: Mapping[str, Any]) -> str:
-    """Return where an error is: fields, and the kinds of message among them."""
-    steps = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in error["loc"]]
+def _place(error: Mapping[str, Any], sent: Any) -> str:
+    """Return where an error is, by the steps that were sent: a kind of message is none of them."""
+    location, steps = error["loc"], list[Any]()
+    for step in location:
+        at_place = isinstance(sent, list) and isinstance(step, int) and step < len(sent)
+        if at_place or (isinstance(sent, dict) and step in sent):
+            sent = sent[step]
+            steps.append(step)
+        elif location[0] != "body" or (error["type"] == "missing" and step == location[-1]):
+            steps.append(step)
     if error["type"].startswith("union_tag"):
-        steps.append(error["ctx"]["discriminator"].strip("'"))
-    return ".".join(steps) or "body"
+        named = error["ctx"]["discriminator"].strip("'")
+        steps.append(named if named.isidentifier() else "kind")
+    names = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps]
+    return ".".join(names) or "body"
 
 
 def _numbered(error: Mapping[str, Any]) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
+from miner_service.http.pages.rendering import read_message
 from miner_service.kinds import JOB_KINDS
 from miner_service.kinds.base import JobKind
 from miner_service.store.releases import content_of, releases_in_use
@@ -291,14 +292,7 @@ class JobForm:
         for one in self.inputs:
             values.update(one.read(sent, variables))
         asked = {"kind": self.kind, **nested(values, self.inputs)}
-        try:
-            return JobCreate.model_validate({"spec": asked})
-        except ValidationError as error:
-            wrong = error.errors()[0]
-            where = ".".join(str(step) for step in wrong["loc"][2:]) or "form"
-            raise InputError(
-                f"{where.replace('_', ' ')}: {wrong['msg']}", where=where, remedy="Correct it."
-            ) from error
+        return read_message(JobCreate, {"spec": asked}, leave_out=2)
 
 
 @cache

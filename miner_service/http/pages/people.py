@@ -8,7 +8,6 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, CrewDep, GateDep, ServicesDep, StudyPath
@@ -16,10 +15,18 @@ from miner_service.http.access.figures import Queue
 from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import studies
 from miner_service.http.endpoints.health import read_readiness
-from miner_service.http.pages.rendering import SHOWN, NewestDep, SentDep, newest, page
+from miner_service.http.pages.rendering import (
+    SHOWN,
+    NewestDep,
+    Read,
+    SentDep,
+    newest,
+    page,
+    read_message,
+)
 from miner_service.services import Services
 from miner_service.store.people import ADMIN
-from pramana_core.errors import InputError, NotReady, PramanaError
+from pramana_core.errors import NotReady, PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.privacy import (
     Invitation,
@@ -38,7 +45,7 @@ def create_study(
 ) -> Response:
     """Create a study."""
     try:
-        asked = _read(StudyCreate, sent, ("name", "title", "people"), numbers=_BUDGETS)
+        asked = _read(StudyCreate, sent, "name", "title", "people", *_BUDGETS)
         made = studies.create_study(asked, services, Response())
     except PramanaError as error:
         paging = newest(SHOWN)
@@ -70,7 +77,7 @@ def create_invitation(
     """Invite an owner; the secret is shown this once."""
     few = newest(SHOWN)
     try:
-        asked = _read(InvitationCreate, sent, ("owner",), numbers=("valid_hours",))
+        asked = _read(InvitationCreate, sent, "owner", "valid_hours")
         made = studies.create_invitation(study, asked, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
@@ -84,7 +91,7 @@ def issue_token(
     """Give an analyst a token; it is shown this once."""
     few = newest(SHOWN)
     try:
-        asked = _read(TokenCreate, sent, ("name",), numbers=("valid_days",))
+        asked = _read(TokenCreate, sent, "name", "valid_days")
         made = studies.issue_token(study, asked, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
@@ -115,26 +122,9 @@ def _back(sent: SentForm) -> Response:
     return RedirectResponse(there, 303)
 
 
-def _read(
-    message: type[Any], sent: SentForm, texts: tuple[str, ...], numbers: tuple[str, ...]
-) -> Any:
-    """Return the message that a form asks for. Raises InputError."""
-    asked: dict[str, Any] = {name: sent.text(name) for name in texts if sent.text(name)}
-    asked |= {name: sent.text(name) for name in numbers if sent.text(name)}
-    made: type[BaseModel] = message
-    try:
-        return made.model_validate(asked)
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        where = ".".join(map(str, wrong["loc"])) or "form"
-        said = (
-            "letters, digits and . _ - only, at most 64"
-            if wrong["type"] == "string_pattern_mismatch"
-            else wrong["msg"]
-        )
-        raise InputError(
-            f"{where.replace('_', ' ')}: {said}.", where=where, remedy="Correct it."
-        ) from error
+def _read(message: type[Read], sent: SentForm, *names: str) -> Read:
+    """Return the message that the filled fields of a form ask for. Raises InputError."""
+    return read_message(message, {name: sent.text(name) for name in names if sent.text(name)})
 
 
 def _shown(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import Response
+from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller
 from miner_service.store.database import Paging
+from pramana_core.errors import InputError
 from pramana_core.pages.forms import HEADERS, SentForm
-from pramana_core.pages.rendering import Pages, named, plan_words
+from pramana_core.pages.rendering import Pages
+from pramana_core.pages.words import named, plan_words
 from pramana_core.wire.releases import Release
 
 PAGES = Pages("miner_service.http.pages")
@@ -51,6 +54,28 @@ async def get_sent(request: Request) -> SentForm:
 
 SentDep = Annotated[SentForm, Depends(get_sent)]
 
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+def read_message(message: type[Read], asked: Any, leave_out: int = 0) -> Read:
+    """Return the message that a form asks for.
+
+    Raises:
+        InputError: it is none; the first `leave_out` steps to what is wrong are not named.
+    """
+    try:
+        return message.model_validate(asked)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = ".".join(map(str, wrong["loc"][leave_out:])) or "form"
+        why = _NAME if wrong["type"] == "string_pattern_mismatch" else wrong["msg"]
+        raise InputError(
+            f"{where.replace('_', ' ')}: {why}.", where=where, remedy="Correct it."
+        ) from error
+
+
+_NAME = "letters, digits and . _ - only, at most 64"
 
 SHOWN = 50
 """So many rows a page has."""

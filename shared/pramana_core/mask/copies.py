@@ -94,13 +94,6 @@ class CombinedEstimates:
         return found
 
     @property
-    def added(self) -> Floats:
-        """The share of the variance that masking adds, (b/m) / T: k numbers, 0 to 1."""
-        share = self.between / self.copies
-        found: Floats = share / np.where(share > 0, self.variance, 1.0)
-        return found
-
-    @property
     def t(self) -> Floats:
         """Estimate over standard error, k; NaN where both are 0."""
         with np.errstate(divide="ignore", invalid="ignore"):

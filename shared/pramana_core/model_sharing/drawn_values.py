@@ -226,7 +226,8 @@ def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) 
         weights: how many records each has.
     """
     widths = np.diff(edges)
-    shares = even = widths / widths.sum()
+    even: Floats = widths / widths.sum()
+    shares = even
     for _ in range(_MOST_STEPS):
         sums = np.concatenate([[0.0], np.cumsum(shares)])
         expected = weights / np.maximum(sums[ends] - sums[starts], _LEAST)

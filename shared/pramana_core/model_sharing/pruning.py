@@ -227,36 +227,10 @@ def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[lis
 
 @dataclass(frozen=True)
 class Pruned:
-    """A tree that meets a requirement, and what the requirement cost.
-
-    Attributes:
-        tree: the pruned tree, with all counts that it has (see `released_form`).
-        before: the tree as it was grown.
-        requirement: what `tree` meets.
-        records_moved: how many records are on another path than before.
-        hits_before: how many of the owner's records `before` predicts correctly.
-        hits_after: how many `tree` predicts correctly.
-
-    Hits are exact where the leaves count all classes, else expected by equation (1).
-    """
+    """A tree that meets a requirement, and how many records are on another path than before."""
 
     tree: SharedTree
-    before: SharedTree
-    requirement: Requirement
     records_moved: float
-    hits_before: float
-    hits_after: float
-
-    @property
-    def given_up(self) -> dict[str, float]:
-        """The paths and the accuracy on the owner's records, before and after."""
-        return {
-            "leaves_before": len(self.before.leaves),
-            "leaves_after": len(self.tree.leaves),
-            "records_moved": self.records_moved,
-            "accuracy_before": self.hits_before / self.before.records,
-            "accuracy_after": self.hits_after / self.before.records,
-        }
 
 
 def prune(tree: SharedTree, requirement: Requirement, counts: PropagatedCounts = "exact") -> Pruned:
@@ -279,7 +253,6 @@ def prune(tree: SharedTree, requirement: Requirement, counts: PropagatedCounts =
     join = join_exactly if counts == "exact" else join_by_hits
     order = branches_of(tree, join)
     root, met = order[0], requirement.met_by
-    hits_before = root.hits
     for branch in reversed(order):
         if branch.attribute is None:
             continue
@@ -291,8 +264,7 @@ def prune(tree: SharedTree, requirement: Requirement, counts: PropagatedCounts =
             branch.hits = float(branch.counts[branch.cut.label])
     if root.attribute is None:
         raise _refusal(tree, requirement, root.cut)
-    pruned, moved = SharedTree(tree.schema, _node_of(root)), _merged_records(root)
-    return Pruned(pruned, tree, requirement, moved, hits_before, root.hits)
+    return Pruned(SharedTree(tree.schema, _node_of(root)), _merged_records(root))
 
 
 def _refusal(tree: SharedTree, requirement: Requirement, root: Leaf) -> RequirementUnmet:

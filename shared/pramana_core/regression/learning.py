@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pramana_core.errors import EstimationError
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mask.copies import ONE_COPY, combine_copies
 from pramana_core.mixed import Floats, MixedTable

@@ -136,13 +136,3 @@ def test_what_is_hidden_is_answered_as_what_is_absent(world, reader):
     assert differing == []
     assert asked >= len(HIDDEN[reader])
     assert world.snapshot() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reader", ["north", "south"])
-def test_whom_an_owner_may_not_remove_may_be_there_or_not(world, reader):
-    person = world.people[reader]
-    answers = [person("DELETE", f"/v1/studies/asia/owners/{name}") for name in ("north", "nobody")]
-    first, second = ({**answer.json(), "instance": None} for answer in answers)
-    assert first == second
-    assert first["code"] == "forbidden"

@@ -198,4 +198,4 @@ def test_an_examination_keeps_nobody_waiting_but_its_own_release(study, build, m
     assert sealed[0] == sealed[1] == analyst.get(path)
     assert sealed[0]["state"] == "sealed"
     assert names == [path.rsplit("/", 1)[1], other.rsplit("/", 1)[1]]
-    assert miner.services.database._names._locks == {}
+    assert miner.services.database._names.data == {}

@@ -9,6 +9,7 @@ import pytest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.parts import encode_part
 from pramana_core.wire.study_plans import StudyPlanMessage
@@ -95,8 +96,22 @@ def test_a_study_plan_comes_too_late_for_columns_that_were_masked(miner, north, 
     assert_problem(miner.admin("GET", "/v1/studies/asia/plan"), 404, "not-found")
 
 
-def told(person):
-    return person.get("/v1/studies/asia/privacy")
+def warned(person):
+    return person.get("/v1/studies/asia/privacy")["warnings"]
 
 
-# --- interruptions -------------------------------------------------------------------------------
+def test_two_masked_releases_of_an_owner_are_told(miner, north):
+    north.publish("asia", masked(range(50)))
+    assert len(warned(north)) == 1
+    miner.owner("asia", "south").publish("asia", masked(range(50), seed=3))
+    assert len(warned(north)) == 1
+    north.publish("asia", masked(range(49), name="m2"))
+    assert len(warned(north)) == 2
+
+
+def test_the_same_column_randomized_and_masked_is_told(north, build):
+    plan = Plan((Block((SEXES,), Symmetric.from_gamma(2, 3.0)),))
+    north.publish("asia", build(plan, range(50), {"sex": [0, 1] * 25}))
+    assert warned(north) == []
+    north.publish("asia", masked(range(50)))
+    assert len(warned(north)) == 2

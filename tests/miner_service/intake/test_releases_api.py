@@ -35,12 +35,12 @@ def test_a_part_with_a_wrong_digest_is_refused(miner, north, release_a, assert_p
     damaged = bytearray(release_a.parts[0])
     damaged[-20] ^= 1
     answer = north.put(path, 0, bytes(damaged))
-    assert_problem(answer, 409, "part-invalid")
+    assert_problem(answer, 422, "part-invalid")
     short = north.put(path, 0, release_a.parts[0][:-1])
-    assert_problem(short, 409, "part-invalid")
+    assert_problem(short, 422, "part-invalid")
     header = {"Content-Digest": content_digest(b"something else")}
     answer = north.put(path, 0, release_a.parts[0], **header)
-    assert_problem(answer, 409, "part-invalid")
+    assert_problem(answer, 422, "part-invalid")
     assert miner.snapshot() == before
 
 

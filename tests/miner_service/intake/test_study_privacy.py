@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -227,6 +228,28 @@ def test_an_owner_that_was_removed_holds_nothing_back(limited, release, assert_p
     assert_problem(back.put(path, 0, first.parts[0]), 409, "budget-exceeded")
     assert limited.snapshot() == before
     assert total(back)["epsilon"] == pytest.approx(math.log(4), rel=1e-6)
+
+
+def test_of_owners_that_announce_at_once_only_as_many_pass_as_there_is_room_for(limited, release):
+    owners = [limited.owner("asia", f"o{n}") for n in range(6)]
+    bodies = [release(plan(**{f"v{n}": 4})).body for n in range(6)]  # 1.386 each: two fit
+    with ThreadPoolExecutor(6) as pool:
+        answers = pool.map(
+            lambda owner, body: owner("POST", "/v1/studies/asia/releases", json=body),
+            owners,
+            bodies,
+        )
+        assert sorted(a.status_code for a in answers) == [201, 201, 409, 409, 409, 409]
+
+
+def test_a_refusal_does_not_depend_on_whose_records_are_whose(limited, release, assert_problem):
+    """Else publishing one person's record would tell an owner whether others know that person."""
+    north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
+    north.publish("asia", release(plan(a=4, b=4), range(10)))
+    for ids in ([5], [77]):
+        body = release(plan(c=4), ids, name=f"one-{ids[0]}").body
+        answer = south("POST", "/v1/studies/asia/releases", json=body)
+        assert_problem(answer, 409, "budget-exceeded")
 
 
 def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem):

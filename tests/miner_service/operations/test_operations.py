@@ -333,16 +333,6 @@ def test_what_is_announced_anew_while_a_study_is_deleted_keeps_its_parts(
     assert (sealed.status_code, sealed.json()["state"]) == (200, "sealed")
 
 
-def test_a_release_is_called_by_its_own_content_alone(miner, release_a):
-    """An owner who knows what another is to release cannot take the identifier of that."""
-    miner.study("s")
-    owner = miner.owner("s", "north")
-    own = f"r-{release_a.body['digest'][:12]}"
-    for name, same in (("r-0123456789ab", False), (own, True), ("by-hand", False)):
-        made = owner.send("s", replace(release_a, body=release_a.body | {"name": name}))
-        assert (id_of(made) == name) is same
-
-
 def test_whose_the_rows_of_every_table_are_is_said():
     without = {t.name for t in Base.metadata.sorted_tables if of_study(t, "s") is None}
     assert without == OF_NO_STUDY

@@ -154,15 +154,3 @@ def test_no_piece_of_a_password_is_in_a_log_or_the_list_of_processes(address, fi
         service.terminate()
         service.wait()
     assert_told_nothing(log.read_text())
-
-
-@pytest.mark.end_to_end
-def test_an_address_that_cannot_be_read_ends_the_service_at_once(tmp_path):
-    broken = f"postgresql://miner:{PASSWORD}@database/miner"
-    environment = {**os.environ, "PRAMANA_DATABASE": broken}
-    log = tmp_path / "log"
-    words = ["serve", "--port", "0", "--data", str(tmp_path / "data")]
-    service = Forked("miner_service", *words, env=environment, out=log)
-    assert service.wait() == OptionError.exit_code
-    assert "not one of PostgreSQL" in " ".join(log.read_text().split())
-    assert_told_nothing(log.read_text())

@@ -8,7 +8,7 @@ from owner_agent.site.adopting import (
     AdoptedPlan,
     adopted_json,
     read_study_plan,
-    told_lines,
+    study_sentences,
 )
 from owner_agent.site.planning import planned
 from pramana_core.channels import Product, Symmetric
@@ -148,7 +148,7 @@ def test_what_a_plan_says_of_an_owner():
     south = adopted_json(AdoptedPlan(PLAN, "clinic-south"))
     assert south["record"] == told["record"]
     assert south["own"]["gamma"] == pytest.approx(3, rel=1e-6)
-    text = " ".join(told_lines(AdoptedPlan(PLAN, "clinic-north")))
+    text = " ".join(study_sentences(AdoptedPlan(PLAN, "clinic-north")))
     assert "epsilon 2.197 (gamma 9); 5% grows to 32.1% at most" in text
     assert "smoker for 25.0%, age for 50.0% of the records." in text
 

@@ -58,7 +58,7 @@ def test_masked_frames_lists_of_copies_and_tables_are_told_apart():
     assert len(of_masked.diagnostics_) == 2
     plain = pm.Regression("spends").fit(people())
     assert plain.masking_ == ()
-    assert "200 records as they are; no gamma bounds what they tell" in repr(plain)
+    assert "200 records without masking" in repr(plain)
     assert "masked by gadp, 2 copies, which no gamma bounds" in repr(of_masked)
     one = pm.Regression("spends").fit(masked(1))
     assert any("One copy" in note for note in one.notes_)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import subprocess
 import sys
 import warnings
@@ -17,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pramana as pm
-from tests.shared.pictures.reading import texts
 
 BAD = "<script>alert('x')</script>"
 VOID = {"br", "hr", "img", "input", "meta"}
@@ -95,22 +93,6 @@ def test_a_picture_stands_in_a_grid_and_is_saved(name: str):
             assert box.y1 <= frame.y1 + 1, text
 
 
-@pytest.mark.slow
-@every_model
-def test_the_axes_say_what_the_page_says(name: str):
-    model = made(name)
-    page = set(texts(model._picture().svg()))
-    axis = model.plot(Figure(figsize=(20, 20)).subplots())
-    numbers = re.compile(r"[−\d.]+")
-    wanted = {line for text in page for line in re.split(r": |; ", text) if line}
-    found = {part for line in written(axis) for part in re.split(r": |; |:$|;$", line)}
-    heading = {part for line in page - found for part in re.split(r": |; ", line)}
-    missing = {w for w in wanted - found if not numbers.fullmatch(w)}
-    # On given axes there is no heading of the whole picture.
-    assert missing <= heading
-    assert len(missing) <= 4
-
-
 class Checked(HTMLParser):
     """Reads HTML; knows which elements there are, and whether they close."""
 
@@ -172,16 +154,6 @@ def test_a_label_that_looks_like_a_script_is_text(name: str):
     html = made(name)._repr_html_()
     assert "<script" not in html
     assert "script" in " ".join(Checked(html).said)
-
-
-@pytest.mark.slow
-def test_a_learned_link_is_drawn_with_its_confidence():
-    shares = [
-        f"confidence {100 * c:.0f} %" for c in made("network with confidences").links_["confidence"]
-    ]
-    titles = made("network with confidences")._picture().svg()
-    assert shares
-    assert all(words in titles for words in shares)
 
 
 def test_what_has_no_bound_is_said_on_the_picture_of_reports():

@@ -70,18 +70,6 @@ def test_through_bif_and_json_and_each_other(ours: pm.BayesNet, network: BayesNe
     assert_same(pm.BayesNet.from_bif(str(tmp_path / "net.bif")).network_, network)
 
 
-@pytest.mark.slow
-def test_pgmpy_answers_alike(ours: pm.BayesNet):
-    evidence = {"Größe": "klein|", "numbers": "2.50"}
-    node = "a name, with (marks)"
-    wanted = ours.query(node, given=evidence)["probability"]
-
-    elimination = load("pgmpy.inference", "pgmpy").VariableElimination(ours.to_pgmpy())
-    found = elimination.query([node], evidence=evidence, show_progress=False)
-    assert found.state_names[node] == list(LABELS[node])
-    np.testing.assert_allclose(found.values, wanted, atol=1e-12)
-
-
 def test_categories_of_pgmpy_that_are_no_text_become_text():
     factors = load("pgmpy.factors.discrete", "pgmpy")
     model = load("pgmpy.models", "pgmpy").DiscreteBayesianNetwork([("a", "b")])

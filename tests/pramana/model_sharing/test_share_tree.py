@@ -13,7 +13,6 @@ import pramana as pm
 from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.model_sharing.sharing import noise_of
 from pramana_core.model_sharing.private import GeneratorNoise
-from pramana_core.model_sharing.requirements import released_form
 
 LISTED = {
     "class": ["1st", "2nd", "3rd", "crew"],
@@ -54,30 +53,6 @@ def test_predictions_are_the_majority_of_the_path(people: pd.DataFrame, shared: 
     assert shares.shape == (len(people), 2)
     found = shared.classes_[shares.argmax(axis=1)]
     assert Counter(found) == Counter(shared.predict(people))
-
-
-def test_what_was_given_up_is_told(shared: pm.SharedModel):
-    told = shared.given_up
-    assert told["leaves_before"] == len(shared.before.leaves) > told["leaves_after"]
-    assert told["leaves_after"] == len(shared.tree.leaves)
-    assert told["accuracy_before"] >= told["accuracy_after"]
-    assert repr(shared).startswith("SharedModel(survived by class, age, sex: ")
-    assert "pruned from" in repr(shared)
-
-
-def test_what_growing_with_a_requirement_gave_up_is_told_beside_the_tree_without(
-    people: pd.DataFrame, shared: pm.SharedModel
-):
-    grown = pm.share_tree(people, "survived", pm.Requirement(k=20))
-    assert grown.tree == pm.share_tree(people, "survived", 20, by="growing").tree != shared.tree
-    alone = pm.share_tree(people, "survived", None).tree
-    assert grown.before == shared.before
-    assert released_form(grown.before) == alone
-    assert grown.given_up["leaves_before"] == shared.given_up["leaves_before"]
-    assert grown.given_up["accuracy_before"] == shared.given_up["accuracy_before"]
-    assert grown.given_up["accuracy_after"] == grown.score(people)
-    assert grown.given_up["records_moved"] == 0
-    assert "pruned" not in repr(grown)
 
 
 def test_a_private_tree_has_its_epsilon_and_repeats_by_seed(people: pd.DataFrame):
@@ -122,7 +97,6 @@ def test_a_file_has_what_may_leave_and_no_more(shared: pm.SharedModel, people, t
     assert isinstance(loaded, pm.SharedModel)
     assert loaded.message == shared.message
     assert loaded.tree == shared.tree
-    assert loaded.pruned is None
     assert len(text) < 3 * len(json.dumps(shared.message))
     assert (loaded.predict(people) == shared.predict(people)).all()
 

@@ -18,8 +18,6 @@ from pramana_core.errors import (
 from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from pramana_core.regression.records import Feature
-from pramana_core.regression.terms import count_terms
 from tests.shared.regression.tables import copies, store, table, values
 
 REFUSED = {
@@ -89,21 +87,6 @@ def test_a_redundant_power_is_left_out_with_all_higher_ones():
         "square^2",
         "square^3",
     ]
-
-
-@pytest.mark.parametrize("degree", [2, 4])
-def test_terms_are_counted_without_being_made(degree):
-    rng = np.random.default_rng(1)
-    people = table(
-        x=rng.normal(size=400), z=rng.normal(size=400), c=(rng.integers(0, 3, 400), "uvw"),
-        d=(rng.integers(0, 2, 400), "st"), y=rng.normal(size=400),
-    )  # fmt: skip
-    options = RegressionOptions(degree=degree)
-    model = learn_regression([people], "y", options=options)
-    features = [Feature("x"), Feature("z"), Feature("c", tuple("uvw")), Feature("d", tuple("st"))]
-    made = len(model.coefficients) - 1 + len(model.redundant)
-    assert made == count_terms(features, degree)
-    assert model.redundant == ()
 
 
 def test_too_many_terms_are_refused_before_they_are_built():

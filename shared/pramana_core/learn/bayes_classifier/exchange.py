@@ -33,28 +33,27 @@ NAMES: dict[ChosenModel, str] = {
 def summary(model: BayesClassifier) -> str:
     """Return what a classifier is, in a line."""
     chosen = " (chosen)" if model.options.model == "auto" else ""
-    repeated = (
-        f"; what they tell counts {model.weight:.2f} times, for they repeat each other or it may be"
-        " noise"
+    weighted = (
+        f"; their evidence is weighted {model.weight:.2f}, for redundancy and noise"
         if model.weight < 1
         else ""
     )
     return (
         f"{NAMES[model.model]}{chosen} of {model.target.name}: {len(model.inputs)} attributes,"
-        f" {len(model.links)} links between them, {model.records:,} records{repeated}"
+        f" {len(model.links)} links between them, {model.records:,} records{weighted}"
     )
 
 
-def beside(parents: tuple[str, ...]) -> str:
-    """Return on what an attribute depends besides the class; empty if on nothing."""
+def given(parents: tuple[str, ...]) -> str:
+    """Return the parents of an attribute besides the class, in words."""
     return f" given {', '.join(parents)}" if parents else ""
 
 
 _DRAWN = 60
-"""Attributes in a picture; of more, those that tell the most."""
+"""The most attributes in a picture: those with the most information."""
 
 _AROUND = 24
-"""Points beside the heading."""
+"""Points left and right of the heading."""
 
 _NORMAL = 1.96
 """Standard errors to either end of a 95 % interval."""
@@ -66,10 +65,10 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
 
 
 def bayes_chart(model: BayesClassifier) -> Chart:
-    """Return a picture of what each attribute tells of the class, in bits, the most first.
+    """Return a picture of each attribute's information about the class, in bits, descending.
 
-    The bar of an attribute that depends on others is what it tells beside them, and in another
-    colour; these are named with the number. The line across its end is its 95 % interval against
+    The bar of an attribute with further parents is its information given these, in another colour;
+    they are named with the number. The line across its end is its 95 % interval against
     the population, by the errors of the probabilities, where all of them are known.
     """
     order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
@@ -93,25 +92,24 @@ def bayes_chart(model: BayesClassifier) -> Chart:
 
     width, height = plots.size_of([a.name for a in ranked], notes)
     size = max(width, (breadth(_heading(model), 10) + _AROUND) / 72), height + 0.7
-    title = "What each attribute tells of the class"
+    title = "The information of each attribute about the class"
     return Chart(title, "bayes", size, draw, _heading(model))
 
 
 def _bits(attribute: Attribute, error: float | None) -> str:
     within = "" if error is None else f" ± {error:.3f}"
-    return f"{attribute.information:.3f}{within}{beside(attribute.parents)}"
+    return f"{attribute.information:.3f}{within}{given(attribute.parents)}"
 
 
 def _label(model: BayesClassifier) -> str:
     return (
-        f"bits that an attribute tells of {model.target.name}, ± a standard error"
-        "\nline: 95 % interval"
+        f"information about {model.target.name} in bits, ± a standard error\nline: 95 % interval"
     ) + ("; orange: given the attributes named" if model.links else "")
 
 
 def _heading(model: BayesClassifier) -> str:
     left = len(model.attributes) - _DRAWN
-    return summary(model) + (f"; {left} that tell less are not drawn" if left > 0 else "")
+    return summary(model) + (f"; {left} with less information are not drawn" if left > 0 else "")
 
 
 _ROWS_SHOWN = 64
@@ -119,11 +117,10 @@ _ROWS_SHOWN = 64
 
 
 def write_bayes_classifier_text(model: BayesClassifier) -> str:
-    """Return what each attribute tells, the most first, with the probabilities that predict.
+    """Return the attributes by their information, with the probabilities that predict.
 
     A line for each class (and each combination of other parents) has the probability of each
-    category in percent, in brackets its 95 % interval against the population, where the reports
-    tell it.
+    category in percent and in brackets its 95 % interval against the population.
     """
     return "\n".join(_lines(model)) + "\n"
 
@@ -137,7 +134,7 @@ def _lines(model: BayesClassifier) -> Iterator[str]:
     for at in descending([a.information for a in model.attributes]).tolist():
         attribute = model.attributes[at]
         yield ""
-        yield f"{attribute.name}{beside(attribute.parents)}: {attribute.information:.3f} bits"
+        yield f"{attribute.name}{given(attribute.parents)}: {attribute.information:.3f} bits"
         yield from _rows(model, attribute)
 
 

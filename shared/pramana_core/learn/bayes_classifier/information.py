@@ -12,7 +12,7 @@ import numpy as np
 from pramana_core.errors import LimitExceeded, SingularChannel
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier
 from pramana_core.learn.bayes_classifier.shrinkage import is_raw
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.pairs import orient_from_first, spanning_forest
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor

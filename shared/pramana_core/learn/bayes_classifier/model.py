@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, OptionError
-from pramana_core.learn.common.inputs import record_columns_or_missing, require_inputs
+from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.inference import posteriors
@@ -29,8 +29,8 @@ class Attribute:
     """An attribute of a classifier.
 
     `family` are its parameters given the class and then its other parents: raw with their errors,
-    and the `probability` that predicts, proper and moved towards what is surer. `information` is
-    what it tells of the class by these, given its other parents, in bits.
+    and the `probability` that predicts, valid and shrunk. `information` is its information about
+    the class by these, given its other parents, in bits.
     """
 
     family: LearnedFamily
@@ -49,7 +49,7 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class BayesClassifier:
-    """Tells a class from attributes by Bayes' theorem in a network; a `Predictor`.
+    """Predicts a class from attributes by Bayes' theorem in a network; a `Predictor`.
 
     Attributes:
         inputs: the variables that a prediction is made from.
@@ -61,7 +61,7 @@ class BayesClassifier:
         records: the number of records behind the counts.
         notes: what the reader must know.
         weight: the logarithm of the probability of all attributes given the class is multiplied
-            by it; 1, or less where they repeat each other or may say what is noise.
+            by it; below 1 where attributes are redundant or their evidence is noise.
 
     Raises:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
@@ -108,7 +108,7 @@ class BayesClassifier:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs: predictions hang on all of them."""
+        """The inputs: predictions depend on all of them."""
         return self.inputs.names
 
     @cached_property
@@ -120,7 +120,7 @@ class BayesClassifier:
 
     @cached_property
     def network(self) -> BayesNet:
-        """The network that predicts, where `weight` is 1; to be asked and sampled as any other."""
+        """The network that predicts where `weight` is 1."""
         return self.learned.network()
 
     @property
@@ -144,7 +144,7 @@ class BayesClassifier:
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return the probability of each class, (n, classes); see `predict`."""
-        columns = record_columns_or_missing(self.inputs, codes)
+        columns = record_columns(self.inputs, codes, missing=True)
         known = dict(zip(self.inputs.names, columns, strict=True))
         shares = posteriors(self.network, [self.target.name], known)
         prior = self.prior.probability

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.common.documents import project_to_simplex, stream
+from pramana_core.learn.common.distributions import project_to_simplex, stream
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Tick, no_cancel

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import log_ndtr
 
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import MarginalTable, Tensor
 

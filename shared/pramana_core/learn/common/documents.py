@@ -1,10 +1,4 @@
-"""What all models' JSON documents have in common: strict parts, variables, and named faults.
-
-Also here:
-
-* Making estimates valid: the nearest probability distribution.
-* The streams of bootstrap samples: functions of a seed, so that a model can be made again.
-"""
+"""The JSON documents of models: strict parts, variables, and named faults."""
 
 from __future__ import annotations
 
@@ -67,7 +61,7 @@ def _ends(listed: Any) -> tuple[float, float]:
     """Return the ends of an interval, infinite for null."""
     ends = list(listed) if isinstance(listed, list | tuple) else []
     if len(ends) != 2 or not all(e is None or type(e) in (int, float) for e in ends):
-        raise ValueError("must be two numbers, null for an end that there is none of")
+        raise ValueError("must be two numbers, null for an infinite end")
     low, high = ends
     return -math.inf if low is None else float(low), math.inf if high is None else float(high)
 
@@ -80,7 +74,7 @@ def _known(number: Any) -> float:
 
 
 def finite(number: float | None) -> float | None:
-    """Return a number as JSON can say it: null for what is not known or has no end."""
+    """Return a number as JSON data: null if it is unknown or infinite."""
     return None if number is None or not math.isfinite(number) else number
 
 
@@ -108,10 +102,10 @@ class DocumentForm(Generic[ModelT]):
     """The document of a model that is a dataclass: its kind, and a field for each of its own.
 
     Args:
-        kind: what the document says that it is.
+        kind: the kind in the document.
         model: the dataclass.
         what: the model in words, with an article, for messages.
-        said: types of fields that a document says otherwise.
+        said: the types of fields that differ in the document.
     """
 
     def __init__(self, kind: str, model: type[ModelT], what: str, **said: Any) -> None:
@@ -186,7 +180,7 @@ def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return what JSON text says.
+    """Return the content of JSON text.
 
     Raises:
         ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`), is
@@ -224,34 +218,8 @@ def _place(loc: Sequence[str | int]) -> str:
 
 
 def _why(fault: Mapping[str, Any]) -> str:
-    """Return what pydantic says of a fault, without the tag that it quotes."""
+    """Return pydantic's message of a fault, without the quoted tag."""
     if fault["type"] == "union_tag_invalid":
         return f"{fault['ctx']['discriminator']} must be one of {fault['ctx']['expected_tags']}"
     said: str = fault["msg"]
     return said
-
-
-# Making estimates valid: the nearest probability distribution.
-
-
-def project_to_simplex(rows: Tensor) -> Tensor:
-    """Return the nearest probability distribution (Euclidean) to each row of the last axis.
-
-    Rows must sum to 1 already; only negative entries move (Duchi et al. 2008).
-    """
-    size = rows.shape[-1]
-    ordered = -np.sort(-rows, axis=-1)
-    excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)
-    support = (ordered > excess).sum(axis=-1, keepdims=True)
-    shift = np.take_along_axis(excess, support - 1, axis=-1)
-    clipped = np.maximum(rows - shift, 0.0)
-    projected: Tensor = clipped / clipped.sum(axis=-1, keepdims=True)
-    return projected
-
-
-# The streams of bootstrap samples: functions of a seed, so that a model can be made again.
-
-
-def stream(*seed: int) -> np.random.Generator:
-    """Return the generator of a seed; more numbers name streams that are independent."""
-    return np.random.Generator(np.random.PCG64(seed))

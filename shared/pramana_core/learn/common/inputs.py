@@ -1,4 +1,4 @@
-"""The inputs of models that tell a class: their variables, and columns of records."""
+"""The inputs of classifiers: their variables, and columns of records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pramana_core.marginals.counts import Codes
 
 
 def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: str) -> Domain:
-    """Return what a class is told from: the variables named, by default all others.
+    """Return the inputs of a classifier: the named variables, by default all others.
 
     Raises:
         UnknownVariable: a name that is not in the domain.
@@ -39,59 +39,46 @@ def require_inputs(inputs: Domain, target: Variable) -> None:
         )
 
 
-def record_columns(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
-    """Return the codes of n records, a column of n for each input.
+def record_columns(
+    inputs: Domain, codes: Mapping[str, Codes], *, missing: bool = False
+) -> tuple[Codes, ...]:
+    """Return the codes of n records, a column of n for each input; false and true are 0 and 1.
 
-    False and true count as the codes 0 and 1.
+    Args:
+        inputs: the variables.
+        codes: a column for each.
+        missing: whether values may be missing: their code is the number of categories, and inputs
+            without a column are missing in all records.
 
     Raises:
-        UnknownVariable: an input is not there.
+        UnknownVariable: an input has no column; with `missing`, none has.
         DomainError: a column is not a list of whole numbers, columns have different lengths, or a
             code is outside its variable.
     """
-    for name in inputs.names:
-        if name not in codes:
-            raise UnknownVariable(
-                f"The records have no codes of {name!r}.",
-                where=name,
-                remedy=f"A prediction needs {list(inputs.names)}.",
-            )
-    columns = tuple(_column(variable, np.asarray(codes[variable.name])) for variable in inputs)
-    _one_length(columns)
-    return columns
-
-
-def record_columns_or_missing(inputs: Domain, codes: Mapping[str, Codes]) -> tuple[Codes, ...]:
-    """Return the same where values are missing: their code is the number of categories.
-
-    An input that is not among the codes is missing of all records.
-
-    Raises:
-        UnknownVariable: no input is there, so that nothing tells the number of records.
-        DomainError: as `record_columns`.
-    """
-    there = [variable for variable in inputs if variable.name in codes]
-    if not there:
+    absent = [name for name in inputs.names if name not in codes]
+    if absent and (not missing or len(absent) == len(inputs)):
         raise UnknownVariable(
-            "The records have codes of none of the inputs.",
-            remedy=f"A prediction needs some of {list(inputs.names)}.",
+            f"The records have no codes of {absent[0]!r}.",
+            where=absent[0],
+            remedy=f"A prediction needs {'some of ' if missing else ''}{list(inputs.names)}.",
         )
-    known = {v.name: _column(v, np.asarray(codes[v.name]), missing=True) for v in there}
-    length = _one_length(list(known.values()))
+    known = {
+        v.name: _column(v, np.asarray(codes[v.name]), missing=missing)
+        for v in inputs
+        if v.name in codes
+    }
+    lengths = sorted({len(column) for column in known.values()})
+    if len(lengths) > 1:
+        raise DomainError(f"The columns have different lengths: {lengths}.")
     return tuple(
-        known[v.name] if v.name in known else np.full(length, v.size, np.min_scalar_type(v.size))
+        known[v.name]
+        if v.name in known
+        else np.full(lengths[0], v.size, np.min_scalar_type(v.size))
         for v in inputs
     )
 
 
-def _one_length(columns: Sequence[Codes]) -> int:
-    lengths = sorted({len(column) for column in columns})
-    if len(lengths) > 1:
-        raise DomainError(f"The columns have different lengths: {lengths}.")
-    return lengths[0]
-
-
-def _column(variable: Variable, column: Codes, *, missing: bool = False) -> Codes:
+def _column(variable: Variable, column: Codes, *, missing: bool) -> Codes:
     if column.dtype == np.bool_:
         # As an index truth values would choose records instead of categories.
         column = column.astype(np.uint8)

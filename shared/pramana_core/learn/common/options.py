@@ -59,35 +59,27 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
     """
     if value is None and NoneType in get_args(kind):
         return
-    if kind is bool and not isinstance(value, bool):
-        raise OptionError(f"{where} must be True or False, not {_given(value)}.", where=where)
-    choices = [c for part in _parts(kind) if get_origin(part) is Literal for c in get_args(part)]
-    if choices and not (isinstance(value, str) and value in choices):
-        raise OptionError(
-            f"{where} must be one of {', '.join(choices)}, not"
-            f" {_given(value)}{did_you_mean([value], choices)}.",
-            where=where,
-        )
+    parts = _parts(kind)
+    choices = [c for part in parts if get_origin(part) is Literal for c in get_args(part)]
     limits = _limits(kind)
-    if limits:
-        _require_number(value, kind, where)
-    elif not choices and kind is not bool:
+    if choices:
+        right, wanted = isinstance(value, str) and value in choices, f"one of {', '.join(choices)}"
+    elif kind is bool:
+        right, wanted = isinstance(value, bool), "True or False"
+    elif limits:
+        whole = any(get_origin(part) is Annotated and get_args(part)[0] is int for part in parts)
+        right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+        right = right and (isinstance(value, Integral) or math.isfinite(value))
+        wanted = f"a {'whole' if whole else 'finite'} number {limits_of(kind)}"
+        if right:
+            right = all(getattr(operator, name)(value, bound) for name, bound in limits)
+            wanted = limits_of(kind)
+    else:
         _require_type(value, kind, where)
-    if not all(getattr(operator, name)(value, bound) for name, bound in limits):
-        raise OptionError(f"{where} must be {limits_of(kind)}, not {value}.", where=where)
-
-
-def _require_number(value: Any, kind: Any, where: str) -> None:
-    whole = any(get_origin(part) is Annotated and get_args(part)[0] is int for part in _parts(kind))
-    wanted, name = (Integral, "whole number") if whole else (Real, "finite number")
-    if isinstance(value, bool) or not isinstance(value, wanted):
-        raise OptionError(
-            f"{where} must be a {name} {limits_of(kind)}, not {_given(value)}.", where=where
-        )
-    if not isinstance(value, Integral) and not math.isfinite(value):
-        raise OptionError(
-            f"{where} must be a finite number {limits_of(kind)}, not {_given(value)}.", where=where
-        )
+        return
+    if not right:
+        meant = did_you_mean([value], choices) if choices else ""
+        raise OptionError(f"{where} must be {wanted}, not {_given(value)}{meant}.", where=where)
 
 
 def _require_type(value: Any, kind: Any, where: str) -> None:

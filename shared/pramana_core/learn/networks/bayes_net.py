@@ -14,7 +14,8 @@ import numpy as np
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
-from pramana_core.learn.common.documents import Numbers, project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
+from pramana_core.learn.common.documents import Numbers
 from pramana_core.learn.common.options import Method, ParameterOptions
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure

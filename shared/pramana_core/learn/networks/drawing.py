@@ -32,7 +32,7 @@ _GAP_X, _GAP_Y, _HEIGHT, _MARGIN = 34.0, 64.0, 34.0, 16.0
 _SWEEPS, _STATION = 4, 10.0
 _PLAIN_WIDTH, _WIDTHS, _OPACITIES = 1.4, (0.8, 2.8), (0.4, 1.0)
 _CERTAIN = 0.995
-"""From here on a confidence rounds to 100 % and is not written beside its link."""
+"""A confidence of at least this rounds to 100 % and is not written."""
 
 _Link = tuple[str, str]
 

@@ -12,7 +12,7 @@ from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_cell, csv_line
 from pramana_core.domain import Domain
 from pramana_core.errors import ChannelError, DomainError, OptionError, UnknownVariable
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.networks.inference import eliminate
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor

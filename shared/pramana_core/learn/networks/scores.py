@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from pramana_core.errors import LimitExceeded
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.gains import FixedGain, Gain
 from pramana_core.marginals.counts import Independence, Marginals, Tensor

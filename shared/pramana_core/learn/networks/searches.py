@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.equivalence import CPDAG, settle_class
@@ -157,19 +157,9 @@ def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progres
             break
         after = move.apply(path[-1])
         if after in path:
-            circle = path[path.index(after) :]
-            moved = {node for node in after if any(state[node] != after[node] for state in circle)}
-            space = replace(space, children=space.children - moved)
-            path = [circle[first_of([_weakest(judge, state, moved) for state in circle])]]
-        else:
-            path.append(after)
+            break
+        path.append(after)
     return _pruned(judge, path[-1]) if space.search.refine else path[-1]
-
-
-def _weakest(judge: Judge, parents: Parents, children: Collection[str]) -> float:
-    """Return the least gain of a link into some children; 0 without any."""
-    into = (gain for gain, (_, child) in _worths(judge, parents) if child in children)
-    return min(into, default=0.0)
 
 
 def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, str]]]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from pramana_core.errors import OptionError, UnknownVariable
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.options import DRAWS, Draws, Scoring, Search, Seed, require_limit
 from pramana_core.learn.networks.comparing import on_one_table
 from pramana_core.learn.networks.dependence import Coefficients

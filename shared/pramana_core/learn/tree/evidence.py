@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import gammainc, gammaincc, xlogy
 
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.marginals.counts import Tensor
 
 EMPTY = 1e-9

@@ -19,7 +19,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, InputError
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.common.documents import DocumentForm, DocumentPart
-from pramana_core.learn.common.inputs import record_columns_or_missing, require_inputs
+from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.marginals.counts import Codes, Tensor
@@ -109,7 +109,7 @@ class DecisionTree:
         A record whose answer is missing goes to all children, by the share of records that each has
         (C4.5; Quinlan 1993, section 3.2).
         """
-        columns = record_columns_or_missing(self.inputs, codes)
+        columns = record_columns(self.inputs, codes, missing=True)
         found = np.zeros((len(columns[0]), self.target.size))
         for start in range(0, len(found), _CHUNK):
             part = [column[start : start + _CHUNK] for column in columns]

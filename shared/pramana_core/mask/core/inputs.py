@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Gt, Le
 
-from pramana_core.errors import MaskingError, OptionError, TableError
+from pramana_core.errors import MaskingError, TableError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.mixed import (
     Design,
     Floats,
@@ -226,10 +228,7 @@ def require_leverages(found: Floats, most: float, given: Inputs | None = None) -
         OptionError: `most` is out of its range.
         MaskingError: some weights are larger.
     """
-    if isinstance(most, bool) or not isinstance(most, int | float) or not 0 < most <= 1:
-        raise OptionError(
-            f"max_leverage must be above 0 and at most 1, not {most}.", where="max_leverage"
-        )
+    require_limit(most, Annotated[float, Gt(0), Le(1)], "max_leverage")
     lone = found > most if most < 1 else np.zeros(len(found), dtype=np.bool_)
     if lone.any():
         count = int(np.count_nonzero(lone))

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, Validat
 
 from pramana_core.domain import CATEGORIES, VARIABLES, Variable
 from pramana_core.errors import InputError, LimitExceeded, ModelError
-from pramana_core.learn.common.documents import DocumentPart, faults, read_json, write_json
+from pramana_core.learn.common.documents import DocumentPart, faults
 from pramana_core.model_sharing.attributes import Attribute, Label, Labels, Number, TreeSchema
 from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Condition, Interval, Values
@@ -310,35 +310,6 @@ def tree_of_nodes(
     return _Reader(schema).tree(nodes, where)
 
 
-def write_tree_json(tree: SharedTree) -> str:
-    """Return a tree as JSON text, every number without loss."""
-    return write_json(TreeDocument.of(tree).model_dump(mode="json", by_alias=True))
-
-
-def read_tree_json(text: str | bytes, *, noised: bool = False) -> SharedTree:
-    """Read a tree from JSON text.
-
-    Raises:
-        InputError: the text is no such document.
-        LimitExceeded, DomainError, ModelError: it is, but no tree; see `TreeDocument.to_tree`.
-    """
-    _require_length(text)
-    remedy = "Give the JSON of a tree as `write_tree_json`, or an owner's message, has it."
-    try:
-        words = text if isinstance(text, str) else text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("The text of the tree is not UTF-8.", remedy=remedy) from None
-    return read_json(TreeDocument, words, "a shared tree", remedy).to_tree(noised=noised)
-
-
-def _require_length(text: str | bytes) -> None:
-    if len(text) > LONGEST_TEXT:
-        raise LimitExceeded(
-            f"The text has {len(text):,} bytes; the limit is {LONGEST_TEXT:,}.",
-            remedy="Release a smaller tree.",
-        )
-
-
 class _Tree(SchemaDocument):
     kind: Literal["tree"]
     nodes: Nodes
@@ -415,7 +386,11 @@ def read_model_json(text: str) -> GlobalModel:
         LimitExceeded: it is too long, or a tree too deep.
         DomainError, ModelError, OptionError: its parts do not belong together.
     """
-    _require_length(text)
+    if len(text) > LONGEST_TEXT:
+        raise LimitExceeded(
+            f"The text has {len(text):,} bytes; the limit is {LONGEST_TEXT:,}.",
+            remedy="Combine smaller trees.",
+        )
     try:
         return _MODELS.validate_json(text).to_model()
     except ValidationError as error:

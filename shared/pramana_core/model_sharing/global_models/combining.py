@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pramana_core.alike import first_few
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import (
     CategoricalColumn,
     Column,

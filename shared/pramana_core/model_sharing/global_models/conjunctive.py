@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import EmptyTable, ModelError
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.conditions import Condition, Interval, Values

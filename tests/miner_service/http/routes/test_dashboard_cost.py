@@ -78,23 +78,3 @@ def test_the_dashboard_costs_the_same_whatever_was_announced(miner, manifest, pl
     assert large[1] < 200
     shown = told["studies"][0]["releases"]
     assert [release["parts"] for release in shown] == [100] * (OWNERS * RELEASES)
-
-
-def test_the_numbers_of_parts_that_arrived_are_told_whatever_their_order(miner, build, plan_a):
-    miner.study("s")
-    owner = miner.owner("s", "north")
-    codes = {"A": [i % 2 for i in range(90)], "B": [i % 3 for i in range(90)]}
-    built = build(plan_a, range(90), codes, per_part=10)
-    path = owner.announce("s", built)
-    expected: list[int] = []
-    for number in (4, 5, 0, 8, 2, 7, 1, 3, 6):
-        assert owner.get(path)["parts_received"] == sorted(expected)
-        assert owner.put(path, number, built.parts[number]).status_code == 201
-        expected.append(number)
-    told = owner.get(path)
-    assert (told["parts"], told["parts_received"]) == (9, list(range(9)))
-    assert owner("POST", f"{path}/seal").json()["parts_received"] == list(range(9))
-    assert (
-        owner.get("/v1/dashboard")["studies"][0]["releases"][0]["parts_received"]
-        == told["parts_received"]
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import cache
 from typing import Any
 
@@ -83,8 +82,6 @@ MISTAKES: Mistakes = {
         lambda: share(None, epsilon=1.0),
     ],
     (OptionError, "epsilon"): [lambda: share(None, epsilon=0.0)],
-    (OptionError, "given_up"): [lambda: share(None).given_up],
-    (OptionError, "SharedModel"): [lambda: pickle.dumps(share())],
     (OptionError, "pseudo_records"): [lambda: combine(pseudo_records=1.5)],
     (OptionError, "seed"): [lambda: combine(seed=3)],
     (OptionError, "method"): [

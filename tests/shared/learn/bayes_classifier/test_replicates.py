@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
@@ -139,23 +138,3 @@ def test_what_attributes_of_a_path_repeat_counts_as_in_a_prediction() -> None:
     assert table.counts.sum(axis=1) == pytest.approx(size)
     assert table.samples().shape == (5, 2, 3)
     assert table.samples().mean(axis=0) == pytest.approx(table.counts, rel=0.5, abs=1.0)
-
-
-@pytest.mark.parametrize(
-    ("asked", "error"),
-    [
-        (["c"], OptionError),
-        (["c", "a", "y"], OptionError),
-        (["b", "y"], OptionError),
-        (["z", "y"], UnknownVariable),
-    ],
-)
-def test_other_tables_are_refused(asked: list[str], error: type[Exception]) -> None:
-    source = marginals(300)
-    model = classifier("naive-bayes", source)
-    made = Replicates.of(model, source, draws=2)
-    within = ModelledSubpopulation(made, model.domain, "y", 300, UNKNOWN).within("b", 1)
-    with pytest.raises(error):
-        within.table(asked)
-    with pytest.raises(OptionError):
-        within.within("b", 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,10 +14,9 @@ from pramana_core.errors import (
     DomainError,
     OptionError,
     StructureError,
-    UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.network import BayesNet, cross_entropy, kl_divergence
@@ -220,18 +217,6 @@ def joint(network: BayesNet) -> np.ndarray:
     return cells
 
 
-def test_marginals_equal_the_enumerated_joint():
-    whole = joint(NET)
-    for size in (1, 2, 3):
-        for names in itertools.permutations("abc", size):
-            gone = tuple(i for i, n in enumerate("abc") if n not in names)
-            left = [n for n in "abc" if n in names]
-            expected = whole.sum(axis=gone).transpose([left.index(n) for n in names])
-            np.testing.assert_allclose(NET.marginal(list(names)), expected, atol=1e-15)
-    with pytest.raises(UnknownVariable):
-        NET.marginal(["z"])
-
-
 def test_divergence_equals_the_enumerated_sum():
     other = BayesNet(
         DOMAIN,
@@ -269,21 +254,6 @@ def test_an_invalid_network_is_refused():
 
 
 # BIF ----------------------------------------------------------------------------------------------
-
-
-def test_bif_keeps_every_digit_and_label():
-    domain = Domain.of(**{"hours per week": ["<40", "40-60", "?"], "sex_x41_": ["1", "2"]})
-    table = np.random.default_rng(12).dirichlet(np.ones(2), size=3)
-    network = BayesNet(
-        domain,
-        Structure.of({"hours per week": [], "sex_x41_": ["hours per week"]}),
-        {"hours per week": np.array([0.1, 0.2, 0.7]), "sex_x41_": table},
-    )
-    text = write_bif(network, "a study")
-    again = read_bif(text)
-    assert again.domain == domain
-    assert again.structure == network.structure
-    assert all(np.array_equal(again.tables[n], network.tables[n]) for n in domain.names)
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=4, unique=True))

@@ -89,10 +89,6 @@ def test_json_loses_nothing():
     assert "Infinity" not in text
 
 
-def test_a_network_without_learned_links_has_none():
-    assert read_network_json(write(odd_network())).links == ()
-
-
 def changed(**changes: object) -> str:
     document = json.loads(write(odd_network(), LINKS))
     document.update(changes)
@@ -245,22 +241,6 @@ def test_a_fault_in_bif_is_told_with_its_node_and_line(old, new, error, where, l
 def test_other_ways_to_write_the_same_bif(old: str, new: str):
     assert BIF.count(old) >= 1
     assert same(read_bif(BIF.replace(old, new)), read_bif(BIF))
-
-
-@pytest.mark.parametrize(
-    ("row", "shares"),
-    [
-        ("0.143, 0.286, 0.571", [0.143, 0.286, 0.571]),
-        ("0.17, 0.33, 0.49", [17 / 99, 33 / 99, 49 / 99]),
-        ("0.3333, 0.3333, 0.3333", [1 / 3] * 3),
-        ("0.6667, 0.1667, 0.1667", [0.6667 / 1.0001, 0.1667 / 1.0001, 0.1667 / 1.0001]),
-    ],
-)
-def test_printed_probabilities_are_scaled(row: str, shares: list[float]):
-    text = (
-        f"variable a {{ type discrete [ 3 ] {{ x, y, z }}; }} probability ( a ) {{ table {row}; }}"
-    )
-    np.testing.assert_allclose(read_bif(text).tables["a"], shares, rtol=1e-12)
 
 
 # Synthetic records --------------------------------------------------------------------------------

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import MaskingError
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask import METHODS
-from pramana_core.mask.core.influence import Influence, influence_of
+from pramana_core.mask.core.influence import Influence
 
 egadp, gadp, ipso, nmegadp, shuffle = (
     METHODS[name] for name in ("egadp", "gadp", "ipso", "nmegadp", "shuffle")
@@ -41,20 +40,6 @@ def test_weights_and_noise_are_those_of_masking_again(method):
     assert draws.std(axis=0)[:8] / spread == pytest.approx(masked.influence.noises[:8], rel=0.25)
 
 
-@pytest.mark.slow
-def test_the_noise_of_a_kernel_fit_is_that_of_masking_again():
-    rng = np.random.default_rng(3)
-    s = np.concatenate([rng.normal(size=150), [5.0, 7.0]])
-    x = np.cos(2 * s) + rng.normal(scale=0.5, size=152)
-    kernel = KernelOptions(0.5, 0.01)
-    masked, *draws = (nmegadp(s, x, np.random.default_rng(k), kernel=kernel) for k in range(121))
-    spread = (x - masked.expectation[:, 0]).std()
-    # A standard deviation of 120 draws has an error of 6.5 %.
-    found = np.std([draw.noise[-10:, 0] for draw in draws], axis=0) / spread
-    assert found == pytest.approx(masked.influence.noises[-10:, 0], rel=0.4)
-    assert masked.influence.noises.min() > 0.5
-
-
 def test_what_is_told_goes_by_weight_and_noise():
     influence = Influence(np.array([[0.4], [0.4], [0.0]]), np.array([[1.0], [0.1], [0.0]]))
     assert influence.told == pytest.approx([0.16 / 1.16, 0.16 / 0.17, 0.0])
@@ -73,14 +58,6 @@ def test_what_is_told_goes_by_weight_and_noise():
         "2 records stand nearly alone in S: their masked values move by as much"
     )
     assert second.startswith("1 record has little noise")
-
-
-def test_the_column_of_which_most_is_told_counts():
-    influence = Influence(np.array([[0.1, 0.5]]), np.array([[1.0, 0.5]]))
-    assert (influence.columns[0], influence.own[0], influence.noise[0]) == (1, 0.5, 0.5)
-    assert influence.told[0] == 0.5
-    assert influence_of(np.zeros(5)).noise.tolist() == [1.0] * 5
-    assert not influence_of(np.zeros(5)).warnings
 
 
 # Warnings of records that stand nearly alone, and of relations with much freedom.

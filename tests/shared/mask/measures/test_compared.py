@@ -82,26 +82,12 @@ def test_features_without_variation_leave_the_mean(kind):
         assert found.fitted == pytest.approx(np.tile(TARGETS.mean(axis=0), (60, 1)))
 
 
-def test_a_record_that_decides_its_own_fit_is_told_the_mean():
-    features = np.zeros((10, 1))
-    features[3] = 1
-    targets = np.arange(10.0)[:, None]
-    found = expectation("linear", features, targets, RNG)
-    assert found.left_out[3] == pytest.approx(targets.mean())
-
-
 def test_a_kernel_follows_a_curve_and_a_line_does_not():
     x = np.linspace(-1, 1, 200)[:, None]
     curve = x**2
     kernel = expectation("kernel", x, curve, np.random.default_rng(2))
     assert np.abs(kernel.left_out - curve).max() < 0.05
     assert np.abs(expectation("linear", x, curve, RNG).left_out - curve).max() > 0.3
-
-
-def test_a_kernel_of_some_records_speaks_of_all():
-    x = np.linspace(-1, 1, 300)[:, None]
-    found = expectation("kernel", x, x**2, np.random.default_rng(3), most=100)
-    assert np.abs(found.left_out - x**2).max() < 0.05
 
 
 # The list of measures: looked up by name, and written as a document.

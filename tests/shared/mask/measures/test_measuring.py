@@ -95,14 +95,6 @@ def alarms(s, x, y):
 
 
 @pytest.mark.slow
-def test_without_s_and_with_one_column(humped):
-    _, x = humped(8, 60)
-    found = measure_all(None, x[:, 0], x[::-1, 0], rng=rng())
-    assert found.named("relationship-slope-linear") == ()
-    assert found.of("snooper-gain").value < 0.1
-
-
-@pytest.mark.slow
 def test_many_records_are_sampled_for_kernels_and_it_is_said(humped):
     s, x = humped(9, 2_500)
     found = measure_all(s[:, 0], x[:, 0], x[::-1, 0], rng=rng())
@@ -149,19 +141,6 @@ def judge(method, table, seeds):
     gains = [[r.value for r in one if r.name == "snooper-gain"] for one in found]
     means = np.mean(gains, axis=1)
     assert means.mean() <= 3 * means.std(ddof=1) / np.sqrt(seeds) + 1e-12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", [pytest.param("egadp", marks=pytest.mark.campaign), "nmegadp"])
-def test_methods_raise_no_alarm_on_the_store(method):
-    judge(method, "ME.L", 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["sadp", "cadp"])
-def test_additive_noise_raises_alarms(method):
-    names = {row.name for row in rows(method, "ME.L", 0) if row.alarm}
-    assert names >= {"snooper-gain"}
 
 
 @pytest.mark.slow

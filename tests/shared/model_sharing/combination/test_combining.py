@@ -9,7 +9,7 @@ import pytest
 
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, LimitExceeded, ModelError, OptionError
-from pramana_core.learn.common.documents import stream
+from pramana_core.learn.common.distributions import stream
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import (
     Attribute,
@@ -105,20 +105,6 @@ def test_what_cannot_be_combined_is_refused():
     for wrong in ({"method": "magic"}, {"model": "magic"}, {"seed": -1}, {"scale": 0.0}):
         with pytest.raises(OptionError):
             CombineOptions(**wrong)
-
-
-def test_progress_is_told_and_can_stop_the_work():
-    told: list[tuple[int, int]] = []
-    combine([tree_of_leaves()], on_step=lambda *now: told.append(now))
-    assert told[-1] == (1, 1)
-    assert (0, 1) in told
-
-    def stop(done: int, total: int) -> None:
-        raise InterruptedError
-
-    for method in get_args(Method):
-        with pytest.raises(InterruptedError):
-            combine([tree_of_leaves()], CombineOptions(method=method), on_step=stop)
 
 
 def doubtful(more: float = 1) -> SharedTree:

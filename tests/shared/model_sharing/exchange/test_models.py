@@ -11,6 +11,7 @@ import pytest
 from pramana_core.errors import InputError, LimitExceeded, ModelError, PramanaError
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.exchange.documents import (
+    LONGEST_TEXT,
     model_json,
     read_model_json,
     write_model_json,
@@ -122,3 +123,8 @@ def test_depth_bombs_are_refused():
     told["nodes"] = [*deep, leaf]
     with pytest.raises(LimitExceeded):
         read_model_json(json.dumps(told))
+
+
+def test_long_texts_are_refused_unread():
+    with pytest.raises(LimitExceeded):
+        read_model_json(" " * (LONGEST_TEXT + 1))

@@ -22,7 +22,6 @@ from pramana_core.model_sharing.generating import (
     generate,
     generate_chunks,
 )
-from pramana_core.model_sharing.growing import grow_tree
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.random_trees import trees
 
@@ -93,33 +92,6 @@ def test_basegen_labels_as_the_tree_predicts(tree):
             column = table[attribute.name]
             assert isinstance(column, NumericColumn)
             assert ((column.values >= attribute.low) & (column.values <= attribute.high)).all()
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 1 << 32), st.booleans())
-def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, estimated):
-    """Of deterministic data, fully grown: what generates is recovered where it was drawn from."""
-    rng = np.random.default_rng(seed)
-    categorical = tuple(
-        CategoricalAttribute(f"a{k}", tuple("pqrs"[: rng.integers(2, 5)])) for k in range(3)
-    )
-    schema = TreeSchema(Variable("class", ("x", "y", "z")), categorical)
-    cells = np.array(np.meshgrid(*[range(len(a.categories)) for a in categorical])).reshape(3, -1)
-    labels = rng.integers(0, 3, cells.shape[1])
-    everything = MixedTable(
-        tuple(
-            CategoricalColumn(a.name, c, a.categories)
-            for a, c in zip(categorical, cells, strict=True)
-        ),
-        cells.shape[1],
-    )
-    tree = grow_tree(schema, everything, labels)
-    assert np.array_equal(tree.predict(everything), labels)
-    # A path's box has at most 64 cells, so that so many records leave out none of them.
-    drawn = generate(tree, rng, GenerationOptions(scale=40, estimated=estimated))
-    again = grow_tree(schema, drawn, codes(drawn))
-    assert np.array_equal(again.predict(everything), labels)
 
 
 def test_values_within_a_path_are_uniform(assert_distribution):

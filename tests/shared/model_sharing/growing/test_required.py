@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import RequirementUnmet
 from pramana_core.mixed import CategoricalColumn, MixedTable
-from pramana_core.model_sharing import required_growth
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.offers import entropy
 from pramana_core.model_sharing.requirements import Requirement, meets
-from pramana_core.model_sharing.tree import Split
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 REQUIREMENTS = st.builds(
@@ -63,16 +60,16 @@ def test_a_part_of_one_class_is_mixed_with_another():
 
 
 @pytest.mark.parametrize(
-    ("requirement", "message"),
+    "requirement",
     [
-        (Requirement(k=181), "Not even all records"),
-        (Requirement(k=91), "No split"),
-        (Requirement(c=0.5, l=3), "Not even all records"),
-        (Requirement(c=1.8, l=2, k=70), "No split"),
+        Requirement(k=181),
+        Requirement(k=91),
+        Requirement(c=0.5, l=3),
+        Requirement(c=1.8, l=2, k=70),
     ],
 )
-def test_where_no_split_meets_it_it_is_refused(requirement: Requirement, message: str):
-    with pytest.raises(RequirementUnmet, match=message) as error:
+def test_where_no_split_meets_it_it_is_refused(requirement: Requirement):
+    with pytest.raises(RequirementUnmet) as error:
         grow_tree(*wards(), requirement=requirement)
     assert error.value.remedy
 
@@ -97,48 +94,3 @@ def test_what_chance_brings_is_not_split():
         grow_tree(schema, table, classes, requirement=Requirement(k=1))
     # The negative control: the classes of the wards are no chance.
     assert grow_tree(*wards(), requirement=Requirement(k=1)).leaves
-
-
-def taken_out() -> tuple[TreeSchema, MixedTable, np.ndarray]:
-    """Return records of whom one third are of a class of their own, told by one attribute."""
-    cells = {
-        ("out", "left"): (60, 0, 0, 0),
-        ("out", "right"): (60, 0, 0, 0),
-        ("near", "left"): (0, 46, 7, 7),
-        ("near", "right"): (0, 7, 46, 7),
-        ("far", "left"): (0, 54, 6, 0),
-        ("far", "right"): (0, 6, 54, 0),
-    }
-    where = ("out", "near", "far"), ("left", "right")
-    schema = TreeSchema(
-        Variable("class", ("a", "b", "c", "d")),
-        (CategoricalAttribute("zone", where[0]), CategoricalAttribute("side", where[1])),
-    )
-    rows = [
-        (where[0].index(zone), where[1].index(side), code)
-        for (zone, side), counts in cells.items()
-        for code, count in enumerate(counts)
-        for _ in range(count)
-    ]
-    codes = np.array(rows)
-    columns = tuple(
-        CategoricalColumn(a.name, codes[:, i], a.categories)
-        for i, a in enumerate((schema["zone"], schema["side"]))
-    )
-    return schema, MixedTable(columns, len(rows)), codes[:, 2]
-
-
-def left_over() -> tuple[str, float]:
-    asked = Requirement(c=10, l=3)
-    tree = grow_tree(*taken_out(), requirement=asked)
-    assert meets(tree, asked)
-    assert isinstance(tree.root, Split)
-    return tree.root.attribute, float(entropy(tree.class_counts()).sum())
-
-
-def test_the_first_split_is_the_one_that_leaves_least_in_the_end(monkeypatch):
-    in_the_end, less = left_over()
-    monkeypatch.setattr(required_growth, "_FIRST_SPLITS", 0)
-    at_once, more = left_over()
-    assert (at_once, in_the_end) == ("side", "zone")
-    assert less < 0.95 * more

@@ -1,0 +1,27 @@
+"""Projection onto probability distributions, and the generators of seeded draws."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pramana_core.marginals.counts import Tensor
+
+
+def project_to_simplex(rows: Tensor) -> Tensor:
+    """Return the nearest probability distribution (Euclidean) to each row of the last axis.
+
+    Rows must sum to 1 already; only negative entries move (Duchi et al. 2008).
+    """
+    size = rows.shape[-1]
+    ordered = -np.sort(-rows, axis=-1)
+    excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)
+    support = (ordered > excess).sum(axis=-1, keepdims=True)
+    shift = np.take_along_axis(excess, support - 1, axis=-1)
+    clipped = np.maximum(rows - shift, 0.0)
+    projected: Tensor = clipped / clipped.sum(axis=-1, keepdims=True)
+    return projected
+
+
+def stream(*seed: int) -> np.random.Generator:
+    """Return the generator of a seed; more numbers name streams that are independent."""
+    return np.random.Generator(np.random.PCG64(seed))
