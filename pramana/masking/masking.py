@@ -13,7 +13,6 @@ from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
-from pramana.reporting.reports import require_yes_or_no
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import require_limit
@@ -140,7 +139,7 @@ def mask(
         )
     with one_sentence():
         require_limit(copies, Annotated[int, Ge(1), Le(MOST_COPIES)], "copies")
-    require_yes_or_no(keep_order, "keep_order")
+        require_limit(keep_order, bool, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
     limits = _bounds_of(bounds, columns)
