@@ -139,7 +139,7 @@ def mask(
         )
     with one_sentence():
         require_limit(copies, Annotated[int, Ge(1), Le(MOST_COPIES)], "copies")
-    require_limit(keep_order, bool, "keep_order")
+        require_limit(keep_order, bool, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
     limits = _bounds_of(bounds, columns)
