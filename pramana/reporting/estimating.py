@@ -25,7 +25,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimat
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import require_limit
 from pramana_core.marginals.counts import LEVEL
-from pramana_core.marginals.score_interval import filled_in_words, warnings_of
+from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
 
