@@ -82,7 +82,7 @@ from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
-from .owner.randomizing import report as report
+from .owner.single_record import report as report
 from .plans import Block as Block
 from .plans import CutAndPaste as CutAndPaste
 from .plans import Dense as Dense

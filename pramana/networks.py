@@ -17,8 +17,7 @@ from pramana import exchange
 from pramana.exchange import text_of, written
 from pramana.frames.codes import MissingColumns, decode, encode, misnamed, tell_of_missing
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.files import names_of
+from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
@@ -298,7 +297,7 @@ class NetworkAnswers:
             LimitExceeded: too many nodes at once.
         """
         network = self.network_
-        names = list(names_of(of, "of", one=True))
+        names = names_of(of, "of", some=True)
         known = self._evidence(given)
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
@@ -383,7 +382,7 @@ class NetworkAnswers:
                     where="target",
                 )
             return absent
-        names = list(names_of(target, "target", one=True))
+        names = names_of(target, "target", some=True)
         self._require_nodes(names, "target")
         return names
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pramana_core.pictures.plots import Picture
 
 DIGITS = 12
-"""So much of a plan's digest is shown."""
+"""The digits of a plan's digest that are shown."""
 
 ROWS = 12
-"""Of a longer table so many rows are shown."""
+"""The most rows of a table that are shown."""
 
 _LARGEST = 1_000_000
 """Letters of SVG that a notebook shows; in place of a larger picture it says how to draw it."""
@@ -35,7 +35,7 @@ _SHRUNK = 0.6
 """A picture is shown at least this large; if the cell is narrower still, it scrolls."""
 
 _LONGEST = 60
-"""So many letters of a cell are shown."""
+"""The most letters of a cell that are shown."""
 
 _CARD = "max-width:100%;box-sizing:border-box;line-height:1.4"
 _HEAD = "font-weight:600;overflow-wrap:anywhere"
@@ -106,7 +106,7 @@ def _numbered(frame: pd.DataFrame) -> bool:
 
 
 def _cell(value: object) -> object:
-    """Return a cell as it is shown: a set as its members, long text cut."""
+    """Return a cell for display: a set as its members, long text cut."""
     if isinstance(value, frozenset):
         value = ", ".join(sorted(map(str, value)))
     return short(value, _LONGEST) if isinstance(value, str) else value

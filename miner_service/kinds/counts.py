@@ -26,7 +26,7 @@ from pramana_core.errors import LimitExceeded, OptionError, VariablesMissing
 from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.estimation.pooled_laws import LEAST_ORDER, default_order
 from pramana_core.marginals.counts import Marginals
-from pramana_core.marginals.score_interval import LackOfFit, warnings_of
+from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Progress, Repeating
 from pramana_core.wire.jobs import CountsSpec

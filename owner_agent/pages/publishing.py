@@ -19,7 +19,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.pages.forms import ROOT
-from pramana_core.pages.rendering import plan_words
+from pramana_core.pages.words import plan_words
 from pramana_core.progress import unwatched
 
 router = APIRouter()

@@ -17,7 +17,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.pages.forms import FRAMED
-from pramana_core.pages.rendering import plan_words
+from pramana_core.pages.words import plan_words
 from pramana_core.report.page import html
 
 router = APIRouter()

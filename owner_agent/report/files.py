@@ -1,4 +1,4 @@
-"""Where a report is written: a page for its owner's eyes, with its numbers as JSON beside it."""
+"""Report files: a private page, with its numbers as JSON in a second file."""
 
 from __future__ import annotations
 

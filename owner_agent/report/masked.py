@@ -32,10 +32,10 @@ from pramana_core.report.report import (
 PAGE = "mask.html"
 
 FIRST, MOST_NAMED = 5, 100
-"""The fewest records shown of which most is told, and the most that are named."""
+"""The fewest records shown as most disclosed, and the most that are named."""
 
 MOST_PICTURES, PER_ROW = 8, 4
-"""The most relationships drawn, the strongest first, and how many stand beside each other."""
+"""The most relationships drawn, the strongest first, and how many stand in a row."""
 
 MOST_MEASURES = 24
 """Longer tables of measures are folded."""
@@ -74,7 +74,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         f"{plural(len(alarms), 'measure')} {'shows' if len(alarms) == 1 else 'show'}"
         if alarms
         else "No measure shows"
-    ) + " that the masked values tell more of a record than the columns told do."
+    ) + " that the masked values reveal more of a record than the public columns do."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
     promises = protection(choice.method, told, chosen.copies, bounds)
     keeps = choice.method.keeps
@@ -109,10 +109,10 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     ]
     if largest is not None:
         changed = "of a change of one true value is seen in its own masked value, at most"
-        more = "more than a quarter of what the told columns leave unknown"
+        more = "more than a quarter of what the public columns leave unknown"
         facts += [
             Fact(percent(largest), changed),
-            Fact(f"{exposed:,}", f"records of which the masked value tells {more}"),
+            Fact(f"{exposed:,}", f"records whose masked value reveals {more}"),
         ]
     sections = [
         Section(
@@ -152,7 +152,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
 
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
-    """Yield what no measure says: what is lost, left out, or near the true values."""
+    """Yield cautions that no measure has: losses, omitted records, values near the true ones."""
     for copy in now.copies:
         yield from copy.warnings
     advice = now.chosen.choice.recommendation
@@ -236,11 +236,11 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the records of which most is told: all that are exposed up to `MOST_NAMED`, and at
-    least `FIRST`.
+    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and at least
+    `FIRST`.
 
     `own` is how much the masked value moves with the true one; `noise` is the standard deviation
-    of its noise, in those of what the told columns leave unknown; `told` is the share of that
+    of its noise, in those of what the public columns leave unknown; `told` is the share of that
     which the masked value tells.
     """
     influence, table = now.copies[0].influence, now.chosen.table
@@ -275,22 +275,22 @@ def _named(now: PreparedMask) -> Iterator[Section]:
         Column("of", lambda row: row["column"], number=False),
         Column("own weight", lambda row: percent(row["own"])),
         Column("noise", lambda row: percent(row["noise"])),
-        Column("told", lambda row: percent(row["told"]), high=lambda row: row["exposed"]),
+        Column("disclosed", lambda row: percent(row["told"]), high=lambda row: row["exposed"]),
     )
     count = (
-        f"These are the first {len(rows)} of {exposed:,} such records, those of which most is told."
+        f"These are the first {len(rows)} of {exposed:,} such records, the most disclosed ones."
         if exposed > len(rows)
-        else "Of all others less is told."
+        else "All others are disclosed less."
     )
     yield Section(
-        "Records of which most is told",
+        "Most disclosed records",
         [
             (
-                f"No record's masked value moves by more than {percent(others)} of a change of"
-                f" its own true one{but}, while what is chosen from all records (smoothness, whom"
-                " to hold back) stays. What is told is the share of what the told columns leave"
-                " unknown that the masked value tells to whoever knows all other records; noise"
-                " is in shares of the usual."
+                f"When one true value changes, its own masked value moves by at most"
+                f" {percent(others)} of that change{but}. This leaves out what is chosen from all"
+                " records: smoothness, and whom to leave out. Disclosed is the share of what the"
+                " public columns leave unknown that the masked value reveals to somebody who knows"
+                " all other records. Noise is a share of the usual."
             )
         ],
         Table(columns, rows),
@@ -301,7 +301,7 @@ def _named(now: PreparedMask) -> Iterator[Section]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: what is no number is null."""
+    """Return a value as JSON, NaN and infinity as null."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

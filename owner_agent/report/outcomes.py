@@ -1,4 +1,4 @@
-"""What people are told when a publication has ended: what left, and what was found wrong."""
+"""The result of a publication in sentences, and the warnings of the miner."""
 
 from __future__ import annotations
 

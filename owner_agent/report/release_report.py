@@ -1,4 +1,4 @@
-"""What every report of a release says: what left before, what is left out, what is refused."""
+"""The parts common to all reports of releases: earlier losses, omitted records, refusals."""
 
 from __future__ import annotations
 

@@ -53,16 +53,13 @@ class StudyForecast:
         return plural(len(self.forecast.after.owners), "owner")
 
     @property
-    def most(self) -> Amplification:
-        """What all owners tell of a record if each column determines the others."""
-        return _extremes(self.forecast.after.record)[1]
-
-    @property
     def fact(self) -> Fact:
-        """The figure of `most`."""
-        high = self.most.grown(PRIOR) >= ALARMING
+        """What 5 % can grow to by all owners' reports, if each column determines the others."""
+        ends = (self.forecast.before.record, self.forecast.after.record)
+        before, after = (_extremes(one)[1] for one in ends)
         caption = f"the most it can grow to by all that the whole study tells ({self.owners})"
-        return Fact(belief(self.most, PRIOR), caption, high)
+        figure = _change((before, after), lambda loss: belief(loss, PRIOR))
+        return Fact(figure, caption, after.grown(PRIOR) >= ALARMING)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null."""
@@ -77,7 +74,9 @@ class StudyForecast:
         """Return the section of a report: the losses by column, by this owner and by all."""
         grows = f"{percent(PRIOR)} grows\nat most to"
         columns = (
-            Column(f"a record of study {self.study} is told of by", lambda row: row["by"], False),
+            Column(
+                f"what is disclosed of a record of study {self.study}", lambda row: row["by"], False
+            ),
             Column("epsilon", lambda row: _change(row["loss"], lambda a: bound(a.epsilon))),
             Column("gamma", lambda row: _change(row["loss"], lambda a: a.written_gamma)),
             Column(grows, lambda row: _change(row["loss"], lambda a: belief(a, PRIOR))),
@@ -90,7 +89,7 @@ class StudyForecast:
             *(Sentence(words, "warning") for words in after.warnings),
         ]
         if refused is not None:
-            sentences.append(Sentence(f"The miner would refuse this release. {refused}", "alarm"))
+            sentences.append(Sentence(f"The miner would refuse this release. {refused}", "grave"))
         return Section(
             "Together with the whole study", sentences, Table(columns, rows), notes=[_NOTE]
         )

@@ -197,7 +197,7 @@ def _compared(numbers: Row) -> Section:
             ("paths", "leaves", count),
             ("questions on the longest way", "depth", count),
             ("your records on the smallest path", "smallest_path", count),
-            ("class told rightly, of your own records", "accuracy_on_own_records", percent),
+            ("right class, of your own records", "accuracy_on_own_records", percent),
         )
     ]
     columns = [Column("", lambda row: row["what"], number=False)]
@@ -205,7 +205,7 @@ def _compared(numbers: Row) -> Section:
         columns.append(Column("nothing required", lambda row: row["write"](before[row["name"]])))
     columns.append(Column("would leave", lambda row: row["write"](after[row["name"]])))
     majority = percent(numbers["most_frequent_class"])
-    said = [f"Always telling the most frequent class would be right for {majority}."]
+    said = [f"Always predicting the most frequent class would be right for {majority}."]
     if given := numbers["given_up"]:
         said.append(
             f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"

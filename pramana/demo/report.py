@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: the miner's estimate beside the truth.
+    """One parameter: the miner's estimate and the truth.
 
     Attributes:
         truth: the parameter of the network that the records were drawn from.
@@ -121,7 +121,7 @@ def learn_clean(site_files: Iterable[Path], structure: Structure) -> LearnedBaye
 def compare(
     model: BayesNetMessage, clean: LearnedBayesNet, truth: BayesNet
 ) -> tuple[Parameter, ...]:
-    """Put the model's parameters beside the clean sample's and the truth."""
+    """Compare the model's parameters with the clean sample's and the truth."""
     exact = {_key(p): p for p in clean.parameters()}
     return tuple(_row(p, exact[_key(p)], truth) for p in model.parameters)
 

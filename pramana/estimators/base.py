@@ -19,12 +19,11 @@ from pramana.estimators.saved import (
     plain,
     register,
 )
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import one_sentence, options_told, warn_each
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
-from pramana.reporting.tabulating import warn_of_lack_of_fit
 from pramana.showing import DIGITS, card, plain_text, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
@@ -181,7 +180,7 @@ class Estimator(ABC):
                 filled_in=counts.filled_in,
             )
         )
-        warn_of_lack_of_fit(self.lack_of_fit_)
+        warn_each(self.lack_of_fit_)
         return self
 
     def _require_no_y(self, reports: object, plan: object) -> None:

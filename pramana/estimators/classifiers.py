@@ -9,9 +9,8 @@ import numpy as np
 
 from pramana.estimators.base import Estimator, sklearn_tags
 from pramana.frames.codes import MissingColumns, encode, lacking, takes_empty, tell_of_missing
-from pramana.frames.tables import Frame, as_frame, shown
+from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
@@ -229,7 +228,7 @@ class Classifier(Estimator, Generic[ModelT]):
                 f" {', '.join(domain.names)}.",
                 where="target",
             )
-        features = () if self.features is None else names_of(self.features, "features")
+        features = () if self.features is None else names_of(self.features, "features", some=True)
         for argument, names in (("target", [self.target]), ("features", features)):
             unknown = [name for name in names if name not in domain]
             if unknown:

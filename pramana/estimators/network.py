@@ -12,9 +12,9 @@ import numpy as np
 from pramana.estimators.base import Estimator, estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse, plain
 from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import names_of
 from pramana.networks import NetworkAnswers, StructureLike, scoring_of, structure_of
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import (
@@ -182,7 +182,9 @@ class BayesNet(NetworkAnswers, Estimator):
         """The given structure; None if it is learned. Raises StructureError."""
         if self.structure is None:
             return None
-        variables = None if self.variables is None else names_of(self.variables, "variables")
+        variables = (
+            None if self.variables is None else names_of(self.variables, "variables", some=True)
+        )
         return structure_of(self.structure, variables)
 
     def _options(self) -> tuple[ParameterOptions, Scoring, Search]:
@@ -195,7 +197,7 @@ class BayesNet(NetworkAnswers, Estimator):
                     f"{idle[0]} has no effect with a given structure; leave out one of the two.",
                     where=idle[0],
                 )
-        order = None if self.order is None else names_of(self.order, "order")
+        order = None if self.order is None else tuple(names_of(self.order, "order", some=True))
         with one_sentence():
             require_limit(self.draws, Draws, "draws")
             require_limit(self.seed, Seed, "seed")
@@ -205,7 +207,9 @@ class BayesNet(NetworkAnswers, Estimator):
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         (parameters, scoring, search), structure = self._options(), self.structure_
-        variables = None if self.variables is None else names_of(self.variables, "variables")
+        variables = (
+            None if self.variables is None else names_of(self.variables, "variables", some=True)
+        )
         named = {
             "structure": structure.nodes if structure else (),
             "variables": variables or (),

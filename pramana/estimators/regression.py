@@ -12,9 +12,8 @@ from pramana.estimators.base import Estimator, estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom
 from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
-from pramana.frames.tables import Frame, shown
+from pramana.frames.tables import Frame, names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.common.documents import write_json
@@ -245,7 +244,7 @@ class Regression(Estimator):
         return self.model_
 
     def _features(self) -> list[str] | None:
-        return None if self.features is None else list(names_of(self.features, "features"))
+        return None if self.features is None else names_of(self.features, "features", some=True)
 
     def _whole(self, frame: Frame, names: Sequence[str]) -> MixedTable:
         """Return some columns of a table to predict."""

@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, asdict
 from typing import TYPE_CHECKING, Any
 
 from pramana.estimators.base import Estimator, estimator
-from pramana.frames.tables import shown
+from pramana.frames.tables import names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.files import names_of
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import (
@@ -209,8 +208,10 @@ def _wanted(
                 f" {shown(items)}.",
                 where="items",
             )
-        named = {name: names_of(labels, f"items[{name!r}]") for name, labels in items.items()}
+        named = {
+            name: names_of(labels, f"items[{name!r}]", some=True) for name, labels in items.items()
+        }
         return chosen_items(domain, named)
     if variables is not None:
-        domain = domain.project(names_of(variables, "variables"))
+        domain = domain.project(names_of(variables, "variables", some=True))
     return items_wanted(domain, present, None)

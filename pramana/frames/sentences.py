@@ -117,6 +117,12 @@ def warn_caller(words: str) -> None:
     warnings.warn(words, stacklevel=level)
 
 
+def warn_each(sentences: Iterable[str]) -> None:
+    """Warn of each sentence at the line that called Pramana."""
+    for words in sentences:
+        warn_caller(words)
+
+
 def joined(text: str) -> str:
     """Return sentences as one, with semicolons between."""
 

@@ -87,15 +87,22 @@ def is_list(given: object) -> bool:
     )
 
 
-def names_of(given: object, argument: str) -> list[str]:
-    """Return names that were passed as a list; one name alone is a list of one. OptionError."""
+def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
+    """Return names passed as a list; one name alone is a list of one.
+
+    Raises OptionError: no list of names, a name twice, or, where `some` are needed, none.
+    """
     if isinstance(given, str):
         return [given]
-    if is_list(given):
-        names = [name for name in cast("Iterable[object]", given) if isinstance(name, str)]
-        if len(names) == len(cast("Sequence[object]", given)):
-            return names
-    raise OptionError(f"{argument} must be a list of names, not {shown(given)}.", where=argument)
+    names = list(cast("Iterable[object]", given)) if is_list(given) else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise OptionError(
+            f"{argument} must be a list of names, not {shown(given)}.", where=argument
+        )
+    if len(set(names)) < len(names) or (some and not names):
+        fault = "has a name twice" if names else "is empty"
+        raise OptionError(f"{argument} {fault}; it must name each variable once.", where=argument)
+    return cast("list[str]", names)
 
 
 def require_columns(table: pd.DataFrame, names: Iterable[str], argument: str) -> None:

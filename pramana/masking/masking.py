@@ -12,9 +12,9 @@ from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
-from pramana.reporting.reports import require_yes_or_no
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def mask(
             f"copies must be a whole number from 1 to {MOST_COPIES}, not {shown(copies)}.",
             where="copies",
         )
-    require_yes_or_no(keep_order, "keep_order")
+    require_limit(keep_order, bool, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
     limits = _bounds_of(bounds, columns)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from owner_agent.release.populations import same_people
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
-from pramana.reporting.reports import NO_BOUND, Reports, require_yes_or_no, required_prior
-from pramana.reporting.tabulating import BlockDraw
+from pramana.reporting.disclosure import NO_BOUND
+from pramana.reporting.draws import BlockDraw
+from pramana.reporting.reports import Reports
 from pramana.showing import card
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.plan import Plan
 from pramana_core.privacy import (
     PRIOR,
@@ -79,7 +81,7 @@ class Account:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The variables that some owner told as they are, which no sum bounds."""
+        """The variables that some owner released without randomization, which no sum bounds."""
         return tuple(
             dict.fromkeys(t.variable for t in self._sums.columns if t.amplification is None)
         )
@@ -92,7 +94,8 @@ class Account:
 
         Raises OptionError.
         """
-        return self.amplification.grown(required_prior(prior))
+        require_limit(prior, InnerShare, "prior")
+        return self.amplification.grown(prior)
 
     def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return what is disclosed of each variable, a row each.
@@ -103,7 +106,7 @@ class Account:
         """
         import pandas as pd
 
-        required_prior(prior)
+        require_limit(prior, InnerShare, "prior")
         names = dict.fromkeys(name for one in self.told for name in one.variables)
         draws = {(t.owner, t.draw, t.variables) for t in self.told if t.randomized}
         rows = []
@@ -177,7 +180,7 @@ def accountant(*what: Disclosable, different_people: bool = False) -> Account:
         >>> pm.accountant(plan, plan).to_frame()["epsilon"].round(2).to_dict()
         {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
-    require_yes_or_no(different_people, "different_people")
+    require_limit(different_people, bool, "different_people")
     disclosures: list[BlockDisclosure] = []
     seen: dict[str, list[_Population]] = {}
     for number, (owner, one) in enumerate(_listed(what), start=1):

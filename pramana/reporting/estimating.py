@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pramana.frames.sentences import joined, listed, one_sentence, options_told
-from pramana.reporting.files import names_of
+from annotated_types import Ge
+
+from pramana.frames.sentences import joined, listed, one_sentence, options_told, warn_each
+from pramana.frames.tables import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
-from pramana.reporting.sources import Sources, require_order, sources_of
+from pramana.reporting.sources import Sources, sources_of
 from pramana.reporting.tabulating import (
     tabulated,
     tabulated_each,
     tabulated_means,
-    warn_of_lack_of_fit,
 )
 from pramana.showing import DIGITS, card, counts_chart, plotted
 from pramana_core.domain import Domain
@@ -24,7 +25,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimat
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import require_limit
 from pramana_core.marginals.counts import LEVEL
-from pramana_core.marginals.score_interval import filled_in_words, warnings_of
+from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
 
@@ -40,7 +41,7 @@ _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
 
 _IN_CARD = 10
-"""A notebook shows the tables of so many variables."""
+"""The most variables whose tables a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,10 +137,10 @@ class EstimatedCounts:
                   no  0.677 0.657 0.696         0.0           0.01
                  yes  0.323 0.304 0.343         0.0           0.01
         """
-        names = list(names_of(variables, "variables", one=True))
+        names = names_of(variables, "variables", some=True)
         part = self.marginals.part()
         frame = tabulated(part, names, level, shares=shares, projected=projected)
-        warn_of_lack_of_fit(_contradicted(part))
+        warn_each(_contradicted(part))
         return frame
 
     def means(
@@ -179,13 +180,13 @@ class EstimatedCounts:
             female 0.732 0.692 0.772         0.0           0.02
               male 0.212 0.193 0.231         0.0           0.01
         """
-        names = list(names_of(variable, "variable", one=True))
+        names = names_of(variable, "variable", some=True)
         if len(names) != 1:
             raise OptionError("variable must be one name.", where="variable")
-        groups = list(names_of(by, "by", one=True)) if len(by) else []
+        groups = names_of(by, "by", some=True) if len(by) else []
         part = self.marginals.part()
         frame = tabulated_means(part, names[0], groups, values, level)
-        warn_of_lack_of_fit(_contradicted(part))
+        warn_each(_contradicted(part))
         return frame
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
@@ -193,7 +194,7 @@ class EstimatedCounts:
 
         A learner of all variables then learns of these.
         """
-        names = list(names_of(variables, "variables", one=True))
+        names = names_of(variables, "variables", some=True)
         with one_sentence():
             return replace(self, marginals=self.marginals.part(names, apart=True))
 
@@ -205,7 +206,7 @@ class EstimatedCounts:
         """
         part = self.marginals.part()
         frame = tabulated_each(part, self._told(), level, shares=shares)
-        warn_of_lack_of_fit(_contradicted(part))
+        warn_each(_contradicted(part))
         return frame
 
     def independence(
@@ -238,8 +239,8 @@ class EstimatedCounts:
         from scipy.special import chdtrc
 
         sides = {"left": left, "right": right}
-        asked = {side: names_of(names, side, one=True) for side, names in sides.items()}
-        asked["given"] = names_of(given, "given", one=True) if len(given) else ()
+        asked = {side: names_of(names, side, some=True) for side, names in sides.items()}
+        asked["given"] = names_of(given, "given", some=True) if len(given) else []
         everything = [name for names in asked.values() for name in names]
         twice = sorted({name for name in everything if everything.count(name) > 1})
         if twice:
@@ -259,7 +260,7 @@ class EstimatedCounts:
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """A sentence for each model of the tables asked so far that the reports contradict.
+        """A sentence for each model of the tables taken so far that the reports contradict.
 
         Empty where the reports fit, and always for `moment` and `ml`, which assume no model.
         """
@@ -267,7 +268,7 @@ class EstimatedCounts:
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables asked so far that were made of smaller ones; empty if none."""
+        """A sentence on the tables so far that were filled in from smaller ones; or empty."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _told(self) -> list[str]:
@@ -307,7 +308,7 @@ class EstimatedCounts:
         if variables is None:
             frame = tabulated_each(self.marginals, self._told(), shares=shares)
             return counts_chart(frame, _EACH, "=")
-        names = list(names_of(variables, "variables", one=True))
+        names = names_of(variables, "variables", some=True)
         frame = tabulated(self.marginals, names, shares=shares)
         return counts_chart(frame, list(map(column_of, names)))
 
@@ -382,7 +383,7 @@ def estimate(
         EstimatedCounts(4,526 records from 2 sources of sex, admitted; by moment)
     """
     require_limit(estimator, EstimatorName, "estimator")
-    require_order(order)
+    require_limit(order, Annotated[int, Ge(1)] | None, "order")
     with one_sentence():
         sources = sources_of(reports, plan)
         chosen = (
@@ -400,6 +401,6 @@ def _contradicted(marginals: EstimatedMarginals) -> list[str]:
     return [joined(words) for words in warnings_of(marginals.lack_of_fit)]
 
 
-def _title(asked: dict[str, tuple[str, ...]]) -> str:
+def _title(asked: dict[str, list[str]]) -> str:
     sides = (", ".join(asked[side]) for side in ("left", "right"))
     return " and ".join(sides) + (f" given {', '.join(asked['given'])}" if asked["given"] else "")

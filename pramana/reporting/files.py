@@ -1,10 +1,4 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, all the rest beside the schema.
-
-Also here:
-
-* What was reported, as people read it: labels, sets of items, and what is missing.
-* Lists of variables' names as people give them.
-"""
+"""Reports as one Parquet file: codes and pseudonyms in columns, all else in the schema."""
 
 from __future__ import annotations
 
@@ -12,40 +6,32 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
-from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import quoted
-from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.tabulating import BlockDraw
-from pramana_core.alike import first_few
-from pramana_core.channels import RESOLUTION
-from pramana_core.domain import Domain, Variable
+from pramana.frames.tables import shown
+from pramana.reporting.draws import BlockDraw
 from pramana_core.errors import (
-    MissingColumn,
     OptionError,
     PramanaError,
     StoreCorrupt,
     TableError,
-    UnknownCategory,
 )
 from pramana_core.marginals.counts import Codes
-from pramana_core.plan import Block, Plan
+from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_COLUMN, Message
 from pramana_core.wire.channels import BlockMessage, PlanMessage
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, code_dtype, key_array, key_column
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, key_array, key_column
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 VERSION = 1
@@ -79,7 +65,7 @@ class _Described(Message):
     seal: str
 
     def sealed(self) -> str:
-        """Return the digest of what is in no other: the study and the draws."""
+        """Return the digest of the study and the draws, which no other digest covers."""
         text = self.model_dump_json(include={"study", "draws"})
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -123,7 +109,7 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
 
 
 def read_contents(path: str | Path) -> tuple[Contents, str]:
-    """Return what a file of reports holds, and the digest of it that the file tells.
+    """Return the contents of a file of reports, and the digest written in it.
 
     Raises TableError, StoreCorrupt.
     """
@@ -219,203 +205,3 @@ def _not_reports(place: Path) -> TableError:
     return TableError(
         f"path {str(place)!r} must be a file that Reports.save wrote; it is not.", where="path"
     )
-
-
-# What was reported, as people read it: labels, sets of items, and what is missing.
-#
-# Most channels report a category. Those of `items` report any set of a variable's categories, which
-# is a column of true and false for each of them, called `variable=category` as by mlxtend and
-# `pandas.get_dummies`; a matrix with more or fewer columns than rows reports numbers without label.
-
-
-class Form(Enum):
-    """What the reports of a variable look like."""
-
-    CATEGORY = "a category"
-    SOMETIMES = "a category, or withheld"
-    NOTHING = "never anything"
-    ITEMS = "a set of categories"
-    NUMBER = "a number without a label"
-
-
-def form_of(block: Block, name: str) -> Form:
-    """Return the form in which a block reports one of its variables."""
-    place = block.names.index(name)
-    true, reported = block.variables[place].size, block.reported_shape[place]
-    if block.channel.choices:
-        return Form.SOMETIMES
-    if reported == 1:
-        return Form.NOTHING
-    if block.channel.items:
-        return Form.ITEMS
-    return Form.CATEGORY if reported == true else Form.NUMBER
-
-
-def forms(plan: Plan) -> dict[str, Form]:
-    """Return the form of each variable's reports."""
-    return {name: form_of(block, name) for block in plan.blocks for name in block.names}
-
-
-def item_column(variable: Variable, category: str) -> str:
-    """Return the name of the column that says whether an item was reported."""
-    return f"{variable.name}={category}"
-
-
-def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
-    """Return reported codes as a frame with N rows; what was withheld is missing (NaN)."""
-    import pandas as pd
-
-    columns: dict[str, pd.Series] = {}
-    for name, form in forms(plan).items():
-        variable, own = plan.domain[name], codes[name]
-        if form is Form.ITEMS:
-            columns |= {
-                item_column(variable, category): pd.Series((own.astype(np.int64) >> bit) & 1 == 1)
-                for bit, category in enumerate(variable.categories)
-            }
-        elif form is Form.NUMBER:
-            columns[name] = pd.Series(own)
-        else:
-            told = np.full(len(own), variable.size) if form is Form.NOTHING else own
-            columns[name] = decode({name: told}, Domain((variable,)))[name]
-    return pd.DataFrame(columns)
-
-
-def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
-    """Return the codes of reported labels: the reverse of `write_labels`.
-
-    Of a variable that is not randomized, cells are read as an owner's own: the categories
-    `(empty)` and `(other)` take theirs.
-
-    Raises TableError, MissingColumn, UnknownCategory.
-    """
-    table = as_frame(frame, argument)
-    wanted = forms(plan)
-    _require_columns(table, plan, wanted, argument)
-    true = {n for block in plan.blocks if block.channel.is_identity for n in block.names}
-    codes: dict[str, Codes] = {}
-    for name, form in wanted.items():
-        variable = plan.domain[name]
-        if form is Form.ITEMS:
-            codes[name] = _items(table, variable, argument)
-        elif form is Form.NUMBER:
-            codes[name] = _numbers(table[name], plan.reported_sizes[name], argument)
-        elif form is Form.NOTHING:
-            codes[name] = _nothing(table, name, argument)
-        else:
-            sometimes = form is Form.SOMETIMES
-            own = Domain((variable,))
-            found = encode(table, own, argument, missing=sometimes, reported=name not in true)[name]
-            codes[name] = found.astype(code_dtype(plan.reported_sizes[name]))
-    for block in plan.blocks:
-        _require_sampled(block, codes, argument)
-    return codes
-
-
-def _require_columns(
-    table: pd.DataFrame, plan: Plan, wanted: Mapping[str, Form], argument: str
-) -> None:
-    names = [
-        column
-        for name, form in wanted.items()
-        if form is not Form.NOTHING
-        for column in (
-            [item_column(plan.domain[name], c) for c in plan.domain[name].categories]
-            if form is Form.ITEMS
-            else [name]
-        )
-    ]
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise MissingColumn(
-            f"{argument} has no column {', '.join(map(repr, absent))}; the plan reports {names} and"
-            f" it has {list(table.columns)}.",
-            where=argument,
-        )
-
-
-def _items(table: pd.DataFrame, variable: Variable, argument: str) -> Codes:
-    total = np.zeros(len(table), dtype=np.int64)
-    for bit, category in enumerate(variable.categories):
-        column = table[item_column(variable, category)]
-        if not column.isin([True, False]).all():
-            raise UnknownCategory(
-                f"Column {column.name!r} of {argument} must hold True or False in every row.",
-                where=argument,
-            )
-        total |= column.to_numpy(dtype=bool).astype(np.int64) << bit
-    return total.astype(code_dtype(1 << variable.size))
-
-
-def _numbers(column: pd.Series, size: int, argument: str) -> Codes:
-    import pandas as pd
-
-    if not pd.api.types.is_integer_dtype(column.dtype) or not column.between(0, size - 1).all():
-        raise UnknownCategory(
-            f"Column {column.name!r} of {argument} must hold whole numbers from 0 to {size - 1}:"
-            " the plan reports it in so many codes, which have no labels.",
-            where=argument,
-        )
-    return column.to_numpy().astype(code_dtype(size))
-
-
-def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
-    filled = 0 if name not in table.columns else int(table[name].notna().sum())
-    if filled:
-        raise TableError(
-            f"Column {name!r} of {argument} must be empty, for the plan withholds it; it holds"
-            f" something in {filled} of {len(table)} rows.",
-            where=argument,
-        )
-    return np.zeros(len(table), dtype=np.uint8)
-
-
-def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
-    """Refuse records that report other variables together than a sampled block can."""
-    channel = block.channel
-    if not channel.choices:
-        return
-    reported = np.stack([codes[v.name] != v.size for v in block.variables], axis=1)
-    packed = {row.tobytes() for row in np.unique(np.packbits(reported, axis=1), axis=0)}
-    possible = np.zeros((len(channel.choices) + 1, len(block.variables)), dtype=np.bool_)
-    for row, choice in zip(possible, channel.choices, strict=False):
-        row[list(choice.axes)] = True
-    nothing = sum(choice.weight for choice in channel.choices) < RESOLUTION
-    rows = np.packbits(possible if nothing else possible[:-1], axis=1)
-    if not packed <= {row.tobytes() for row in rows}:
-        raise TableError(
-            f"Rows of {argument} report other variables of {first_few(block.names)} together than"
-            " the plan samples; an empty cell must be one that was withheld.",
-            where=argument,
-        )
-
-
-# Lists of variables' names as people give them.
-
-
-def names_of(given: object, argument: str, *, one: bool = False) -> tuple[str, ...]:
-    """Return names given as a list, or as pandas and numpy have them, such as `frame.columns`.
-
-    Args:
-        given: what was passed.
-        argument: the parameter that it was passed as.
-        one: whether a name alone is understood as a list of it.
-
-    Raises OptionError.
-    """
-    if one and isinstance(given, str):
-        return (given,)
-    listed = given if isinstance(given, str) or not hasattr(given, "tolist") else given.tolist()
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
-        wanted = "a name or a list of names" if one else "a list of names"
-        raise OptionError(f"{argument} must be {wanted}, not {shown(listed)}.", where=argument)
-    for name in listed:
-        if not isinstance(name, str):
-            raise OptionError(
-                f"{argument} must be a list of names, but holds {shown(name)}.", where=argument
-            )
-    twice = sorted({name for name in listed if listed.count(name) > 1})
-    if twice or not listed:
-        fault = f"names {twice[0]!r} twice" if twice else "is empty"
-        raise OptionError(f"{argument} {fault}; it must name each variable once.", where=argument)
-    return tuple(listed)

@@ -1,32 +1,27 @@
-"""Randomized records together with the plan that made them.
-
-Also here:
-
-* What a plan tells of one person, block by block, in words and numbers.
-"""
+"""Randomized records together with the plan that made them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from annotated_types import Ge
 
-from pramana.frames.sentences import listed
+from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
+from pramana.reporting.disclosure import in_words, privacy_frame
+from pramana.reporting.draws import BlockDraw
 from pramana.reporting.files import (
     Contents,
     not_what_was_saved,
     read_contents,
-    read_labels,
     write_contents,
-    write_labels,
 )
-from pramana.reporting.tabulating import BlockDraw, warn_of_misfits
+from pramana.reporting.labels import read_labels, write_labels
 from pramana.showing import DIGITS, card, plotted, privacy_chart
 from pramana_core.domain import Domain
 from pramana_core.errors import (
@@ -37,9 +32,11 @@ from pramana_core.errors import (
     PramanaError,
     TableError,
 )
+from pramana_core.estimation.plausibility import examine
+from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.plots import Chart
-from pramana_core.plan import Block, Plan
+from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification, record_loss
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
@@ -49,65 +46,6 @@ from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, stric
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-
-# What a plan tells of one person, block by block, in words and numbers.
-
-NO_BOUND = Amplification(math.inf)
-"""What tells the values themselves."""
-
-
-def told_by_block(block: Block) -> Amplification:
-    """Return what a block tells: of one that is not randomized, everything."""
-    return NO_BOUND if block.channel.is_identity else Amplification.of(block.channel)
-
-
-def public_names(plan: Plan) -> tuple[str, ...]:
-    """Return the variables that a plan reports as they are."""
-    return tuple(n for block in plan.blocks if block.channel.is_identity for n in block.names)
-
-
-def in_words(plan: Plan) -> str:
-    """Return what a whole record tells in a few words."""
-    told, public = record_loss(plan), public_names(plan)
-    words = f"whole record: {told.told}"
-    if public and math.isfinite(told.epsilon):
-        return f"{words}, and {', '.join(public)} as it is"
-    return words
-
-
-def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
-    """Return a row for each variable of a plan (see `Reports.privacy`)."""
-    import pandas as pd
-
-    rows: list[dict[str, Any]] = []
-    for block in plan.blocks:
-        disclosure = told_by_block(block)
-        rows += [
-            {
-                "variable": name,
-                "together": block.name,
-                "channel": block.channel.describe(),
-                "reported": block.channel.share_reported(place),
-                "kept": math.nan if alone is None else alone.truthful,
-                "gamma": disclosure.gamma,
-                "epsilon": disclosure.epsilon,
-                "posterior": disclosure.grown(prior),
-            }
-            for place, name in enumerate(block.names)
-            for alone in [block.restrict([name])]
-        ]
-    return pd.DataFrame(rows).set_index("variable")
-
-
-def required_prior(prior: object) -> float:
-    """Return a belief. Raises OptionError where it is not above 0 and below 1."""
-    if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0 < prior < 1:
-        raise OptionError(
-            f"prior must be a number above 0 and below 1, not {shown(prior)}.", where="prior"
-        )
-    return prior
-
 
 PSEUDONYM = "pseudonym"
 """What the index of a frame of reports is called where it holds the pseudonyms."""
@@ -197,7 +135,7 @@ class Reports:
             Reports(3 records of sex; whole record: gamma 9, epsilon 2.197)
         """
         codes = read_labels(require_plan(plan), frame, "frame")
-        warn_of_misfits(codes, plan)
+        _warn_of_misfits(codes, plan)
         index = as_frame(frame, "frame").index
         if index.name != PSEUDONYM:
             return cls(plan, codes)
@@ -267,7 +205,7 @@ class Reports:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What one person's whole record tells, over all randomized blocks.
+        """The amplification of one person's whole record, over all randomized blocks.
 
         Of a sampled block it is the set of variables that tells most; what is withheld tells
         nothing. Variables that are reported as they are have no bound and are not in it, unless
@@ -306,7 +244,8 @@ class Reports:
             >>> reports.privacy().loc["sex", ["kept", "gamma", "posterior"]].round(3).tolist()
             [0.9, 9.0, 0.321]
         """
-        return privacy_frame(self.plan, required_prior(prior))
+        require_limit(prior, InnerShare, "prior")
+        return privacy_frame(self.plan, prior)
 
     def to_frame(self, *, pseudonyms: bool = False) -> pd.DataFrame:
         """Return the reports as labels, a row per record in the pseudonyms' order.
@@ -325,7 +264,7 @@ class Reports:
             >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan).to_frame()["sex"].tolist()
             ['f', 'm', 'm']
         """
-        require_yes_or_no(pseudonyms, "pseudonyms")
+        require_limit(pseudonyms, bool, "pseudonyms")
         frame = write_labels(self.plan, self.codes)
         if not pseudonyms:
             return frame
@@ -340,7 +279,7 @@ class Reports:
 
     def head(self, n: int = 5) -> pd.DataFrame:
         """Return the first `n` reports as labels. Raises OptionError for no whole number."""
-        _require_whole(n, "n")
+        require_limit(n, Annotated[int, Ge(1)], "n")
         return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
 
     def __repr__(self) -> str:
@@ -377,19 +316,6 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
             f"{argument} must be a Plan, not {shown(plan)}{_where_a_plan_is(plan)}.", where=argument
         )
     return plan
-
-
-def require_yes_or_no(given: object, argument: str) -> None:
-    """Refuse what is neither True nor False. Raises OptionError."""
-    if not isinstance(given, bool):
-        raise OptionError(f"{argument} must be True or False, not {shown(given)}.", where=argument)
-
-
-def _require_whole(given: object, argument: str) -> None:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise OptionError(
-            f"{argument} must be a whole number of 1 or more, not {shown(given)}.", where=argument
-        )
 
 
 def _require_arrays(codes: object, pseudonyms: object) -> None:
@@ -447,3 +373,17 @@ def _pseudonyms(index: pd.Index) -> Pseudonyms:
             where="frame",
         )
     return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
+
+
+def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
+    """Warn of reports that the plan can hardly have made of any true records."""
+    if all(block.channel.is_identity for block in plan.blocks):
+        return
+    # Whoever made the frame may have sorted it by what was reported.
+    order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
+    found = examine({name: column[order] for name, column in codes.items()}, plan)
+    if found.inconsistent:
+        warn_caller(
+            f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
+            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan."
+        )

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, get_args, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, overload
 
 from miner_service.alignment.coins import require_one_coin
 from miner_service.alignment.ranges import Rows, common_rows, record_counts, record_sets
 from miner_service.store.columns import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
+from pramana.reporting.draws import BlockDraw
 from pramana.reporting.reports import Reports, require_reports
-from pramana.reporting.tabulating import BlockDraw
 from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
 from pramana_core.estimation.axes import joined
+from pramana_core.learn.common.options import require_limit
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
@@ -56,16 +57,6 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
         _require_no_plan(plan, "a list, each with a plan of its own")
         return _of_several(reports)
     return (_of_one(reports, plan, "reports"),)
-
-
-def require_order(order: object) -> None:
-    """Refuse what is no order of interaction; None is one. Raises OptionError."""
-    if order is None:
-        return
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise OptionError(
-            f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
-        )
 
 
 def _is_pair(given: object) -> TypeGuard[tuple[Frame, Plan]]:
@@ -223,7 +214,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     """
     if len(reports) == 1 and isinstance(reports[0], list | tuple):
         reports = tuple(reports[0])
-    _require_how(how)
+    require_limit(how, How, "how")
     if len(reports) < 2:
         raise OptionError(
             f"reports must be those of two owners or more, not of {len(reports)}.", where="reports"
@@ -237,13 +228,6 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     _require_aligned(keys, how)
     _require_other_variables(reports)
     return _side_by_side(reports, common_rows(keys))
-
-
-def _require_how(how: object) -> None:
-    if not isinstance(how, str) or how not in get_args(How):
-        raise OptionError(
-            f"how must be 'identical', 'common' or 'any', not {shown(how)}.", where="how"
-        )
 
 
 def _keys(reports: Reports, number: int) -> KeyText:

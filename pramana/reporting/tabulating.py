@@ -1,30 +1,21 @@
-"""Estimated tables as the frames that people see.
-
-Also here:
-
-* Which draws reports were made by, so that the same draws are counted once.
-* Warnings of what does not fit: reports their plan, or the model of counts the reports.
-"""
+"""Estimated tables as data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana.frames.sentences import listed, one_sentence, warn_caller
+from pramana.frames.sentences import listed, one_sentence
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
-from pramana_core.estimation.plausibility import examine
 from pramana_core.estimation.table_estimates import FactoredTable, column_of
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
-from pramana_core.marginals.counts import LEVEL, Codes
+from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.plan import Block, Plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,55 +152,3 @@ def _values_of(variable: Variable, values: Sequence[float] | None) -> npt.NDArra
             where="values",
         )
     return numbers
-
-
-# Which draws reports were made by, so that the same draws are counted once.
-
-
-@dataclass(frozen=True)
-class BlockDraw:
-    """One block of one owner, as it was drawn.
-
-    Attributes:
-        owner: whose; the fingerprint of the draw key.
-        block: the variables and their channel, as the owner drew them.
-        draw: the identity of the draws: equal exactly if every record's draw is the same.
-        people: which records were drawn for, by their pseudonyms' digest; a part of them, or what
-            they were joined to, is of the same.
-    """
-
-    owner: str
-    block: Block
-    draw: str
-    people: str = ""
-
-
-# Warnings of what does not fit: reports their plan, or the model of counts the reports.
-
-
-def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
-    """Warn of reports that a plan can hardly have made of any true records.
-
-    The evidence is that by which the miner examines a release (`examine`): it warns of at most one
-    frame of honest reports in 1,000.
-
-    Args:
-        codes: the reported codes by variable, N of each.
-        plan: how they are said to have been randomized.
-    """
-    if all(block.channel.is_identity for block in plan.blocks):
-        return
-    # Whoever made the frame may have sorted it by what was reported.
-    order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
-    found = examine({name: column[order] for name, column in codes.items()}, plan)
-    if found.inconsistent:
-        warn_caller(
-            f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan."
-        )
-
-
-def warn_of_lack_of_fit(sentences: Iterable[str]) -> None:
-    """Warn of each model of counts that the reports contradict."""
-    for words in sentences:
-        warn_caller(words)

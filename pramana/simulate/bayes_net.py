@@ -13,7 +13,7 @@ from pramana.simulate.links import compare, divergence_or_none, fitted
 from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
-from pramana_core.learn.common.options import Draws, Scoring, Search, require_limits
+from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedStructure, learn_structure
@@ -35,20 +35,9 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a structure is simulated, beside score and search.
-
-    Args:
-        ordered: search by K2 along the given order; otherwise without any.
-        draws: of the bootstrap that gives links a confidence; 0 for none.
-
-    Raises OptionError.
-    """
+    """Whether structures are found by K2 along the given order."""
 
     ordered: bool = False
-    draws: Draws = 0
-
-    def __post_init__(self) -> None:
-        require_limits(self)
 
 
 class NetworkSimulation:
@@ -68,12 +57,10 @@ class NetworkSimulation:
         scoring: Scoring,
         search: Search,
         estimator: Estimator = "moment",
-        draws: int = 0,
     ) -> None:
-        self.scoring, self.draws, self.estimator = scoring, draws, estimator
-        self.search = search
-        if search.order is not None:
-            self.search = replace(search, order=trials.source.order)
+        order = None if search.order is None else trials.source.order
+        self.scoring, self.search = scoring, replace(search, order=order)
+        self.estimator = estimator
         self._plan = Plan.unrandomized(trials.source.domain)
         self.reference = self._reference(trials)
         self._entropy = divergence_or_none(self.reference, self.reference, 0.0)
@@ -87,7 +74,6 @@ class NetworkSimulation:
             "search": self.search.method,
             "max_parents": self.search.max_parents,
             "refine": self.search.refine,
-            "draws": self.draws,
             "scoring": asdict(self.scoring),
         }
 
@@ -95,33 +81,33 @@ class NetworkSimulation:
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
         """See `Simulated`."""
-        seed = trials.seed + trial.index
-        at, estimator = 0.0, self.estimator
-
-        def learn(
-            counts: ReportedCounts, plan: Plan, draws: int, width: float
-        ) -> tuple[Numbers, EstimatedMarginals, LearnedStructure]:
-            started = time.perf_counter()
-            marginals = EstimatedMarginals(
-                counts, plan, estimator=estimator, tick=lambda: share(at)
-            )
-            learned = learn_structure(
-                marginals,
-                self.scoring,
-                self.search,
-                draws=draws,
-                seed=seed,
-                on_step=lambda done, total: share(at + width * done / max(total, done, 1)),
-            )
-            network = fitted(marginals, learned.structure)
-            seconds = time.perf_counter() - started
-            return self._compared(marginals, network, seconds), marginals, learned
-
-        numbers, marginals, learned = learn(trial.reported, trials.plan, self.draws, 0.8)
+        numbers, marginals, learned = self._learned(
+            trial.reported, trials.plan, self.estimator, lambda done: share(0.8 * done)
+        )
         self._found.append(learned)
-        at, estimator = 0.8, "moment"
-        self._clean.append(learn(trial.true, self._plan, 0, 0.2)[0])
+        clean, _, _ = self._learned(
+            trial.true, self._plan, "moment", lambda done: share(0.8 + 0.2 * done)
+        )
+        self._clean.append(clean)
         return numbers, marginals
+
+    def _learned(
+        self, counts: ReportedCounts, plan: Plan, estimator: Estimator, share: OnShare
+    ) -> tuple[Numbers, EstimatedMarginals, LearnedStructure]:
+        """Learn structure and parameters from some records."""
+        done = 0.0
+
+        def step(steps: int, total: int) -> None:
+            nonlocal done
+            done = steps / max(total, steps, 1)
+            share(done)
+
+        started = time.perf_counter()
+        marginals = EstimatedMarginals(counts, plan, estimator=estimator, tick=lambda: share(done))
+        learned = learn_structure(marginals, self.scoring, self.search, draws=0, on_step=step)
+        network = fitted(marginals, learned.structure)
+        seconds = time.perf_counter() - started
+        return self._compared(marginals, network, seconds), marginals, learned
 
     def findings(self, runs: Series) -> dict[str, Any]:
         """See `Simulated`."""
@@ -212,19 +198,17 @@ def _distance(series: Series) -> dict[str, float | None]:
 
 
 def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict[str, Any]]:
-    """Yield each link found, most often found first: how often, how noisy, how sure."""
+    """Yield each link found, the most frequent first: its share of the runs, and its noise."""
     by_link: dict[tuple[str, str], list[Any]] = {}
     for learned in found:
         for link in learned.links:
             by_link.setdefault((link.parent, link.child), []).append(link)
     true = {frozenset(link) for link in reference.links}
     for (parent, child), seen in sorted(by_link.items(), key=lambda i: (-len(i[1]), i[0])):
-        sure = [link.confidence for link in seen if link.confidence is not None]
         yield {
             "parent": parent,
             "child": child,
             "in_reference": frozenset((parent, child)) in true,
             "share": len(seen) / len(found),
             "inflation": finite(float(np.mean([link.inflation for link in seen]))),
-            "confidence": float(np.mean(sure)) if sure else None,
         }

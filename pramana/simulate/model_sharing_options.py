@@ -80,7 +80,7 @@ class SimulationOptions:
 
     @property
     def told(self) -> Tell:
-        """What leaves tell: as asked, or as the method needs; the paper's have hits and misses."""
+        """The counts in leaves: as chosen, or as the method needs (hits in the paper's)."""
         default: Tell = "hits" if self.method in ("pgen", "basegen") else "distribution"
         return self.tell or default
 

@@ -22,7 +22,7 @@ FEWEST = 2
 
 @dataclass(frozen=True)
 class SharingTable:
-    """Records of which owners could have a part each.
+    """Records that are divided among owners.
 
     Attributes:
         name: the file's name.

@@ -15,7 +15,7 @@ from pramana.simulate.sources import Source
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.marginals.score_interval import LackOfFit, warnings_of
+from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 from pramana_core.progress import OnShare

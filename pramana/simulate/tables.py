@@ -20,7 +20,7 @@ from pramana_core.spellings import are_years, why_codes
 from pramana_core.wire.parts import code_dtype
 
 INTERVALS = 8
-"""A column of more different numbers is cut, into so many intervals where records are many."""
+"""Columns of more different numbers are cut, into at most this many intervals."""
 
 FEW_WHOLE = 12
 """As many different whole numbers, such as counts, are categories; so are as many years:"""
@@ -35,10 +35,10 @@ MOST_CATEGORIES = 20
 _RARE = 0.01
 _MOST_KEPT = 63
 _ALIKE = 0.9
-"""A column of whole numbers of which so many records have their own is a number of the records."""
+"""A column of whole numbers that differ in this share of the records numbers the records."""
 
 _NAMES = 0.5
-"""A column of texts of which so many records have their own names the records."""
+"""A column of texts that differ in this share of the records names the records."""
 
 EMPTY, OTHER = "(empty)", "(other)"
 
@@ -48,7 +48,7 @@ _Numbers = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 
 def intervals_for(records: int) -> int:
-    """Return into how many intervals numbers are cut unless told otherwise.
+    """Return the default number of intervals for numbers.
 
     Half the cube root of the records, within bounds: histograms have about twice as many (Scott
     1979), and noise asks for fewer.
@@ -59,7 +59,7 @@ def intervals_for(records: int) -> int:
 
 @dataclass
 class ColumnChanges:
-    """What was done to the columns of so many records, by their names, for a result's reader.
+    """The changes to the columns of a table, by column name.
 
     `intervals` is how many of one width were asked for, if any.
     """
@@ -73,7 +73,7 @@ class ColumnChanges:
 
     @property
     def note(self) -> str:
-        """All of it in words; nothing where the table was taken as it is."""
+        """The changes in words; empty if there are none."""
         many = len(self.cut) > 1
         most = intervals_for(self.records)
         how = f"at most {most} intervals of nearly equal numbers of records"
@@ -95,7 +95,7 @@ class ColumnChanges:
 
 
 def listed(bad: dict[str, str]) -> str:
-    """Return each column with what is wrong with it."""
+    """Return each column with its fault."""
     return "; ".join(f"{name!r} has {reason}" for name, reason in bad.items())
 
 

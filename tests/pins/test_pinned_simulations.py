@@ -15,7 +15,7 @@ from pramana.cli import app
 
 COMMANDS = [
     "bayes-net --bif six.bif --p 0.1 --records 2000 --runs 2 --set ordered=true --seed 7",
-    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 1 --set draws=20 --set max_parents=2",
+    "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 1 --set max_parents=2",
     (
         "bayes-net --bif six.bif --p 0.2 --records 2000 --runs 2 --set ordered=true"
         " --set score=bic --set refine=false"

@@ -12,7 +12,8 @@ from fastapi.responses import Response
 from miner_service.http.access.access import Caller
 from miner_service.store.database import Paging
 from pramana_core.pages.forms import HEADERS, SentForm
-from pramana_core.pages.rendering import Pages, named, plan_words
+from pramana_core.pages.rendering import Pages
+from pramana_core.pages.words import named, plan_words
 from pramana_core.wire.releases import Release
 
 PAGES = Pages("miner_service.http.pages")

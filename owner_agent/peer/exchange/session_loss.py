@@ -24,7 +24,7 @@ from pramana_core.privacy import (
     StudyDisclosure,
     total_loss,
 )
-from pramana_core.report.numbers import belief, bound
+from pramana_core.report.numbers import belief, bound, percent
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9
@@ -138,5 +138,5 @@ def _amplification(cost: BlockCost) -> Amplification:
 def _written(amplification: Amplification | None) -> str:
     if amplification is None:
         return "unchanged"
-    grows = f"{PRIOR:.0%} grows to {belief(amplification, PRIOR)}"
+    grows = f"{percent(PRIOR)} grows to {belief(amplification, PRIOR)}"
     return f"epsilon {bound(amplification.epsilon)} ({grows})"

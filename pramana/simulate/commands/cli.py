@@ -31,7 +31,7 @@ CLASSIFIERS = ("tree", "linear", "classifier")
 HOLDOUT = 0.3
 
 L2 = 1e-3
-"""The weight of the squared weights unless told otherwise: weights stay finite where the classes
+"""The default weight of the squared weights: weights stay finite where the classes
 can be separated."""
 
 
@@ -142,7 +142,7 @@ class _Chosen:
         return goal(domain, {"classifier": 1.0}, target=target)
 
     def options(self) -> Any:
-        """Return the options of the learner; of bayes-net score, search and draws, in a tuple.
+        """Return the options of the learner; of bayes-net score and search, in a tuple.
 
         Raises OptionError.
         """
@@ -154,7 +154,7 @@ class _Chosen:
             if self.kind == "bayes-net":
                 run = RunOptions(**typed(RunOptions))
                 order: tuple[str, ...] | None = () if run.ordered else None
-                return Scoring(**typed(Scoring)), Search(order, **typed(Search)), run.draws
+                return Scoring(**typed(Scoring)), Search(order, **typed(Search))
             (kind,) = self.kinds
             default = {"minimum_support": 0.05} if self.kind == "rules" else {}
             return kind(**default | typed(kind))
@@ -187,14 +187,14 @@ def _learn(
 def _simulated(
     chosen: _Chosen, options: Any, trials: Trials, target: str | None, estimator: Estimator
 ) -> Simulated:
-    """Return a learner as it is simulated."""
+    """Return the simulation of a learner."""
     from pramana.simulate.bayes_net import NetworkSimulation
     from pramana.simulate.itemsets import RulesSimulation
     from pramana.simulate.learners import ClassifierSimulation
 
     if chosen.kind == "bayes-net":
-        scoring, search, draws = options
-        return NetworkSimulation(trials, scoring, search, estimator, draws)
+        scoring, search = options
+        return NetworkSimulation(trials, scoring, search, estimator)
     if chosen.kind == "rules":
         return RulesSimulation(trials, options, estimator)
     plain = options

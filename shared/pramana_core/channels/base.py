@@ -1,9 +1,8 @@
-"""The interface of all channels, and what a rectangular or unstructured matrix does by default.
+"""The interface of all channels and what a matrix does by default.
 
-Also here:
-
-* What a channel family declares of its parameters: their ranges, and their names in documents.
-* The channel of some variables of a joint channel given as integers, where it exists.
+A family is a frozen dataclass whose fields are integers, tuples of them, other channels, or tuples
+of dataclasses of the same kind. Its canonical document has a key for each field; messages on the
+wire are made from the same fields (`pramana_core.wire.channels`), ranges included.
 """
 
 from __future__ import annotations
@@ -23,12 +22,6 @@ from annotated_types import Ge, Le, Len
 
 from pramana_core.domain import CATEGORIES, VARIABLES
 from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
-
-# What a channel family declares of its parameters: their ranges, and their names in documents.
-#
-# A family is a frozen dataclass whose fields are integers, tuples of them, other channels, or
-# tuples of dataclasses of the same kind. Its canonical document has a key for each field; messages
-# on the wire are made from the same fields (`pramana_core.wire.channels`), ranges included.
 
 RESOLUTION = 1 << 32
 """Probabilities are integers over this denominator."""
@@ -152,15 +145,12 @@ class Transition(ABC):
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
         """Return the channel of some of the variables alone, in their order.
 
-        It exists only if P is lumpable for the split: the distribution of the reports on the kept
-        variables must not depend on the truth of the others (Ma prop. 7.2; FRAPP eq. 28).
+        None where P is not lumpable: the distribution of the reports on the kept variables must
+        not depend on the truth of the others (Ma prop. 7.2; FRAPP eq. 28).
 
         Args:
             sizes: the number of true categories of each variable of the product, K in all.
             kept: which variables to keep; at least one.
-
-        Returns:
-            The channel, or None where it does not exist.
         """
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
@@ -374,25 +364,6 @@ class ListedTransition(DecodedTransition):
         return self._condition_number
 
 
-@dataclass(frozen=True, eq=False)
-class Listed(ListedTransition):
-    """Any channel as its matrix of probabilities (K x L), for a computation; never published."""
-
-    probabilities: Tensor
-
-    @property
-    def _matrix(self) -> Tensor:
-        return self.probabilities
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        true, reported = self.probabilities.shape
-        return true, reported
-
-    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
-        return self if all(kept) else None
-
-
 def left_inverse(matrix: Tensor) -> Tensor:
     """Return D with D P' = I for a K x L matrix P of rank K; P'^-1 if it is square.
 
@@ -471,9 +442,6 @@ def require_sizes(sizes: object) -> None:
         raise ChannelError(
             f"sizes must list each variable's number of categories, such as (2, 3), not {sizes!r}."
         )
-
-
-# The channel of some variables of a joint channel given as integers, where it exists.
 
 
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:

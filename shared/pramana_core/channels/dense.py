@@ -1,9 +1,4 @@
-"""Any matrix, given row by row, and Ma's small asymmetric schemes.
-
-Also here:
-
-* Channels that leave part of the truth as it is: groups of categories.
-"""
+"""Matrices given row by row, and groups of categories each with a matrix of its own."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Independent channels side by side: what several owners report of one record, as one channel.
-
-Also here:
-
-* Sampled blocks of several owners whose choices are one: a keyed coin says who reports what.
-"""
+"""What several owners report of one record as one channel, independently or by a shared coin."""
 
 from __future__ import annotations
 
@@ -155,8 +150,6 @@ class Product(Transition):
             return f"{len(self.channels)} independent channels"
         return " x ".join(c.describe() for c in self.channels)
 
-
-# Sampled blocks of several owners whose choices are one: a keyed coin says who reports what.
 
 COIN = 64
 """The length of a coin's name: a study plan's digest, SHA-256 in hexadecimal."""

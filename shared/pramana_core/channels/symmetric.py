@@ -1,9 +1,4 @@
-"""Symmetric channels: one probability to keep a category, another for each other one.
-
-Also here:
-
-* Symmetric channels over product domains of any size, and variables that are not reported.
-"""
+"""Channels that treat all categories alike, and so are known by one or two probabilities."""
 
 from __future__ import annotations
 
@@ -80,10 +75,7 @@ class MixingTransition(Transition):
 
 @dataclass(frozen=True)
 class Identity(MixingTransition, UnitTransition):
-    """Every category is reported as itself: a variable that is not randomized.
-
-    Args:
-        size: the number of categories, K.
+    """Every category, of `size`, is reported as itself: a variable that is not randomized.
 
     Examples:
         >>> import pramana as pm
@@ -279,10 +271,9 @@ class RandomSymmetric(Symmetric):
     """A symmetric channel drawn anew, in secret, for every record (RAN-GD, FRAPP 4).
 
     A record's own probability of each other category is uniform over the integers between
-    `off_units - spread_units` and `off_units + spread_units`, so that its probability to keep the
-    category lies within alpha = (size - 1) spread of the expected one. Nobody but the owner knows
-    which it was, so that a report is distributed exactly as by the expected channel, which is this
-    family's matrix: estimates, gamma and posteriors of a miner are those of `Symmetric`.
+    `off_units - spread_units` and `off_units + spread_units`; its probability to keep the category
+    lies within alpha = (size - 1) spread of the expected one. Only the owner knows it, so a report
+    is distributed as by the expected channel: estimates, gamma and posteriors are `Symmetric`'s.
 
     Args:
         size: the number of categories, K.
@@ -484,10 +475,7 @@ def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
 
 @dataclass(frozen=True)
 class Withheld(UnitTransition):
-    """The variable is not reported: K truths, one report that says nothing.
-
-    Args:
-        size: the number of categories, K.
+    """The variable, of `size` categories, is not reported: one report for all truths.
 
     Examples:
         >>> import pramana as pm

@@ -1,9 +1,8 @@
 """Marginals of the true records estimated from reports: of one source, or of several together.
 
-Horizontal owners have the same variables of different people; a record with a missing cell does not
-report that variable. Records with one plan are a source. By moments each source's estimate counts
-by its information (`weights`), or all add up (`sum`); else all reports are explained together, also
-variables that some sources do not report.
+Records with one plan are a source; a record with a missing cell does not report that variable. By
+moments each source's estimate counts by its information (`weights`), or all add up (`sum`); the
+other estimators explain all reports together, also variables that some sources do not report.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
+from pramana_core.marginals.lack_of_fit import LackOfFit
 from pramana_core.marginals.passes import CountedRecords
-from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
@@ -102,9 +101,6 @@ class CountEstimator(ABC):
         everything: all variables of the plans.
         order: the most variables that interact, where it is a model; None for the default.
         tick: called all along long estimates.
-
-    Attributes:
-        pooled: the tables that are pooled, if any are.
     """
 
     pooled: PooledTables | None = None
@@ -131,14 +127,14 @@ class CountEstimator(ABC):
 
     @abstractmethod
     def unbiased(self, domain: Domain) -> Estimates | None:
-        """Return the table over some variables that is right on average, if there is one."""
+        """Return the unbiased table over some variables, if there is one."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
         """Return whether reports tell a table, with no smaller ones filled in."""
         return any(plan.reports_together(variables) for _, plan in self.sources)
 
     def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the posterior expectation of each true cell's count; `marginal` takes tables."""
+        """Return the posterior expectation of each true cell's count."""
         if self.several:
             return marginal(domain.names).counts
         axes, stratum = self.reports(domain)
@@ -247,11 +243,9 @@ class MomentEstimator(CountEstimator):
         )
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether all sources report all these variables together."""
         return all(plan.reports_together(variables) for _, plan in self.sources)
 
     def table(self, domain: Domain) -> Estimates:
-        """Return the weighted sum of the sources' estimates."""
         if self.several:
             require_reported(self.sources, domain.names)
             tables = [part.marginal(domain.names) for part in self.parts]
@@ -269,10 +263,9 @@ class MomentEstimator(CountEstimator):
     unbiased = table
 
     def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the sum of the sources' expectations, each with the weighted table as its prior.
+        """Return the sum of the sources' expectations, with the weighted table as prior.
 
-        Where there are no weights, or a source's joint block has variables that others lack, the
-        prior is the source's own estimate.
+        Without weights, or where other sources lack a variable, a source's own table is its prior.
         """
         if not self.several:
             return super().expected(domain, marginal)
@@ -289,10 +282,7 @@ class MomentEstimator(CountEstimator):
         return found
 
     def prior(self, axes: Sequence[Axis], stratum: Stratum, counts: Tensor | None = None) -> Tensor:
-        """Return some counts without their negative ones, or where these cannot be the likely.
-
-        By default they are the estimate.
-        """
+        """Return counts (default: the estimate) without negative ones, or the likely table."""
         estimate = np.maximum(moment([stratum]) if counts is None else counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()
@@ -301,7 +291,6 @@ class MomentEstimator(CountEstimator):
         return super().prior(axes, stratum)
 
     def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
-        """Return all records, by the reports themselves where these can be weighed one by one."""
         sources = [(r, plan) for r, plan in self.sources if isinstance(r, RecordTables)]
         whole = all(len(plan.domain) == len(self.everything) for _, plan in sources)
         if len(sources) < len(self.sources) or not whole:
@@ -320,7 +309,6 @@ class LikelihoodEstimator(CountEstimator):
     """The most likely distribution; all sources' reports are explained together."""
 
     def table(self, domain: Domain) -> Estimates:
-        """Return the most likely table."""
         if not self.several:
             axes, stratum = self.reports(domain)
             likely = maximize([stratum], tick=self.tick).table
@@ -334,7 +322,6 @@ class LikelihoodEstimator(CountEstimator):
         return FactoredTable.likely(domain, counts, self.records, products)
 
     def unbiased(self, domain: Domain) -> Estimates | None:
-        """Return the estimate by moments, if the reports have one."""
         try:
             return EstimatedMarginals.of(self.sources).marginal(domain.names)
         except (EstimationError, SingularChannel):
@@ -352,15 +339,12 @@ class PooledEstimator(CountEstimator):
 
     @classmethod
     def makes_of_pairs(cls, order: int | None) -> bool:
-        """Return whether no more than two variables interact."""
         return (order or 2) <= 2
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether some reports tell all these variables, and they may all interact."""
         return self.tables.may_tell(variables) and super().can_estimate(variables)
 
     def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the expectation of which the table is the prior; of several sources the table."""
         if self.several:
             return super().expected(domain, marginal)
         axes, stratum = self.reports(domain)
@@ -368,17 +352,14 @@ class PooledEstimator(CountEstimator):
         return _posterior(domain, axes, stratum, prior)
 
     def table(self, domain: Domain) -> FactoredTable:
-        """Return the table that is pooled over the sets that hold its variables."""
         return self.tables.table(domain)
 
     def unbiased(self, domain: Domain) -> FactoredTable | None:
-        """Return the table before shrinkage."""
         return self.tables.unbiased(domain)
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return Wald's statistic of pooled tables."""
         return self.tables.independence(left, right, given)
 
 
@@ -391,12 +372,7 @@ COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
 
 
 class UsedTables:
-    """A note of the tables that somebody took, in their order, whether or not they were kept.
-
-    Args:
-        pooled: what tests pooled tables, where there can be any.
-        whole: the note of which this is a part: what is noted here is noted there, too.
-    """
+    """A note of the tables that were taken, which `whole`, if given, repeats."""
 
     def __init__(self, pooled: PooledTables | None, whole: UsedTables | None = None):
         self._tables, self._whole = pooled, whole
@@ -527,21 +503,17 @@ class EstimatedMarginals:
         return self._estimator.can_estimate(variables)
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
-        """Return the estimate by moments, also where the marginals are the most likely ones.
+        """Return the unbiased estimate, also where the marginals are the most likely ones.
 
-        None where there is none: a source does not report all variables, a channel has no inverse,
-        or the table is of a model. By moments, it raises as `marginal`.
+        None where a source does not report all variables, a channel has no inverse, or the table
+        is of a model. By moments, it raises as `marginal`.
         """
         return self._estimator.unbiased(self._asked(variables))
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
 
-        The prior by moments is each source's estimate with its negative counts set to zero, or,
-        where some reports could not be then, the most likely table.
-
-        Raises:
-            As `marginal`; EstimationError for reports that no truth can make.
+        Raises as `marginal`; EstimationError for reports that no truth can make.
         """
         return self._estimator.expected(self._asked(variables), self.marginal)
 
@@ -558,10 +530,7 @@ class EstimatedMarginals:
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return the evidence in the reports on the independence of `left` and `right` given more.
-
-        It is the reports' likelihood (see `Evidence`), or of pooled tables Wald's statistic.
-        """
+        """Return the reports' likelihood (see `Evidence`), or Wald's statistic of pooled tables."""
         self._require_known([*left, *right, *given])
         return self._estimator.independence(left, right, given)
 
@@ -584,13 +553,9 @@ class EstimatedMarginals:
         return self._taken.filled_in
 
     def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
-        """Return these marginals with a note of their own of the tables that are taken of them.
+        """Return these marginals, or some of their variables, with a note of tables of their own.
 
-        What was estimated is shared. Raises UnknownVariable.
-
-        Args:
-            variables: those of `domain`; by default the same.
-            apart: whether these marginals are not to note what is taken of the others.
+        `apart`: tables taken of the new marginals are not noted here. Raises UnknownVariable.
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain

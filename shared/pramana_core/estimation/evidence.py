@@ -6,10 +6,9 @@ table, so noise weakens the evidence and never makes any (design section 5; it a
 that Ma 5.5.2 leaves open). Variables that a joint block brings in besides keep their distribution
 given the others free.
 
-Also here:
-
-* How well a Bayesian network explains whole records as they were reported.
-* The evidence in the reports of some sources; tables asked of again are kept.
+A Bayesian network is compared with others by how well it explains whole records, where the table of
+all variables is small: its parameters are maximized by EM over the true table. A family's own table
+leaves out what the rest of the record says about variables that are reported with noise.
 """
 
 from __future__ import annotations
@@ -129,16 +128,11 @@ class ConditionalIndependence:
 
     @cached_property
     def upper(self) -> float:
-        """A bound that the ratio cannot exceed, at the cost of one evaluation.
-
-        No true table explains the reports better than their own frequencies do, and independence
-        explains them at least as well as the table to begin from.
-        """
+        """A bound of the ratio by one evaluation: from saturated to the table to begin from."""
         return self.table.saturated - self._begun
 
     @property
     def null_log_likelihood(self) -> float:
-        """The log-likelihood, in nats, of the most likely true table under independence."""
         if self.table.plain:
             return self._begun
         return max(float(self._independent.log_likelihood[0]), self._begun)
@@ -165,17 +159,14 @@ class ConditionalIndependence:
 
     @property
     def alternative_log_likelihood(self) -> float:
-        """The log-likelihood of the most likely true table."""
         return self.table.most_likely[1]
 
     @property
     def saturated(self) -> float:
-        """The log-likelihood that no true table exceeds."""
         return self.table.saturated
 
     @property
     def ratio(self) -> float:
-        """The log-likelihood ratio in nats, at least 0."""
         return max(0.0, self.alternative_log_likelihood - self.null_log_likelihood)
 
     @cached_property
@@ -288,13 +279,6 @@ def inside(table: Tensor) -> Tensor:
     return moved
 
 
-# How well a Bayesian network explains whole records as they were reported.
-#
-# A family's own table leaves out what the rest of the record tells of variables that are reported
-# with noise. Where the table of all variables is small, the network's parameters can be maximized
-# on whole records, by EM over the true table.
-
-
 @dataclass(frozen=True)
 class NetworkExplanation:
     """The likelihood of reports under a network of given structure.
@@ -310,7 +294,6 @@ class NetworkExplanation:
 
     @property
     def parameters(self) -> int:
-        """The number of free parameters of the network."""
         shape = self.table.shape
         return sum(
             (shape[node] - 1) * math.prod(shape[axis] for axis in parents)
@@ -335,8 +318,6 @@ class NetworkExplanation:
             self.table.strata, model, begin=begin, tolerance=TOLERANCE, tick=self.table.tick
         )
 
-
-# The evidence in the reports of some sources; tables asked of again are kept.
 
 TEST_CELLS = 1 << 22
 """A test of independence over more true cells than this is refused."""

@@ -9,19 +9,8 @@ distributions. Noise can make margins contradict each other; then the fitted tab
 of divergences from the margins (Csiszar and Shields 2004, 5), scaled to the single margins, which
 always agree.
 
-Shrinkage is empirical Bayes over all tables. An interaction y, in coordinates where the chi-square
-statistic of a table is its square, is normal around the truth with a covariance V that the
-channels give. Its prior is a mixture of normal laws of mean 0: no interaction at all, and scales on
-a grid, of two kinds,
-
-    standardized residuals of one variance:  y ~ N(0, tau^2 I),
-    relative deviations of one variance:     y ~ N(0, tau^2 S),
-
-S being the covariance that deviations (t - base) / base of one variance have. The weights of the
-mixture are the most likely ones for all interactions together (Kiefer and Wolfowitz 1956, on a grid
-as in Stephens 2017, "False discovery rates: a new deal"), with a pseudo-observation of no
-interaction. Within one interaction each direction is shrunk by its own share tau^2 d / (1 +
-tau^2 d).
+Interactions are shrunk by `pooled_priors`; pairs of many categories are estimated by
+`pooled_separable`.
 """
 
 from __future__ import annotations
@@ -34,13 +23,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
 
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
 from pramana_core.estimation.information import INFORMATION_CELLS
-from pramana_core.estimation.pooled_readings import PooledReadings, Readings, product
-from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
+from pramana_core.estimation.pooled_priors import Interaction, learned, solved
+from pramana_core.estimation.pooled_readings import PooledReadings, Readings, Single, product
+from pramana_core.estimation.pooled_separable import SEPARATED_CELLS, SeparatePair
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
@@ -73,26 +64,6 @@ def default_order(plans: Iterable[Plan]) -> int:
     in from smaller tables.
     """
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
-
-
-def solved(matrix: Tensor, right: Tensor) -> Tensor:
-    """Return matrix^-1 right, for a symmetric positive definite matrix.
-
-    Raises:
-        LinAlgError: it is not positive definite.
-    """
-    _, found, info = lapack.dposv(matrix, right, lower=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("The matrix is not positive definite.")
-    return np.asarray(found, dtype=np.float64)
-
-
-def divided(root: Tensor, right: Tensor) -> Tensor:
-    """Return root^-1 right, for a lower triangular matrix, as a Cholesky factor is."""
-    found, info = lapack.dtrtrs(root, right, lower=1)
-    if info != 0:
-        raise np.linalg.LinAlgError("The triangular matrix is singular.")
-    return np.asarray(found, dtype=np.float64)
 
 
 Margins = Mapping[tuple[int, ...], Tensor]
@@ -176,114 +147,6 @@ def slopes(table: Tensor, functions: Tensor) -> Tensor:
     return found
 
 
-_RESIDUALS = 2.0 ** np.arange(-9.0, 1.0)
-_DEVIATIONS = 2.0 ** np.arange(-7.0, 3.0)
-_SCALES = (_RESIDUALS, _DEVIATIONS)
-_PARTS = 1 + len(_RESIDUALS) + len(_DEVIATIONS)
-_NULL_MORE = 1.0
-_EM_ROUNDS, _SETTLED = 2000, 1e-7
-
-
-@dataclass(frozen=True, eq=False)
-class Interaction:
-    """An estimated interaction with its error.
-
-    Attributes:
-        values: the coordinates y, (d).
-        covariance: V, (d, d).
-        deviations: S, (d, d).
-    """
-
-    values: Tensor
-    covariance: Tensor
-    deviations: Tensor
-
-    @functools.cached_property
-    def likelihoods(self) -> Tensor:
-        """The log-likelihood of each part of the prior, up to a constant."""
-        found = [0.0]
-        for scales, (ratios, turned, _) in zip(_SCALES, self._kinds, strict=True):
-            more = np.outer(np.square(scales), ratios)
-            gained = np.square(turned) * (more / (1 + more)) - np.log1p(more)
-            found += list(0.5 * gained.sum(axis=1))
-        return np.array(found)
-
-    def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the posterior mean (d) and covariance (d, d) of y under a prior's `weights`."""
-        mean, second = np.zeros(len(self.values)), np.zeros(self.covariance.shape)
-        height = self.likelihoods + np.log(weights)
-        shares = np.exp(height - height.max())
-        shares /= shares.sum()
-        ends = np.cumsum([1, *(len(scales) for scales in _SCALES)])
-        for scales, (ratios, turned, basis), (first, end) in zip(
-            _SCALES, self._kinds, itertools.pairwise(ends), strict=True
-        ):
-            more = np.outer(np.square(scales), ratios)
-            kept, own = more / (1 + more), shares[first:end]
-            at = kept * turned
-            mean += basis @ (own @ at)
-            inner = (at * own[:, None]).T @ at + np.diag(own @ kept)
-            second += basis @ inner @ basis.T
-        return mean, second - np.outer(mean, mean)
-
-    @functools.cached_property
-    def _kinds(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
-        """Per kind of prior: its variances in units of the noise, y in its basis, the basis."""
-        root: Tensor = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
-        found = []
-        for prior in (np.eye(len(self.values)), self.deviations):
-            whitened = divided(root, divided(root, prior).T)
-            ratios, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
-            turned = vectors.T @ divided(root, self.values)
-            found.append((np.maximum(ratios, 0.0), turned, root @ vectors))
-        return tuple(found)
-
-
-def learned(likelihoods: Sequence[Tensor]) -> Tensor:
-    """Return the weights of the prior's parts that are most likely for all interactions, by EM."""
-    weights = np.full(_PARTS, 1 / _PARTS)
-    if not likelihoods:
-        return weights
-    heights = np.array(likelihoods)
-    made = np.exp(heights - heights.max(axis=1, keepdims=True))
-    more = np.zeros(_PARTS)
-    more[0] = _NULL_MORE
-    for _ in range(_EM_ROUNDS):
-        shares = made * weights
-        shares /= shares.sum(axis=1, keepdims=True)
-        new = shares.sum(axis=0) + more + 1e-6
-        new /= new.sum()
-        moved = np.abs(new - weights).max()
-        weights = new
-        if moved < _SETTLED:
-            break
-    return weights
-
-
-@dataclass(frozen=True, eq=False)
-class Single:
-    """One variable's distribution.
-
-    Attributes:
-        told: what the reports tell.
-        law: the distribution, every category positive.
-        functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
-    """
-
-    told: PooledReadings
-    law: Tensor
-    functions: Tensor
-
-    @functools.cached_property
-    def noise(self) -> Tensor:
-        """The covariance of what the reports tell of the shares."""
-        return self.told.covariance(self.law)
-
-    @functools.cached_property
-    def per_record(self) -> dict[object, float]:
-        return self.told.per_record()
-
-
 @dataclass(frozen=True, eq=False)
 class Level:
     """A set that some records report: its interaction given all smaller sets.
@@ -329,6 +192,9 @@ class Laws:
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
         self._levels: ValueCache[Names, Level | None] = ValueCache(KEPT_NUMBERS, _numbers)
+        self._pairs: ValueCache[Names, SeparatePair | None] = ValueCache(
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.told.shares.size
+        )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
@@ -361,9 +227,23 @@ class Laws:
         """
         return self._levels.get(names, lambda: self._estimated(names))
 
+    def separate(self, names: Names) -> SeparatePair | None:
+        """Return a pair that is estimated by one variable at a time; None if it is not."""
+        return self._pairs.get(names, lambda: self._separated(names))
+
+    def _separated(self, names: Names) -> SeparatePair | None:
+        cells = math.prod(self._domain[name].size for name in names)
+        if len(names) != 2 or self._order < 2 or not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
+            return None
+        readings = self._readings.of(names)
+        if readings is None or any(r.decoder.mixture is None for r in readings.readings):
+            return None
+        one, other = names
+        return SeparatePair(readings, (self.single(one), self.single(other)))
+
     def can_estimate(self, names: Names) -> bool:
         """Whether some records tell of the interaction of two or more variables."""
-        return self.level(names) is not None
+        return self.separate(names) is not None or self.level(names) is not None
 
     def told(self, names: Names) -> Level:
         """Return it where something is told. Raises EstimationError where nothing is."""
@@ -412,8 +292,11 @@ class Laws:
             found = []
             for place in some:
                 self._tick()
-                level = self.level(every[place])
-                if level is not None:
+                pair = self.separate(every[place])
+                level = self.level(every[place]) if pair is None else None
+                if pair is not None:
+                    found.append(pair.likelihoods)
+                elif level is not None:
                     found.append(level.found.likelihoods)
             self._priors[size] = learned(found)
         return self._priors[size]
@@ -460,8 +343,12 @@ class Laws:
         if len(names) == 1:
             return self.single(names[0]).law
         if names not in self._laws:
-            level, between = self.level(names), self.between(names)
-            if level is not None:
+            pair = self.separate(names)
+            level = self.level(names) if pair is None else None
+            between = self.between(names)
+            if pair is not None:
+                law = self._positive(names, self.base(names), *pair.posterior(self._prior(2)))
+            elif level is not None:
                 law = self._shrunk(names, level)
             elif between is not None:
                 place = between.index(next(name for name in between if name not in names))

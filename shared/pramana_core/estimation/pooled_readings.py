@@ -391,3 +391,27 @@ def _read_by_sets(channel: Sampled) -> bool:
         if math.prod(channel.sizes[axis] for axis in choice.axes) > most:
             return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class Single:
+    """One variable's distribution.
+
+    Attributes:
+        told: what the reports tell.
+        law: the distribution, every category positive.
+        functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
+    """
+
+    told: PooledReadings
+    law: Tensor
+    functions: Tensor
+
+    @functools.cached_property
+    def noise(self) -> Tensor:
+        """The covariance of what the reports tell of the shares."""
+        return self.told.covariance(self.law)
+
+    @functools.cached_property
+    def per_record(self) -> dict[object, float]:
+        return self.told.per_record()

@@ -33,11 +33,11 @@ from pramana_core.estimation.pooled_laws import (
     slopes,
 )
 from pramana_core.estimation.pooled_readings import product
+from pramana_core.estimation.pooled_separable import SeparatePair
 from pramana_core.estimation.table_estimates import FactoredTable
-from pramana_core.marginals.counts import ReportTables, Tensor, ValueCache
-from pramana_core.marginals.score_interval import (
-    LackOfFit,
-)
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.lack_of_fit import LackOfFit
+from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
@@ -48,8 +48,7 @@ _RANK = 1e-10
 class PooledIndependence:
     """The evidence of dependence; see `Independence` for its promise.
 
-    There is no likelihood of the reports here: independence is given 0, and no hypothesis exceeds
-    the ratio.
+    The log-likelihood of independence is set to 0; no hypothesis exceeds the ratio.
 
     Args:
         difference: d, the interactions that independence does not have, less its prediction.
@@ -71,32 +70,27 @@ class PooledIndependence:
 
     @property
     def upper(self) -> float:
-        """The ratio itself: it costs no more."""
         return self.ratio
 
     @property
     def saturated(self) -> float:
-        """The ratio, which no hypothesis exceeds."""
         return self.ratio
 
     @property
     def alternative_log_likelihood(self) -> float:
-        """The ratio: that of independence is 0."""
         return self.ratio
 
     @property
     def null_log_likelihood(self) -> float:
-        """0."""
         return 0.0
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """0, twice."""
         return 0.0, 0.0
 
     @property
     def inflation(self) -> float:
-        """1: the differences are measured in their own errors, and noise adds nothing to that."""
+        # The differences are measured in their own errors.
         return 1.0
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
@@ -278,7 +272,9 @@ class PooledTables:
                 moved=whole.moved.sum(axis=gone),
                 told=False,
             )
-        law = self._laws.law(names)
+        law, pair = self._laws.law(names), self._laws.separate(names)
+        if pair is not None:
+            return self._of_pair(names, pair, law)
         parts = self._laws.parts(names) if len(names) > 1 else []
         functions = [self._functions(names, (name,)) for name in names]
         functions += [self._functions(names, part) for part in parts]
@@ -294,6 +290,18 @@ class PooledTables:
             root=records * (turned @ root).reshape(*domain.shape, -1),
             moved=records * (turned @ moved).reshape(domain.shape),
             told=len(names) == 1 or names in parts,
+        )
+
+    def _of_pair(self, names: Names, pair: SeparatePair, law: Tensor) -> FactoredTable:
+        domain, records = self._domain.project(names), self.records
+        table = law.reshape(domain.shape)
+        return FactoredTable(
+            domain,
+            records * table,
+            records,
+            root=records * pair.root(table).reshape(*domain.shape, -1),
+            moved=records * (table - pair.unshrunk),
+            told=True,
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:

@@ -1,8 +1,6 @@
-"""The learners of a class, one entry each: jobs, sessions of owners, estimators and simulations
-read it.
+"""The learners of a class, one entry each: jobs, peer tasks, estimators and simulations read it.
 
-What a job may cost is said where jobs are bounded, in `miner_service.kinds.classifiers`; what an
-estimator is called and takes, where it is, in `pramana.estimators`.
+`miner_service.kinds.classifiers` has what a job may cost, `pramana.estimators` the estimators.
 """
 
 from __future__ import annotations
@@ -46,17 +44,16 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     """A learner that predicts a class from other variables.
 
     Attributes:
-        kind: how jobs, tasks, models and saved estimators call it.
+        kind: its name in jobs, tasks, models and saved estimators.
         options: its options, a frozen dataclass.
-        fit: what learns: of marginals, the class, the features (None: all others), options, a seed
-            that may decide nothing, and what is told of each step.
+        fit: learns from marginals, the class, the features (None: all others), options, a seed, and
+            a function that is called at each step.
         documents: a model as JSON.
-        forms: what writes a model in its other forms, by name; the second argument is how a form
-            calls the model in which it has a name.
-        files: the files that an owner keeps of a model, with the form of each.
-        together: of how many features at most counts together with the class are needed; None: all.
-        fewer: in the words of a remedy, how to need smaller counts.
-        features: how jobs and tasks call what the class is told from.
+        forms: writes a model in its other forms, by name; the second argument is the model's name.
+        files: the files of a model for its owner, with the form of each.
+        together: the most features whose counts together with the class are needed; None: all.
+        fewer: how to need smaller counts, for a remedy.
+        features: the name of the features in jobs and tasks.
     """
 
     kind: str
@@ -79,11 +76,11 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         seed: int = 0,
         on_step: Progress = unwatched,
     ) -> ModelT:
-        """Return what is learned; what it raises is said where `fit` learns."""
+        """Return the model; see `fit` for errors raised."""
         return self.fit(marginals, target, features, options, seed, on_step)
 
     def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
-        """Return a model in one of its forms; as JSON nothing of any number is lost."""
+        """Return a model in one of its forms; JSON loses nothing."""
         if form == DOCUMENT:
             return write_json(self.document(model))
         return self.forms[form](model, name)

@@ -10,10 +10,6 @@ was found. Without randomization the interval is Wilson's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
@@ -94,86 +90,6 @@ def normal_quantile(confidence: float) -> float:
             f"The level of an interval must be between 0 and 1, not {confidence}.", where="level"
         )
     return float(ndtri(0.5 + confidence / 2))
-
-
-# What a reader must know of a table that was taken from a model, in numbers and in words.
-#
-# Whether the reports contradict the model, and whether the table was made of smaller ones.
-
-LACK_OF_FIT_RATE = 0.01
-"""A model is said not to fit at a p-value of so much or less; of models that hold, as many are."""
-
-
-@dataclass(frozen=True)
-class LackOfFit:
-    """A test of pooled tables against the interactions they leave out.
-
-    Attributes:
-        variables: those of the model.
-        order: the most variables that interact in it; interactions of one more are tested.
-        statistic: how many times as large as under the model the reports' deviation from it in the
-            direction of such interactions is; None with `p_value`.
-        degrees_of_freedom: of the chi-square that the statistic, times them, is near under it.
-        p_value: the chance of so large a statistic if the model holds; None where nothing can be
-            tested.
-        reason: why nothing can be tested; empty otherwise.
-    """
-
-    variables: tuple[str, ...]
-    order: int
-    statistic: float | None
-    degrees_of_freedom: float | None
-    p_value: float | None
-    reason: str = ""
-
-    @classmethod
-    def untested(cls, variables: tuple[str, ...], order: int, reason: str) -> LackOfFit:
-        """Return what is said of a model that cannot be tested."""
-        return cls(variables, order, None, None, None, reason)
-
-    @property
-    def warning(self) -> str:
-        """What a reader must know, as a sentence or two; empty where the reports fit."""
-        return next(iter(warnings_of([self])), "")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return asdict(self) | {"variables": list(self.variables)}
-
-
-def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
-    """Return what a reader must know of the models that the reports contradict.
-
-    Of several models, `of` or as many as there are, none is warned of if all hold, but for a chance
-    of `LACK_OF_FIT_RATE` (Bonferroni).
-    """
-    known = [(test, test.p_value) for test in tests if test.p_value is not None]
-    return [_words(test, p) for test, p in known if p * (of or len(known)) <= LACK_OF_FIT_RATE]
-
-
-def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
-    """Return what a reader must know of tables that were made of smaller ones; empty if of none.
-
-    Args:
-        sets: the variables of each.
-    """
-    if not sets:
-        return ""
-    others = len(sets) - 1
-    more = f" and of {others:,} other set{'s' if others > 1 else ''} of variables" if others else ""
-    return (
-        f"Counts of {', '.join(sets[0])} together{more} are filled in from those of fewer"
-        " variables, and hold if no more of them interact."
-    )
-
-
-def _words(test: LackOfFit, p_value: float) -> str:
-    return (
-        f"The reports of {', '.join(test.variables)} do not fit tables with"
-        f" interactions of at most {test.order} variables (p = {p_value:.2g}): more variables"
-        " interact, so that counts are biased and intervals miss the truth. Raise the order to"
-        f" {test.order + 1} or more, or use the estimator 'ml' or 'moment'."
-    )
 
 
 def ratio_interval(

@@ -64,10 +64,10 @@ _STYLE: dict[Any, Any] = {
 }
 
 _OF_ROW = 0.85
-"""So much of its row's height a letter has at most."""
+"""The largest height of letters, as a share of their row."""
 
 _LONGEST = 60
-"""Names and notes of rows are cut to so many letters."""
+"""The most letters of names and notes of rows."""
 
 _TITLE = "title: "
 """Begins the id of a group that is to have a title."""
@@ -108,7 +108,7 @@ def picture(
 
 @contextmanager
 def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Let what is drawn inside have our style, and nobody else draw meanwhile."""
+    """Draw in our style, one thread at a time."""
     import matplotlib as mpl
 
     with _ONE_AT_A_TIME, mpl.rc_context({**_STYLE, **more}):
@@ -348,7 +348,7 @@ class Chart:
 
 
 def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:
-    """Return where inside axes so many parts stand, each below a line for its title."""
+    """Return the places of parts inside axes, each below a line for its title."""
     high, wide = 1.0 / -(-parts // columns), 1.0 / columns
     inside, tall = (1.0, 0.6) if columns == 1 else (0.8 * wide, 0.75)
     return [

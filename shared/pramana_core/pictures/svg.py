@@ -54,7 +54,7 @@ def breadth(words: str, size: float = 14) -> float:
 Point = tuple[float, float]
 
 Shape: TypeAlias = "Text | Box | Line | Group | tuple[Shape, ...]"
-"""What a picture is made of; several in a tuple are written one behind another."""
+"""A part of a picture; a tuple of shapes is written in order."""
 
 MIDDLE, END = "middle", "end"
 """Of a text whose place is its middle, or its end."""
@@ -297,12 +297,12 @@ def own_axes(size: tuple[float, float]) -> Axes:
 
 
 _Resize = Callable[[float], None]
-"""Sizes something drawn, told how many points one unit of the picture is."""
+"""Resizes an artist; called with the points of one unit of the picture."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Axes that shapes are drawn on, at an origin, and what is to be sized with them.
+    """Axes that shapes are drawn on, at an origin, and the artists that are resized with them.
 
     What is drawn is rounded as it is written, so that it is the same picture.
     """
@@ -323,7 +323,7 @@ class Sheet:
         self.put(patch, lambda scale: patch.set_linewidth(width * scale))
 
     def put(self, artist: Artist, resize: _Resize) -> None:
-        """Let it be drawn in the order of the shapes, and no layout measure what is inside."""
+        """Keep the order of the shapes, and keep the artist out of layouts."""
         self.resized.append(resize)
         artist.set(zorder=2 + len(self.resized) / 1000, in_layout=False, clip_on=True)
 
@@ -347,7 +347,7 @@ def _resize(text: DrawnText, size: float, outline: float, scale: float) -> None:
 
 
 def _scaled(axis: Axes, resized: Sequence[_Resize]) -> Artist:
-    """Return what is drawn before all else, gives it its size, and shows nothing itself."""
+    """Return an invisible artist that is drawn first and resizes the others."""
     from matplotlib.artist import Artist
 
     class Scale(Artist):
@@ -384,7 +384,7 @@ _CAPTION, _SMALLEST = 12, 10
 
 
 def captioned(picture: str, words: str) -> str:
-    """Return a picture with a line of text below it, on white; as it is if there is no text."""
+    """Return a picture with a line of text below it, on white; unchanged without text."""
     found = _OPENING.search(picture)
     if found is None or not words:
         return picture

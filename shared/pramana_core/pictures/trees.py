@@ -37,7 +37,7 @@ UNKNOWN = "#d9d9d9"
 """The colour of records whose class is not told."""
 
 _KEYS = 12
-"""So many classes are named in the legend."""
+"""The most classes named in the legend."""
 
 NodeT = TypeVar("NodeT")
 
@@ -68,7 +68,7 @@ class Item:
 def fitting_depth(
     root: NodeT, children: Callable[[NodeT], Sequence[NodeT]], depth: int, most: int
 ) -> int:
-    """Return how deep a tree can be drawn in at most so many rows; 0 is its root's question."""
+    """Return the depth to which a tree fits into `most` rows; 0 is its root's question."""
 
     def rows(node: NodeT, levels: int) -> int:
         below = children(node)
@@ -144,7 +144,7 @@ class TreePicture:
         return y
 
     def _columns(self) -> list[float]:
-        """Return where each level begins: beside the widest box above it and its longest label."""
+        """Return the start of each level: after the widest box before it and its longest label."""
         levels = max(level for _, level, _ in self._places) + 1
         wide = [0.0] * levels
         labels = [0.0] * levels

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from pramana_core.marginals.score_interval import filled_in_words
+from pramana_core.marginals.lack_of_fit import filled_in_words
 from pramana_core.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
 from pramana_core.wire.jobs import Job, JobSpec
 from pramana_core.wire.privacy import AmplificationMessage, Owner, Study, StudyPrivacy, TokenEnding

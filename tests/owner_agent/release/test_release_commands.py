@@ -187,3 +187,15 @@ def test_a_column_that_gives_a_confidential_one_away_is_not_told(bench, command)
         done = command("check")
         assert done.exit_code == code, entry
         assert ("sensitive-without-channel" in done.err) is (code == 2)
+
+
+def test_columns_that_left_before_in_another_form_are_warned_of(bench, command, kind):
+    name = COMMANDS[kind][0]
+    assert command(name, "--publish", "--yes").exit_code == 0
+    made = KINDS[kind]
+    bench.write(made.site, made.table(made.rows[:-1]))
+    told = json.loads(command(name, "--json").out)
+    columns = told["ledger"]["columns"]
+    refused = [one["column"] for one in columns if one["refused_without_accepting"]]
+    assert refused
+    assert any(all(column in words for column in refused) for words in told["warnings"])

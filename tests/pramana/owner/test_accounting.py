@@ -70,16 +70,6 @@ def test_each_variable_has_what_the_ledger_says(releases):
     assert told == pytest.approx(known, rel=1e-12)
 
 
-def test_a_record_has_the_sum_over_different_draws():
-    first, second = made(one(A, 3.0), one(B, 5.0)), made(one(A, 2.0), one(C, 4.0))
-    account = accountant(first, second, first)
-    assert account.epsilon == pytest.approx(math.log(3 * 5 * 2 * 4), rel=1e-6)
-    assert account.gamma == pytest.approx(120, rel=1e-6)
-    assert account.breach(0.05) == pytest.approx(0.05 * 120 / (0.05 * 120 + 0.95), rel=1e-6)
-    assert "4 draws" in repr(account)
-    assert accountant([first, [second]]).epsilon == account.epsilon
-
-
 def test_of_a_plan_nobody_knows_the_draws():
     plan = Plan((one(A, 3.0),))
     assert accountant(plan, plan).gamma == pytest.approx(9, rel=1e-6)

@@ -24,10 +24,9 @@ from pramana.simulate.designs import symmetric
 from pramana.simulate.itemsets import RulesSimulation, by_length, overall
 from pramana.simulate.learners import ClassifierSimulation
 from pramana.simulate.sources import TableSource
-from pramana.simulate.study import Series, Trials, simulate
+from pramana.simulate.study import Trials, simulate
 from pramana.simulate.tables import MOST_INTERVALS, read_source
-from pramana_core.design import Option, Problem, Requirements, find_design, goal
-from pramana_core.design.predict import UNPREDICTED
+from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotConverged, OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
@@ -81,18 +80,6 @@ def test_errors_by_hand():
     assert whole["found"] == 5
 
 
-def test_nothing_found_and_nothing_to_find():
-    row = by_length({(0,): 0.3}, {}).iloc[0]
-    assert math.isnan(row["support_error"])
-    assert (row["false_negatives"], row["false_positives"]) == (100, 0)
-    assert overall({(0,): 0.3}, {})["false_discovery"] == 0
-    nothing = overall({}, {(0,): 0.3})
-    assert nothing["power"] is None
-    assert nothing["support_error"] is None
-    assert nothing["false_discovery"] == 100
-    assert by_length({}, {(0,): 0.3}).empty
-
-
 # --- designs -------------------------------------------------------------------------------------
 
 FAMILIES = ("independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled")
@@ -107,32 +94,6 @@ def test_every_family_keeps_to_gamma(family):
     assert 18.9 < Amplification.together(made.plan.blocks).gamma <= 19
     begins = {"ran-gd": "random-gamma-diagonal", "auto": ""}.get(family, family)
     assert made.chosen.family.startswith(begins)
-
-
-def test_auto_is_the_smallest_prediction_of_all():
-    over = domain(3, 3, 2)
-    wanted = designs.for_itemsets(over, 0.05)
-    needs = Requirements(over, dict.fromkeys(over.names, 19.0), 19.0)
-    found = find_design(Problem(needs, wanted, 5000))
-    seen: list[float] = []
-    made = designs.designed(over, "auto", 19.0, wanted, 5000, seen.append)
-    assert made.plan == found.plan
-    least = min(o.prediction.loss for o in found.options)
-    # A plainer family whose loss is larger by less than 5 % comes first.
-    assert found.chosen.prediction.loss <= 1.05 * least
-    assert seen[-1] == 1
-
-
-def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
-    alone = domain(3)
-    wanted = designs.for_itemsets(alone, 0.05)
-    for name in ("gamma-diagonal", "mas"):
-        with pytest.raises(OptionError):
-            designs.designed(alone, name, 19.0, wanted, 100)
-    nothing = Option("mask", None, UNPREDICTED, "It has no plan.")
-    monkeypatch.setattr(designs, "option", lambda *_: nothing)
-    with pytest.raises(OptionError):
-        designs.designed(alone, "mask", 19.0, wanted, 100)
 
 
 # --- several owners ------------------------------------------------------------------------------
@@ -198,14 +159,6 @@ def test_held_out_records_are_the_others():
     assert not Trials(made, symmetric(made.domain, 0.1), 99, 1, 1).same_records
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0, 0.001, 0.999, math.nan])
-def test_shares_that_leave_nothing(share: float):
-    made = source(100)
-    with pytest.raises(OptionError) as caught:
-        Trials(made, symmetric(made.domain, 0.1), 100, 1, 1, holdout=share)
-    assert caught.value.where == "--holdout"
-
-
 def test_numbers_are_cut_into_intervals(tmp_path: Path):
     path = tmp_path / "t.csv"
     numbers = [0, 1, 2.4, 2.6, 5, 7.4, 7.6, 10]
@@ -222,12 +175,6 @@ def test_numbers_are_cut_into_intervals(tmp_path: Path):
     for bad in (1, MOST_INTERVALS + 1):
         with pytest.raises(OptionError):
             read_source(path, None, bad)
-
-
-def test_spread_by_hand():
-    runs = Series(({"a": 1.0}, {"a": 3.0}))
-    assert runs.spread("a") == {"mean": 2.0, "sd": pytest.approx(math.sqrt(2))}
-    assert Series(({"a": 1.0},)).spread("a") == {"mean": 1.0, "sd": None}
 
 
 # --- rules ---------------------------------------------------------------------------------------
@@ -338,22 +285,6 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
     assert without_seconds(other) != without_seconds(first)
 
 
-@pytest.mark.slow
-def test_the_perceptron_is_read_by_likelihood_unless_told(table: Path):
-    asked = ("linear", "--target", "v1", "--table", str(table), "--runs", "1", "--p", "0.1")
-    pocket = (*asked, "--set", "loss=perceptron")
-    assert simulated(*asked)["setting"]["estimator"] == "moment"
-    assert simulated(*asked)["setting"]["l2"] == 0.001
-    assert simulated(*pocket)["setting"]["estimator"] == "ml"
-    assert simulated(*pocket)["setting"]["l2"] == 0
-    run = simulated(*pocket, "--set", "keep=longest-run")
-    assert run["setting"]["keep"] == "longest-run"
-    assert simulated(*pocket)["setting"]["keep"] == "fewest-wrong"
-    assert run["accuracy"] != simulated(*pocket)["accuracy"]
-    told = simulated(*pocket, "--estimator", "moment")
-    assert told["setting"]["estimator"] == "moment"
-
-
 RULES = ("rules", "--p", "0.1")
 TREE = ("tree", "--target", "v1", "--p", "0.1")
 
@@ -401,14 +332,3 @@ def test_a_model_that_does_not_settle_names_the_option_that_helps():
     with pytest.raises(NotConverged) as caught, _watched("x"):
         raise NotConverged("It did not settle.")
     assert "--estimator moment" in (caught.value.remedy or "")
-
-
-def test_a_target_that_cannot_serve_says_why_before_anything_is_designed(tmp_path: Path):
-    path = tmp_path / "t.csv"
-    rows = "".join(f"{k % 3},{k % 2},same\n" for k in range(60))
-    path.write_text("a,b,one\n" + rows)
-    command = ["classifier", "--table", str(path), "--design", "auto", "--gamma", "19"]
-    for target in ("one", "none"):
-        result = CliRunner().invoke(app, ["simulate", *command, "--target", target])
-        assert isinstance(result.exception, UnknownVariable)
-        assert repr(target) in str(result.exception)

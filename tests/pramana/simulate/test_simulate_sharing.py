@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
-from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing_simulation import (
     FoldResult,
@@ -29,8 +28,6 @@ from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaE
 from pramana_core.model_sharing.global_models.measures import path_match
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.requirements import Requirement
-from pramana_core.wire.jobs import ModelSharingSpec
-from tests.places import DATA
 
 
 def made(records: int = 240, seed: int = 1) -> pd.DataFrame:
@@ -126,11 +123,6 @@ def test_folds_and_owners_part_the_records(table: SharingTable):
         assert {len(part) for part in parts} == {48}
 
 
-def test_too_few_records_are_refused(table: SharingTable):
-    with pytest.raises(OptionError):
-        simulate(table, SimulationOptions(owners=100))
-
-
 def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable):
     """Its tree is what is learned at one place before that is cut back."""
     kept, options = PreparedTable(table), replace(QUICK, owners=1)
@@ -145,13 +137,6 @@ def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable)
     assert all(fold.accuracy == fold.basis_accuracy for fold in pooled.folds)
 
 
-def test_trees_are_combined_by_the_same_options_everywhere():
-    for method in COMBINING:
-        asked = ModelSharingSpec(kind="model-sharing", method=method)
-        assert CombinedTrees(method=method)._options() == asked.options()
-        assert SimulationOptions(method=method).combining == asked.options()
-
-
 @pytest.mark.parametrize("method", COMBINING)
 def test_every_way_is_measured_and_beats_the_most_frequent_class(table: SharingTable, method: str):
     found = simulate(table, replace(QUICK, method=method))
@@ -162,12 +147,6 @@ def test_every_way_is_measured_and_beats_the_most_frequent_class(table: SharingT
     assert all((fold.path_match is not None) == tree for fold in found.folds)
     drawn = method in ("pgen", "basegen", "labelled")
     assert all((fold.pseudo_records is not None) == drawn for fold in found.folds)
-
-
-@pytest.mark.parametrize("model", ["naive-bayes", "conjunctive"])
-def test_other_models_have_no_paths(table: SharingTable, model: str):
-    found = simulate(table, replace(QUICK, model=model))
-    assert found.as_dict()["path_match"] == {"mean": None, "sd": None}
 
 
 @pytest.mark.slow
@@ -204,16 +183,6 @@ def test_private_trees_repeat_by_seed(table: SharingTable):
         timeless(simulate(table, replace(QUICK, epsilon=5.0, seed=seed))) for seed in (1, 1, 2)
     )
     assert one == again != other
-
-
-def test_a_class_of_two_records_is_no_trouble():
-    """As nursery's `recommend`: in most folds one of them is held out, or none."""
-    frame = made(120)
-    frame.loc[[3, 70], "told"] = "rare"
-    found = simulate(
-        sharing_table(frame, "told", "made"), replace(QUICK, method="labelled", folds=10)
-    )
-    assert found.spread("accuracy")["mean"] > 0.6
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -272,17 +241,3 @@ def test_wrong_commands_end_with_2(file: Path, wrong: list[str], where: str):
     assert isinstance(done.exception, PramanaError), done.output
     assert done.exception.exit_code == 2
     assert done.exception.where == where
-
-
-@pytest.mark.slow
-def test_labels_by_votes_halve_the_distance_to_the_pooled_tree_on_car():
-    """Five owners; a fold's accuracy deviates by .016: ten of them by .005, seeded."""
-    car = read_sharing_table(DATA / "car.csv", "class")
-    kept = PreparedTable(car)
-    found = {
-        method: simulate(car, SimulationOptions(method=method), kept=kept).spread("accuracy")[
-            "mean"
-        ]
-        for method in ("pooled", "local", "labelled")
-    }
-    assert found["pooled"] - found["labelled"] < (found["pooled"] - found["local"]) / 2

@@ -116,12 +116,12 @@ def test_variables_are_reported_as_often_as_their_channel_reports_them():
     half = Sampled((2,), (Choice((0,), RESOLUTION // 2, Symmetric.from_gamma(2, 3.0)),))
     product = Product((2, 1, 1), (Mixture.from_gamma(6, 9.0), half, Withheld(2)))
     assert [product.share_reported(axis) for axis in range(4)] == [1, 1, 0.5, 0]
-    with pytest.raises(ChannelError, match="4 variables"):
+    with pytest.raises(ChannelError):
         product.share_reported(4)
 
 
 def test_each_channel_needs_a_width():
-    with pytest.raises(ChannelError, match="2 channels and 1 widths"):
+    with pytest.raises(ChannelError):
         Product((1,), (Symmetric(2, 0), Symmetric(2, 0)))
     with pytest.raises(ChannelError):
         Product((), ())

@@ -132,5 +132,5 @@ def test_a_singular_channel_exists_but_has_no_inverse(singular: Transition):
     counts = np.ones(singular.shape[0])
     assert singular.apply(counts, 0).sum() == pytest.approx(singular.shape[0])
     for act in (singular.solve, singular.solve_adjoint, singular.solve_square):
-        with pytest.raises(SingularChannel, match="singular"):
+        with pytest.raises(SingularChannel):
             act(np.ones(singular.shape[1]), 0)

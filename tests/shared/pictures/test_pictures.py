@@ -60,12 +60,6 @@ def test_no_picture_leaves_a_setting_behind():
     assert dict(mpl.rcParams) == before
 
 
-def test_a_legend_ends_beyond_its_last_name():
-    parts, end = svg.key(5, 7, [("north", "#123"), ("<south>", "#456")])
-    assert "&lt;south&gt;" in svg.Group(parts).svg()
-    assert end == pytest.approx(5 + 2 * 40 + svg.breadth("north<south>", 13))
-
-
 @pytest.mark.parametrize(
     "picture", [svg.Layout(120, 80, "t", [svg.Box(0, 0, 9, 9, "#123")]).svg(), drawn()]
 )

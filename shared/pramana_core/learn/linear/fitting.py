@@ -65,11 +65,9 @@ def learn_linear(
     logistic loss give their weights errors. Fitted to records drawn from a Bayesian network
     classifier that is learned of the variables, weights have none. `LinearOptions.basis` chooses.
 
-    Weights are found for columns scaled by their estimated means and deviations and given back in
-    the columns' own units, those of the perceptron with length 1 in scaled units. A column that is
-    estimated not to vary gets the weight 0, and a note. Of three or more classes one that is
-    estimated to have no records gets no plane, and a note; nor does one whose records could be
-    noise alone where its plane has no solution.
+    Weights are in the columns' own units; those of the perceptron have length 1 for columns scaled
+    to standard deviation 1. A column that is estimated not to vary gets the weight 0, and a note.
+    Of three or more classes one without records beyond the noise gets no plane, and a note.
 
     Args:
         marginals: exact or estimated counts of (at least) the features and the class.

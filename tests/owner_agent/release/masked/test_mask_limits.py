@@ -53,7 +53,7 @@ def _page(made: PreparedMask) -> tuple[dict[str, bool], float, str]:
     """The ids on the page and whether each is named; what is stated of all others; the page."""
     page = quoting.unescape(html(_report(made), "shop"))
     ids = re.findall(r'<td class="( high)?">(C-\d{5})</td>', page)
-    (stated,) = re.findall(r"moves by more than ([\d.]+) %", page)
+    (stated,) = re.findall(r"moves by at most\s+([\d.]+) %", page)
     return {name: bool(high) for high, name in ids}, float(stated) / 100, page
 
 

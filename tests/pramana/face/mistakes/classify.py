@@ -108,7 +108,6 @@ MISTAKES: Mistakes = {
         lambda: pm.NaiveBayes("survived").fit(people(), plan("survived")),
     ],
     (OptionError, "features"): [
-        lambda: learn("LinearClassifier", "survived", "sex"),
         lambda: learn("LinearClassifier", "survived", 2),
         lambda: learn("DecisionTree", "survived", ["sex", "survived"]),
         lambda: learn("DecisionTree", "survived", ["sex", "age", "sex"]),

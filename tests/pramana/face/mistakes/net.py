@@ -93,7 +93,6 @@ MISTAKES: Mistakes = {
         lambda: counts().table([]),
         lambda: counts().table(["sex", "sex"]),
         lambda: counts().project([]),
-        lambda: pm.BayesNet(variables="sex").fit(FRAME, PLAN),
     ],
     (OptionError, "level"): [lambda: counts().table("sex", level=95)],
     (OptionError, "given"): [

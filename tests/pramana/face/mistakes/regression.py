@@ -56,7 +56,6 @@ MISTAKES: Mistakes = {
     (OptionError, "target"): [lambda: learn(3)],
     (OptionError, "features"): [
         lambda: learn("spends", ["spends", "age"]),
-        lambda: learn("spends", "age"),
     ],
     (OptionError, "fit_intercept"): [lambda: pm.Regression("spends", fit_intercept=False)],
     (OptionError, "degree"): [lambda: learn(degree=100)],

@@ -58,15 +58,15 @@ def test_moments_undo_the_channels_and_have_the_stated_variance(name: str):
 def test_what_is_no_stratum_is_refused():
     with pytest.raises(SingularChannel):
         moment([Stratum(np.ones(2), (Symmetric.from_probability(2, 0.5),))])
-    with pytest.raises(EstimationError, match="no reported counts"):
+    with pytest.raises(EstimationError):
         moment([])
-    with pytest.raises(OptionError, match="do not fit"):
+    with pytest.raises(OptionError):
         Stratum(np.zeros(3), (Identity(2),))
     for groups, shape in ((((0,),), ()), ((), (2,))):
-        with pytest.raises(OptionError, match="both its groups and"):
+        with pytest.raises(OptionError):
             Stratum(np.zeros(2), (Identity(2),), groups, shape)
     for groups in (((0, 1),), ((1,),), ((0,), (1,))):
-        with pytest.raises(OptionError, match="do not fit channels that randomize"):
+        with pytest.raises(OptionError):
             Stratum(np.zeros(2), (Identity(2),), groups, (2, 3))
 
 

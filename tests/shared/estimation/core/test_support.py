@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
+from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
 from pramana_core.errors import JobCancelled
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.likelihood import (
@@ -21,7 +21,7 @@ from tests.shared.estimation.core.strata_cases import (
     listed,
 )
 
-ALIKE = Listed(np.array([[0.5, 0.3, 0.2], [0.2, 0.4, 0.4], [0.35, 0.35, 0.3]]))
+ALIKE = Dense.from_probabilities([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.375, 0.375, 0.25]])
 """Its last row is the mean of the others: the reports tell of no more than two of three truths."""
 
 SWAPS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.4, 0.3), Dense.binary(0.35, 0.45)))

@@ -301,9 +301,9 @@ class TestTables:
         plan = plan_of(((0, 1),))
         reports = reported(plan, joint(), 100, np.random.default_rng(1))
         found = EstimatedMarginals(reports, plan, estimator="pooled")
-        with pytest.raises(EstimationError, match="No record reports 'c'"):
+        with pytest.raises(EstimationError):
             found.marginal(["c"])
-        with pytest.raises(OptionError, match="order"):
+        with pytest.raises(OptionError):
             EstimatedMarginals(reports, plan, estimator="pooled", order=0)
         sizes, names = (20,) * 3, NAMES
         plan = plan_of(PAIRS, sizes=sizes, names=names)
@@ -311,7 +311,7 @@ class TestTables:
         found = EstimatedMarginals(
             ReportedCounts(columns, plan.reported_sizes), plan, estimator="pooled"
         )
-        with pytest.raises(LimitExceeded, match="8000 cells"):
+        with pytest.raises(LimitExceeded):
             found.marginal(names)
 
 

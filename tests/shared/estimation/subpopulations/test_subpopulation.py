@@ -137,13 +137,19 @@ STRATA = {
 
 
 @pytest.mark.parametrize("names", STRATA.values(), ids=STRATA.keys())
-@pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cubes", "tables"])
-def test_tables_of_strata_add_up(names, kind):
+def test_tables_of_strata_add_up(names):
     sources = [Records.random(PLANS[n], 30 + 7 * i, seed=i) for i, n in enumerate(names)]
-    reports = [(kind(made.counts()), made.plan) for made in sources]
-    marginals = EstimatedMarginals.of(reports, estimator="sum")
-    everyone = marginals.subpopulation()
-    assert_tables(everyone, sources)
+    reports = [(made.counts(), made.plan) for made in sources]
+    assert_tables(EstimatedMarginals.of(reports, estimator="sum").subpopulation(), sources)
+
+
+def test_weighted_strata_are_slices_of_the_weighted_table():
+    names = ("independent", "mixture", "joint-symmetric")
+    sources = [Records.random(PLANS[n], 300 + i, seed=i) for i, n in enumerate(names)]
+    marginals = EstimatedMarginals.of([(made.counts(), made.plan) for made in sources])
+    assert isinstance(marginals.subpopulation(), ReportedSubpopulation)
+    assert not np.allclose(marginals.marginal(["a", "b"]).factors, 1)
+    assert_slices(marginals, PATHS[1:])
 
 
 def test_strata_that_do_not_report_all_variables():

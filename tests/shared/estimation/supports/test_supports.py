@@ -11,7 +11,6 @@ from pramana_core.channels import Dense, Mixture, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
-    EstimationError,
     LimitExceeded,
     UnknownVariable,
 )
@@ -170,56 +169,6 @@ def test_supports_of_strata_add_up(names):
     assert supports.items == ITEMS
     assert_counts(supports, sources, ITEMS)
     assert_rules(supports, sources, ITEMS)
-
-
-def test_strata_that_do_not_report_all_variables():
-    full = Records.random(PLANS["independent"], 300, seed=10)
-    part = Records.random(Plan(PLANS["independent"].blocks[:2]), 200, seed=11)
-    sources = [(made.counts(), made.plan) for made in (full, part)]
-    moments = EstimatedMarginals.of(sources).supports(ITEMS)
-    assert_counts_equal_tables(
-        moments, EstimatedMarginals.of(sources), np.array([[1, 2], [2, 3], [2, 6]])
-    )
-    with pytest.raises(EstimationError):
-        moments.counts(np.array([[0]]))
-    marginals = EstimatedMarginals.of(sources, estimator="ml")
-    assert_counts_equal_tables(marginals.supports(ITEMS), marginals, itemsets_of(ITEMS, 2))
-
-
-# Estimators whose supports are cells of tables ----------------------------------------------------
-
-
-def assert_counts_equal_tables(supports, marginals, itemsets) -> None:
-    """Pairs against the cells, and the covariance of parts from that of all cells."""
-    counted = supports.counts(itemsets)
-    flags = np.broadcast_to([True, False], itemsets.shape)
-    rules = supports.rules(itemsets, flags)
-    for row, itemset in enumerate(itemsets):
-        (one, i), (two, j) = (supports.items[place] for place in itemset)
-        table = marginals.marginal([one, two])
-        close(counted.counts[row], table.counts[i, j])
-        onto = np.zeros((3, *table.counts.shape))
-        onto[0, i, j], onto[1, i, :], onto[2, :, j] = 1, 1, 1
-        onto = onto.reshape(3, -1)
-        close(rules.counts[row], onto @ table.counts.ravel())
-        for population in (True, False):
-            close(
-                counted.variance(population=population)[row],
-                table.variance(population=population)[i, j],
-            )
-            if hasattr(table, "covariance"):
-                close(
-                    rules.covariance(population=population)[row],
-                    onto @ table.covariance(population=population) @ onto.T,
-                )
-
-
-@pytest.mark.parametrize("name", ["independent", "not-lumpable", "sampled", "wide"])
-def test_supports_by_likelihood_are_cells_of_tables(name: str):
-    made = Records.random(PLANS[name], 3000, seed=12)
-    marginals = made.marginals(estimator="ml")
-    supports = marginals.supports(ITEMS)
-    assert_counts_equal_tables(supports, marginals, itemsets_of(ITEMS, 2))
 
 
 # What cannot be asked -----------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""Values that may be asked for again, as many as memory is meant to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+Key = TypeVar("Key")
+
+
+class ValueCache(Generic[Key, Value]):
+    """Values by key; the oldest are forgotten, and made again when they are asked for again.
+
+    Args:
+        most: so much is kept, and the newest whatever its size.
+        size: how much of that a value takes.
+    """
+
+    def __init__(self, most: int, size: Callable[[Value], int]):
+        self._most, self._size = most, size
+        self._values: dict[Key, Value] = {}
+        self._held = 0
+
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, made if it is not there."""
+        if key not in self._values:
+            # Making one may ask for others: only then is there something to make room for.
+            value = make()
+            self.put(key, value)
+            return value
+        return self._values[key]
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keep a value of a key that has none."""
+        self._held += self._size(value)
+        self._values[key] = value
+        while self._held > self._most and len(self._values) > 1:
+            oldest = next(iter(self._values))
+            self._held -= self._size(self._values.pop(oldest))
+
+    def __contains__(self, key: Key) -> bool:
+        """Return whether a key has a value."""
+        return key in self._values
+
+    def __getitem__(self, key: Key) -> Value:
+        """Return the value of a key that has one."""
+        return self._values[key]

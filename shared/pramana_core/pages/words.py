@@ -1,0 +1,111 @@
+"""Single values and plans as pages write them; names stand apart from the text around them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from markupsafe import Markup
+
+from pramana_core.alike import first_few
+from pramana_core.pictures.svg import printable, short
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
+
+
+def write_name(words: object) -> Markup:
+    """Return a name that people gave; marks in it turn nothing around it."""
+    return Markup("<bdi>{}</bdi>").format(printable(str(words)))
+
+
+def write_sentence(words: object) -> Markup:
+    """Return a sentence as HTML, parts in backticks as code."""
+    parts = printable(str(words)).split("`")
+    if len(parts) % 2 == 0:
+        return write_name(words)
+    marked = (Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(marked))
+
+
+def write_when(moment: datetime | None) -> Markup:
+    if moment is None:
+        return Markup("–")
+    written = moment.strftime("%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{} UTC</time>').format(moment.isoformat(), written)
+
+
+def write_number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def write_epsilon(value: float | None) -> str:
+    """Return an epsilon; what nothing bounds has none."""
+    return "no bound" if value is None or math.isinf(value) else f"{value:.4g}"
+
+
+def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:
+    """Return a bar: its parts, each of a class and a length, of a whole; `words` say the same."""
+    x, drawn = 0.0, []
+    for kind, length in parts:
+        width = 100 * min(max(length / whole if whole else 0.0, 0.0), 1.0)
+        rect = Markup('<rect class="{}" x="{:.2f}" width="{:.2f}" height="10"/>')
+        drawn.append(rect.format(kind, x, width))
+        x += width
+    return Markup(
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img"'
+        ' aria-label="{}"><rect class="ground" width="100" height="10"/>{}</svg>'
+    ).format(printable(words), Markup("").join(drawn))
+
+
+_NAMES, _BLOCKS = 6, 12
+
+_APART = "\u2068{}\u2069"
+"""A name whose own direction turns nothing around it (Unicode's isolates)."""
+
+
+def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
+    """Return a sentence on each randomized block of a plan, and one on its public variables.
+
+    Args:
+        plan: the plan.
+        whole: name every block and variable, and not only the first of many.
+    """
+    names = None if whole else _NAMES
+    as_it_is = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
+    randomized = [block for block in plan.blocks if not block.channel.is_identity]
+    shown = randomized if whole else randomized[:_BLOCKS]
+    words = [_block_words(block, names) for block in shown]
+    if len(randomized) > len(shown):
+        words.append(f"And {len(randomized) - len(shown)} more blocks of variables.")
+    if as_it_is:
+        how = "as it is" if len(as_it_is) == 1 else "as they are"
+        words.append(f"{named(as_it_is, names)}: told {how}, not randomized.")
+    return words
+
+
+def apart(name: str) -> str:
+    """Return a name, shortened, whose own direction turns nothing around it."""
+    return _APART.format(short(name, 60))
+
+
+def named(names: Sequence[str], most: int | None = _NAMES) -> str:
+    """Return names as people read them: the first few, and how many more there are."""
+    return first_few(map(apart, names), len(names) if most is None else most)
+
+
+def _block_words(block: Block, names: int | None) -> str:
+    together = " together" if len(block.names) > 1 else ""
+    words = Amplification.of(block.channel).told
+    return f"{named(block.names, names)}{together}: {block.channel.describe()}; {words}."
+
+
+FILTERS = {
+    "name": write_name,
+    "sentence": write_sentence,
+    "when": write_when,
+    "number": write_number,
+    "epsilon": write_epsilon,
+    "bar": write_bar,
+}
+"""The filters of templates."""
