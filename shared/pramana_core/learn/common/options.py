@@ -401,9 +401,10 @@ class Search:
             where that gains. With noise, variables that are reported well are added before those
             they stand for.
         method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
-            score; `chow-liu` uses tables of pairs alone and finds the forest of the largest
-            information (Chow and Liu 1968). `auto` climbs where some records report all variables
-            together, else takes `chow-liu`.
+            score; `chow-liu` uses tables of pairs alone: the forest of the largest information
+            (Chow and Liu 1968) and, with more than one parent, the links that nothing between them
+            explains. `auto` climbs where some records report all variables together, else takes
+            `chow-liu`.
 
     Raises:
         OptionError: an unknown method, a method together with an order, a repeated variable, a

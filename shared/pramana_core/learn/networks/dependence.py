@@ -2,13 +2,16 @@
 
 With f_k functions of one variable and g_l of the other, of mean 0, variance 1 and uncorrelated
 under their own distributions, the table of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)).
-Independence is b = 0; the sum of the b_kl^2 is the chi-square distance from it. It can be tested
+Independence is b = 0; the sum of the b_kl^2 is the chi-square distance from it. Along a chain
+u - w - v, u and v independent given w, the matrices multiply: b_uv = b_uw b_wv. Both can be tested
 wherever pairs are reported, even if no record reports three variables together.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +26,9 @@ _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 61)])
 
 _FITTING = 50
 _LEAST = 1e-12
+
+_FLAT = 0.05
+"""The least eigenvalue of a matrix of correlations that noise made indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,21 +103,112 @@ class Coefficients:
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The coefficients of a pair, and the mutual information of its shrunk table, in nats."""
+    """The dependence of a pair.
 
-    coefficients: Coefficients
+    Attributes:
+        matrix: the coefficients, a row per function of the first variable.
+        covariance: of the flat coefficients, against the population.
+        records: N.
+        kept: the share of the coefficients that is kept when noise is shrunk to independence
+            (positive-part rule of James and Stein); 1 for exact counts.
+        information: the mutual information of the shrunk table, in nats.
+    """
+
+    matrix: Tensor
+    covariance: Tensor
+    records: int
+    kept: float
     information: float
+
+    @cached_property
+    def independence(self) -> Coefficients:
+        """The coefficients under the hypothesis of independence."""
+        return Coefficients(self.matrix.ravel(), self.covariance, self.records)
+
+    @property
+    def transposed(self) -> Dependence:
+        """The same pair with the second variable first."""
+        rows, columns = self.matrix.shape
+        order = np.arange(rows * columns).reshape(rows, columns).T.ravel()
+        covariance = self.covariance[np.ix_(order, order)]
+        return Dependence(self.matrix.T, covariance, self.records, self.kept, self.information)
 
 
 @dataclass(frozen=True, eq=False)
 class Dependences:
-    """The dependence of the pairs of some variables."""
+    """The dependence of every pair of some variables, each estimated once."""
 
     marginals: Marginals
     _singles: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    _pairs: dict[tuple[str, str], Dependence | None] = field(default_factory=dict)
 
     def of(self, first: str, second: str) -> Dependence | None:
         """Return the dependence of two variables; None if no reports estimate it."""
+        if (first, second) not in self._pairs:
+            made = self._made(first, second)
+            self._pairs[first, second] = made
+            self._pairs[second, first] = None if made is None else made.transposed
+        return self._pairs[first, second]
+
+    def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
+        """Return the dependence of a pair that does not pass through `middles`; None if unknown.
+
+        The part that passes through them is the dependence of the best linear predictors from their
+        functions: for one variable exactly that of a chain. The rest is 0 if the pair is
+        independent given `middles` and the effects of several `middles` add up. The errors of the
+        pairs are added as if of different records.
+        """
+        whole = self.of(first, second)
+        left = [self.of(first, middle) for middle in middles]
+        right = [self.of(middle, second) for middle in middles]
+        inverse = self._inverse(middles)
+        if whole is None or inverse is None:
+            return None
+        before = np.hstack([part.matrix for part in left if part is not None])
+        behind = np.vstack([part.matrix for part in right if part is not None])
+        if before.shape[1] < len(inverse) or len(behind) < len(inverse):
+            return None
+        covariance, start = whole.covariance, 0
+        rows, columns = np.eye(len(before)), np.eye(behind.shape[1])
+        for one, other in zip(left, right, strict=True):
+            if one is None or other is None:
+                return None
+            place = slice(start, start + len(other.matrix))
+            start = place.stop
+            by_left = np.kron(rows, (inverse[place] @ behind).T)
+            by_right = np.kron(before @ inverse[:, place], columns)
+            covariance = covariance + by_left @ one.covariance @ by_left.T
+            covariance = covariance + by_right @ other.covariance @ by_right.T
+        values = (whole.matrix - before @ inverse @ behind).ravel()
+        return Coefficients(values, covariance, whole.records)
+
+    def _inverse(self, names: Sequence[str]) -> Tensor | None:
+        """Return the inverse of the correlations of the functions of some variables."""
+        widths = [self._single(name)[1].shape[1] for name in names]
+        ends = np.cumsum([0, *widths])
+        made = np.eye(int(ends[-1]))
+        for a, b in itertools.combinations(range(len(names)), 2):
+            pair = self.of(names[a], names[b])
+            if pair is None:
+                return None
+            part = pair.kept * pair.matrix
+            made[ends[a] : ends[a + 1], ends[b] : ends[b + 1]] = part
+            made[ends[b] : ends[b + 1], ends[a] : ends[a + 1]] = part.T
+        values, turn = np.linalg.eigh(made)
+        found: Tensor = (turn / np.maximum(values, _FLAT)) @ turn.T
+        return found
+
+    def _single(self, name: str) -> tuple[Tensor, Tensor]:
+        """Return a variable's distribution and its functions, categories x functions."""
+        if name not in self._singles:
+            counts = np.maximum(self.marginals.marginal([name]).counts, 0.5)
+            law = counts / counts.sum()
+            root = np.sqrt(law)
+            turn, _ = np.linalg.qr(np.column_stack([root, np.eye(len(law))]))
+            self._singles[name] = law, turn[:, 1 : len(law)] / root[:, None]
+        return self._singles[name]
+
+    def _made(self, first: str, second: str) -> Dependence | None:
         try:
             table = self.marginals.unbiased([first, second])
             if table is None:
@@ -127,22 +224,11 @@ class Dependences:
         coefficients = Coefficients(values, covariance, records)
         kept = 1.0
         if table.variance(population=False).any():
-            # Noise looks like information: positive-part rule of James and Stein.
             statistic = coefficients.omnibus
             kept = max(0.0, 1 - len(values) / statistic) if statistic > 0 else 0.0
         matrix = values.reshape(functions.shape[1], others.shape[1])
         information = _information(law, other, 1 + kept * functions @ matrix @ others.T)
-        return Dependence(coefficients, information)
-
-    def _single(self, name: str) -> tuple[Tensor, Tensor]:
-        """Return a variable's distribution and its functions, categories x functions."""
-        if name not in self._singles:
-            counts = np.maximum(self.marginals.marginal([name]).counts, 0.5)
-            law = counts / counts.sum()
-            root = np.sqrt(law)
-            turn, _ = np.linalg.qr(np.column_stack([root, np.eye(len(law))]))
-            self._singles[name] = law, turn[:, 1 : len(law)] / root[:, None]
-        return self._singles[name]
+        return Dependence(matrix, covariance, records, kept, information)
 
 
 def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:

@@ -1,8 +1,11 @@
-"""Structures from tables of pairs: the forest of Chow and Liu (1968).
+"""Structures from tables of pairs: the forest of Chow and Liu (1968), and further links.
 
 The forest joins the pairs of the largest mutual information without a circle. Noise looks like
 information, so a pair is joined only if its dependence is significant: at most a share
-`FALSE_SHARE` of the links is expected to join independent variables.
+`FALSE_SHARE` of the links is expected to join independent variables. Further links are added where
+the reports contradict the forest: the pair is dependent, and remains so given each variable, and
+each two, next to one of them (the first orders of the PC algorithm, Spirtes and Glymour 1991, in
+linear predictors of the variables' functions).
 """
 
 from __future__ import annotations
@@ -10,17 +13,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
+import numpy as np
+
+from pramana_core.errors import StructureError
 from pramana_core.learn.networks.dependence import Coefficients, Dependences
+from pramana_core.learn.networks.equivalence import CPDAG
 from pramana_core.learn.networks.moves import Parents
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.ties import descending, reaches
+from pramana_core.ties import ascending, descending, exceeds, reaches
 
 FALSE_SHARE = 0.03
 """The largest expected share of a forest's links that join independent variables."""
 
+FAMILY_CELLS = 1 << 12
+"""The most cells of a variable's table: pairs are not pooled into larger ones."""
+
+LEVEL = 0.05
+"""The probability of any further link or collider where chains explain all pairs."""
+
 Pair = tuple[str, str]
+Named = TypeVar("Named", bound=tuple[str, ...])
 
 _NAT = 1.0
 """The scale on which rounded information is compared."""
@@ -28,43 +44,50 @@ _NAT = 1.0
 
 @dataclass(frozen=True, eq=False)
 class FoundFromPairs:
-    """A forest, and the evidence of each link."""
+    """A structure learned from pairs, and the evidence of each link."""
 
     parents: Parents
     evidence: dict[frozenset[str], Coefficients]
 
 
-def from_pairs(marginals: Marginals, nodes: Sequence[str], on_step: Progress) -> FoundFromPairs:
-    """Learn a forest from the tables of pairs.
+def from_pairs(
+    marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
+) -> FoundFromPairs:
+    """Learn a structure from the tables of pairs.
 
     Args:
         marginals: exact or estimated counts.
         nodes: the variables.
+        max_parents: the most parents of a variable; with 1 only the forest is learned.
         on_step: is called for each pair with pairs done and pairs in all; may raise to stop.
     """
     dependences = Dependences(marginals)
-    pairs = list(itertools.combinations(nodes, 2))
-    known = {}
-    for done, pair in enumerate(pairs):
-        on_step(done, len(pairs))
+    search = _Search(dependences, tuple(nodes), on_step)
+    links = search.forest()
+    further = search.further(links) if max_parents > 1 else {}
+    evidence: dict[frozenset[str], Coefficients] = {}
+    for pair in links:
         found = dependences.of(*pair)
         if found is not None:
-            known[pair] = found
-    on_step(len(pairs), len(pairs))
-    chance = {pair: found.coefficients.p_value for pair, found in known.items()}
-    links = 1
+            evidence[frozenset(pair)] = found.independence
+    evidence |= {frozenset(pair): tested for pair, tested in further.items()}
+    colliders = search.colliders([*links, *further]) if max_parents > 1 else []
+    ordered = [*links, *by_p_value({pair: further[pair].p_value for pair in further})]
     while True:
-        most = FALSE_SHARE * links / max(1, len(pairs))
-        kept = {pair: known[pair].information for pair, p in chance.items() if reaches(most, p)}
-        forest = spanning_forest(nodes, kept)
-        if len(forest) <= links:
-            break
-        links = len(forest)
-    evidence = {frozenset(pair): known[pair].coefficients for pair in forest}
-    return FoundFromPairs(orient_from_first(nodes, forest), evidence)
+        parents = orient(nodes, ordered, colliders)
+        if all(
+            len(given) <= max_parents
+            and (len(given) < 2 or marginals.domain.project((n, *given)).size <= FAMILY_CELLS)
+            for n, given in parents.items()
+        ):
+            return FoundFromPairs(parents, evidence)
+        if colliders:
+            colliders = colliders[:-1]
+        else:
+            ordered = ordered[:-1]
 
 
-def spanning_forest(nodes: Sequence[str], weights: Mapping[Pair, float]) -> list[Pair]:
+def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pair]:
     """Return the pairs of the largest weights, in nats, without a circle; of equals the first."""
     tree = {node: node for node in nodes}
 
@@ -74,14 +97,57 @@ def spanning_forest(nodes: Sequence[str], weights: Mapping[Pair, float]) -> list
         return node
 
     found = []
-    pairs = list(weights)
-    for place in descending(list(weights.values()), scale=_NAT).tolist():
+    pairs = list(weighed)
+    for place in descending(list(weighed.values()), scale=_NAT).tolist():
         pair = pairs[place]
         first, second = map(top, pair)
         if first != second:
             tree[first] = second
             found.append(pair)
     return found
+
+
+def by_p_value(p_values: Mapping[Named, float]) -> list[Named]:
+    """Return names by ascending p-value; equal ones in their own order."""
+    names = sorted(p_values)
+    least = np.finfo(float).tiny
+    logs = np.log([max(p_values[name], least) for name in names])
+    return [names[place] for place in ascending(logs).tolist()]
+
+
+def orient(
+    nodes: Sequence[str], links: Sequence[Pair], colliders: Sequence[tuple[str, str, str]]
+) -> Parents:
+    """Return parents with given links and colliders (u, w, v) at w, as far as they agree.
+
+    Other links are directed without further colliders or, where a circle prevents that, away from
+    the first variable of each component.
+    """
+    around: dict[str, frozenset[str]] = dict.fromkeys(nodes, frozenset())
+    for first, second in links:
+        around[first] |= {second}
+        around[second] |= {first}
+    into: dict[str, frozenset[str]] = dict.fromkeys(nodes, frozenset())
+    free = dict(around)
+    for first, middle, second in colliders:
+        more = {first, second} - into[middle]
+        if not {first, second} <= around[middle] or any(middle in into[n] for n in more):
+            continue
+        tried, left = dict(into), dict(free)
+        for node in more:
+            tried[middle] |= {node}
+            left[middle] -= {node}
+            left[node] -= {middle}
+        if _member(tried, left) is not None:
+            into, free = tried, left
+    return _member(into, free) or orient_from_first(nodes, links)
+
+
+def _member(into: dict[str, frozenset[str]], free: dict[str, frozenset[str]]) -> Parents | None:
+    try:
+        return CPDAG(into, free).member()
+    except StructureError:
+        return None
 
 
 def orient_from_first(nodes: Sequence[str], links: Sequence[Pair]) -> Parents:
@@ -99,3 +165,109 @@ def orient_from_first(nodes: Sequence[str], links: Sequence[Pair]) -> Parents:
                 place[node] = len(place)
                 pending += sorted(around[node])
     return {n: frozenset(o for o in around[n] if place[o] < place[n]) for n in nodes}
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    dependences: Dependences
+    nodes: tuple[str, ...]
+    on_step: Progress
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        return list(itertools.combinations(self.nodes, 2))
+
+    def forest(self) -> list[Pair]:
+        """Return the links of the forest."""
+        pairs = self.pairs
+        chance: dict[Pair, float] = {}
+        weights: dict[Pair, float] = {}
+        for done, pair in enumerate(pairs):
+            self.on_step(done, len(pairs))
+            found = self.dependences.of(*pair)
+            if found is not None:
+                chance[pair] = found.independence.p_value
+                weights[pair] = found.information
+        self.on_step(len(pairs), len(pairs))
+        links = 1
+        while True:
+            most = FALSE_SHARE * links / len(pairs)
+            kept = {pair: weights[pair] for pair, p in chance.items() if reaches(most, p)}
+            forest = spanning_forest(self.nodes, kept)
+            if len(forest) <= links:
+                return forest
+            links = len(forest)
+
+    def further(self, links: Sequence[Pair]) -> dict[Pair, Coefficients]:
+        """Return the links that no chain explains, each with its weakest test."""
+        around: dict[str, set[str]] = {node: set() for node in self.nodes}
+        for first, second in links:
+            around[first].add(second)
+            around[second].add(first)
+        known: dict[tuple[Pair, tuple[str, ...]], Coefficients | None] = {}
+        allowed = LEVEL / max(1, len(self.pairs))
+
+        def weakest(pair: Pair) -> Coefficients | None:
+            """Return the test of a pair with the largest p-value; None for a pair not dependent."""
+            dependence = self.dependences.of(*pair)
+            if dependence is None or exceeds(dependence.independence.p_value, allowed):
+                return None
+            found = dependence.independence
+            near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
+            for middles in (
+                *((middle,) for middle in near),
+                *itertools.combinations(near, 2),
+            ):
+                if (pair, middles) not in known:
+                    known[pair, middles] = self.dependences.beyond(pair[0], middles, pair[1])
+                tested = known[pair, middles]
+                if tested is None:
+                    return None
+                if exceeds(tested.p_value, found.p_value):
+                    found = tested
+                if exceeds(found.p_value, allowed):
+                    return None
+            return found
+
+        found: dict[Pair, Coefficients] = {}
+        left = [pair for pair in self.pairs if pair not in links]
+        tested: dict[Pair, float] = {}
+        for pair in left:
+            self._tick()
+            test = weakest(pair)
+            if test is not None:
+                tested[pair] = test.p_value
+        for pair in by_p_value(tested):
+            # A link added meanwhile may explain this one.
+            test = weakest(pair)
+            if test is not None:
+                found[pair] = test
+                around[pair[0]].add(pair[1])
+                around[pair[1]].add(pair[0])
+        return found
+
+    def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
+        """Return (u, w, v) where u and v look independent though a chain over w would not be."""
+        around: dict[str, list[str]] = {node: [] for node in self.nodes}
+        for first, second in links:
+            around[first].append(second)
+            around[second].append(first)
+        triples = [
+            (first, middle, second)
+            for middle in self.nodes
+            for first, second in itertools.combinations(around[middle], 2)
+            if second not in around[first]
+        ]
+        found: dict[tuple[str, str, str], float] = {}
+        for first, middle, second in triples:
+            self._tick()
+            whole, chain = self.dependences.of(first, second), None
+            if whole is not None and exceeds(whole.independence.p_value, LEVEL):
+                chain = self.dependences.beyond(first, [middle], second)
+            if chain is not None and reaches(LEVEL / len(triples), chain.p_value):
+                found[first, middle, second] = chain.p_value
+        return by_p_value(found)
+
+    def _tick(self) -> None:
+        """Let the caller stop."""
+        self.on_step(len(self.pairs), len(self.pairs))

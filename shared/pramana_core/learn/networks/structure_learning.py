@@ -36,7 +36,8 @@ class LearnedLink:
     Attributes:
         parent, child: the link.
         gain: of the link given the child's other parents, in nats above the penalty; for a link
-            learned from pairs, the logarithm of the evidence against independence.
+            learned from pairs, the logarithm of the evidence against independence, or against the
+            chain that explains it best.
         inflation: the factor by which randomization multiplies the chance part of the plain gain,
             at least 1 (`Independence.inflation`); infinite where no channel can be inverted.
         confidence: the probability of the link (`confidence_of`); None without samples.
@@ -132,7 +133,7 @@ def _searched(
         return k2(judge, search, children, report), {}, search
     by_pairs = search.method == "auto" and likely and _pairs_alone(marginals, nodes)
     if search.method == "chow-liu" or by_pairs:
-        found = from_pairs(marginals, nodes, report)
+        found = from_pairs(marginals, nodes, search.max_parents, report)
         return found.parents, found.evidence, replace(search, method="chow-liu")
     better = by_families(judge)
     if likely:

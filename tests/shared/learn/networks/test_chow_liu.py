@@ -1,4 +1,4 @@
-"""Structures from pairs: the forest, and how often its links are false."""
+"""Structures from pairs: the forest, what it leaves out, and how often links are false."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, most_ac
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Search
-from pramana_core.learn.networks.dependence import Coefficients, _tail
+from pramana_core.learn.networks.dependence import Coefficients, Dependences, _tail
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.pairs import from_pairs
+from pramana_core.learn.networks.pairs import LEVEL, from_pairs
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.marginals.counts import ReportedCounts
@@ -87,7 +87,7 @@ def test_the_forest_of_exact_counts_is_that_of_another_library():
     """SciPy's likelihood ratios of independence, and its spanning tree of the largest."""
     made = clean(TREE, 4_000, 1)
     names = made.domain.names
-    found = from_pairs(made, names, quiet).parents
+    found = from_pairs(made, names, 1, quiet).parents
     codes = TREE.sample(4_000, np.random.default_rng(1))
     told = np.zeros((len(names), len(names)))
     for one, other in itertools.combinations(range(len(names)), 2):
@@ -112,11 +112,11 @@ def test_independent_variables_are_rarely_linked_and_dependent_ones_are():
     runs, alone = repetitions(30, 100), network(dict.fromkeys("ABCDE", ""), 11)
     false = 0
     for seed in range(runs):
-        found = from_pairs(sampled(alone, 4_000, seed), alone.structure.nodes, quiet)
+        found = from_pairs(sampled(alone, 4_000, seed), alone.structure.nodes, 1, quiet)
         false += any(found.parents.values())
     # At most 5 % of data sets have a link: more than so many in one of a million tests.
     assert false <= stats.binom.isf(1e-6, runs, 0.05)
-    control = from_pairs(sampled(TREE, 4_000, 1), TREE.structure.nodes, quiet)
+    control = from_pairs(sampled(TREE, 4_000, 1), TREE.structure.nodes, 1, quiet)
     assert any(control.parents.values())
 
 
@@ -124,6 +124,38 @@ def test_the_tail_of_equal_weights_is_chi_square():
     for weights in (np.ones(3), np.full(5, 2.0)):
         at = 4.0 * weights.sum()
         assert _tail(at, weights) == pytest.approx(stats.chi2.sf(at / weights[0], len(weights)))
+
+
+def test_a_chain_has_nothing_beyond_it_and_a_circle_has():
+    chain = network({"A": "", "B": "A", "C": "B"}, 21)
+    circle = network({"A": "", "B": "A", "C": "AB"}, 22)
+    beyond = [
+        Dependences(clean(made, 200_000, 2)).beyond("A", ["B"], "C") for made in (chain, circle)
+    ]
+    assert beyond[0] is not None
+    assert beyond[0].p_value > 1e-6
+    assert beyond[1] is not None
+    assert beyond[1].p_value < 1e-12
+
+
+@pytest.mark.slow
+def test_links_beyond_the_forest_are_found_and_chains_are_left():
+    circle = network({"A": "", "B": "A", "C": "AB", "D": "C", "E": "D"}, 23)
+    found = from_pairs(clean(circle, 100_000, 3), circle.structure.nodes, 3, quiet)
+    assert links(found.parents) == links({n: list(p) for n, p in circle.structure.parents.items()})
+    assert frozenset("AC") in found.evidence
+    false = 0
+    for seed in range(40):
+        parents = from_pairs(clean(TREE, 5_000, seed), TREE.structure.nodes, 3, quiet).parents
+        false += len(links(parents)) > 5
+    assert false <= stats.binom.isf(1e-6, 40, LEVEL)
+
+
+def test_two_causes_that_are_independent_meet_at_their_effect():
+    effect = network({"A": "", "B": "", "C": "AB", "D": "C"}, 25)
+    found = from_pairs(clean(effect, 100_000, 4), effect.structure.nodes, 3, quiet)
+    assert found.parents["C"] == {"A", "B"}
+    assert found.parents["D"] == {"C"}
 
 
 def test_a_search_is_by_pairs_only_where_records_report_few_variables():
