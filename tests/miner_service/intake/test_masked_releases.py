@@ -9,9 +9,11 @@ import pytest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.parts import encode_part
 from pramana_core.wire.study_plans import StudyPlanMessage
+from tests.miner_service.conftest import build
 from tests.miner_service.masking import COLUMNS, announced, masked
 
 RELEASES = "/v1/studies/asia/releases"
@@ -100,3 +102,19 @@ def told(person):
 
 
 # --- interruptions -------------------------------------------------------------------------------
+
+
+def test_what_releases_without_a_bound_tell_together_is_said(miner, north):
+    def warnings():
+        return north.get("/v1/studies/asia/privacy")["warnings"]
+
+    north.publish("asia", masked(range(40)))
+    assert len(warnings()) == 1
+    north.publish("asia", masked(range(39), name="m2"))
+    (_, twice) = warnings()
+    assert "north" in twice
+    plan = Plan((Block((Variable("debt", ("no", "yes")),), Symmetric.from_gamma(2, 3)),))
+    north.publish("asia", build(plan, range(40), {"debt": [0] * 40}))
+    (*_, both) = warnings()
+    assert "debt of north" in both
+    assert len(warnings()) == 3
