@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(CoreDesign):
-    """What the designer found for a need (see `pm.design`): every family, and the chosen one.
+    """The families compared for a need, and the chosen one; `pm.design` makes it.
+
+    Args:
+        problem: the need.
+        options: every family, the most accurate first; the last ones cannot serve it.
+        chosen: one of the options.
+        unserved: the tables that sampled sets cannot estimate, in words; "" where all are served.
 
     Examples:
         >>> import pramana as pm

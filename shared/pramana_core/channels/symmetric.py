@@ -75,7 +75,10 @@ class MixingTransition(Transition):
 
 @dataclass(frozen=True)
 class Identity(MixingTransition, UnitTransition):
-    """Every category, of `size`, is reported as itself: a variable that is not randomized.
+    """Every category is reported as itself: a variable that is not randomized.
+
+    Args:
+        size: number of categories.
 
     Examples:
         >>> import pramana as pm
@@ -475,7 +478,10 @@ def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
 
 @dataclass(frozen=True)
 class Withheld(UnitTransition):
-    """The variable, of `size` categories, is not reported: one report for all truths.
+    """The variable is not reported: one report for all truths.
+
+    Args:
+        size: number of categories.
 
     Examples:
         >>> import pramana as pm

@@ -61,7 +61,6 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "variables"): [
         lambda: pm.estimate(_people(), _plan()).plot(_figure()),
-        lambda: _mined(0.1, variables="sex"),
     ],
     (OptionError, "minimum_support"): [lambda: _mined(5), lambda: _mined("0.1")],
     (OptionError, "min_support"): [lambda: pm.AssociationRules(min_support=0.1)],
@@ -72,7 +71,6 @@ MISTAKES: Mistakes = {
         lambda: _mined(0.1, items="sex"),
         lambda: _mined(0.1, present="yes", items={"sex": ["male"]}),
     ],
-    (OptionError, "items['sex']"): [lambda: _mined(0.1, items={"sex": "female"})],
     (OptionError, "present"): [lambda: _mined(0.1, present=["yes"])],
     (UnknownVariable, "Sex"): [
         lambda: pm.estimate(_people(), _plan()).plot(["Sex"]),
