@@ -20,7 +20,7 @@ from benchmarks.reproduce.engine import (
     where,
 )
 from benchmarks.reproduce.ma.structures import BAYESIAN, BIC, PUBLISHED, summarized
-from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
+from benchmarks.reproduce.masiv.setups import BOTH, MINER, PARTITION, PEERS, views
 from pramana.setups import SeededOwner
 from pramana.simulate.links import SMOOTHED, compare, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -101,7 +101,7 @@ def learned(
         codes = data.six_sample(records, setting.rng("masiv-5", records, index))
         exact = _exact(codes)
         for p in setting.steps(levels, index / runs, (index + 1) / runs):
-            found = {name: _views(owner, codes, name, p, index) for name in both()}
+            found = {name: _views(owner, codes, name, p, index) for name in BOTH}
             for score, scoring in scores.items():
                 clean = structure({"ABCDEF": exact}, scoring(p))
                 for name, seen in found.items():
@@ -199,7 +199,7 @@ def variable_best(rows: pd.DataFrame, column: str) -> Finding:
 def little(means: pd.DataFrame, score: str, p: float) -> Finding:
     """Check the level up to which the paper has little error in structure learning."""
     texts, held = [], False
-    for name in both():
+    for name in BOTH:
         rows = _of(means, name, score)
         worst = rows[rows["p"] <= p]["errors"].max()
         texts.append(f"{worst:.2f} {name}")
