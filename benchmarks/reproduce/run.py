@@ -54,7 +54,7 @@ class ExperimentOutcome:
 
 
 def describe(experiment: Experiment) -> dict[str, Any]:
-    """Return an experiment as JSON: what it shows, of which paper, and what it needs."""
+    """Return an experiment as JSON: its title, its paper and its data."""
     return {
         "name": experiment.name,
         "title": experiment.title,

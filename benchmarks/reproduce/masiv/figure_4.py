@@ -158,9 +158,9 @@ def good(table: pd.DataFrame, name: str) -> Finding:
 
 def as_theory(table: pd.DataFrame, name: str) -> Finding:
     """Hold the deviations against the delta method where its errors are small."""
-    statistic, (held, low, high) = squared_ratios(where(table, setup=name))
+    statistic, (fits, low, high) = squared_ratios(where(table, setup=name))
     return Finding(
-        held,
+        fits,
         f"Figure 4 (top), {name}: the deviations over ten runs are those of theory, where these are"
         f" up to {2 * ALMOST_NONE:g}: the squared ratios sum to {statistic:.0f} (between"
         f" {low:.0f} and {high:.0f} in 999 of 1,000).",

@@ -32,7 +32,7 @@ class View:
     def marginals(
         self, owner: SeededOwner, codes: Mapping[str, Codes], run: int
     ) -> EstimatedMarginals:
-        """Return what its copy tells; whoever sees a block sees the same draws."""
+        """Return the estimates from its copy; whoever sees a block sees the same draws."""
         columns = {name: codes[name] for name in self.plan.domain.names}
         return EstimatedMarginals(owner.report(self.plan, columns, run), self.plan)
 
@@ -40,7 +40,7 @@ class View:
 def views(name: str, p: float) -> tuple[View, ...]:
     """Return what is learned from in a setup, every node randomized with parameter `p`.
 
-    Without a miner a site has its own columns as they are and learns its own nodes.
+    Without a miner a site has its own columns unrandomized and learns its own nodes.
     """
     if name == MINER:
         return (View(data.six_plan(p), "ABCDEF"),)

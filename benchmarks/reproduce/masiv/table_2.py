@@ -50,7 +50,7 @@ ACCURATE = 0.02
 """What we call accurate: a mean of five runs is so far off on average (VII.B's threshold c)."""
 
 SMALL = 0.05
-"""Up to this standard error a deviation is held against the delta method."""
+"""Up to this standard error a deviation is compared with the delta method."""
 
 _WITHIN = 0.9995
 
@@ -67,7 +67,7 @@ class Randomization:
     x: float
 
     def plan(self, exact: str = "") -> Plan:
-        """Return the plan of all columns for who has `exact` as they are."""
+        """Return the plan of all columns for a learner with `exact` unrandomized."""
         return Plan(tuple(self._block(b, exact) for b in setups.plan(exact).blocks))
 
     def _block(self, block: Block, exact: str) -> Block:
@@ -154,12 +154,12 @@ def explains(table: pd.DataFrame, x: float) -> Finding:
     degrees = (PAPER_RUNS - 1) * len(rows)
     ratio = rows["printed_sd"] / rows[f"se {x:g} {MINER}"]
     statistic = float(((PAPER_RUNS - 1) * ratio**2).sum())
-    held, low, high = plausible(statistic, degrees)
+    fits, low, high = plausible(statistic, degrees)
     words = {X_PRINTED: "as Table I prints", X_OF_MA: "as Ma's Table 5.1 prints"}
     reason = words.get(x, "which has Table I's gamma of 3")
     return Finding(
-        held if x == X_PRINTED else None,
-        f"Table II's deviations of X and C {'are' if held else 'are not'} those"
+        fits if x == X_PRINTED else None,
+        f"Table II's deviations of X and C {'are' if fits else 'are not'} those"
         f" of X randomized with p = {x:g}, {reason}: chi-square {statistic:.0f} with {degrees}"
         f" degrees of freedom (between {low:.0f} and {high:.0f} in 999 of 1,000 tables).",
     )
@@ -200,9 +200,9 @@ def table_better(table: pd.DataFrame, x: float) -> Finding:
 def table_as_theory(
     table: pd.DataFrame, estimates: Mapping[tuple[float, str], Tensor], x: float, name: str
 ) -> Finding:
-    """Hold the deviations over the runs against theory, each parameter by itself."""
+    """Hold the deviations over the runs against theory, each parameter alone."""
     rows = table[table["free"] & (table[f"se {x:g} {name}"] > 0)]
-    # The delta method is for small errors; those above are told, not tested.
+    # The delta method is for small errors; those above are reported, not tested.
     small = rows[rows[f"se {x:g} {name}"] <= SMALL]
     degrees = len(estimates[x, name]) - 1
     each = (1 - _WITHIN) / len(small)

@@ -131,7 +131,7 @@ def privacy(ld, shared):
     rows = []
     for curve, heights in ((figures.LD, ld), (figures.PGEN, shared)):
         for asked, height in zip(("(10, 3)", "(15, 4)", "(10, 4)"), heights, strict=True):
-            rows.append({"table": "nursery", "model": "tree", "curve": curve, "asked": asked,
+            rows.append({"table": "nursery", "model": "tree", "curve": curve, "requirement": asked,
                          "accuracy": height})  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -147,7 +147,7 @@ def test_a_distance_counts_only_where_something_was_published():
 
 def test_a_value_is_of_one_row():
     found = privacy((0.3, 0.3, 0.1), (0.7, 0.65, 0.2))
-    assert value(found, curve=figures.LD, asked="(10, 3)") == 0.3
+    assert value(found, curve=figures.LD, requirement="(10, 3)") == 0.3
     with pytest.raises(KeyError, match="3 rows"):
         value(found, curve=figures.LD)
 
