@@ -129,27 +129,13 @@ SPREAD = [
     )
 ]  # fmt: skip
 MINING = [
-    *_tables(
-        "adult",
-        "itemsets at 10 %",
-        "rules",
-        (19,),
-        "--intervals",
-        "8",
-        "--set",
-        "minimum_support=0.1",
-    ),
-    *_tables(
-        "mushroom",
-        "itemsets at 20 %",
-        "rules",
-        (19,),
-        "--set",
-        "minimum_support=0.2",
-        "--set",
-        "max_length=4",
-    ),
-    *_tables("census", "itemsets at 2 %", "rules", (19,), "--set", "minimum_support=0.02"),
+    command
+    for table, percent, options in (
+        ("adult", 10, "--intervals 8 --set minimum_support=0.1"),
+        ("mushroom", 20, "--set minimum_support=0.2 --set max_length=4"),
+        ("census", 2, "--set minimum_support=0.02"),
+    )
+    for command in _tables(table, f"itemsets at {percent} %", "rules", (19,), *options.split())
 ]
 LINKING = [
     command

@@ -229,16 +229,10 @@ def curves(
     label: str = "{}",
     **how: Any,
 ) -> None:
-    """Draw a curve of column y over x for each value of `by`.
+    """Draw a curve of column y over x for each value of `by`, in a tidy frame.
 
-    Args:
-        axis: where.
-        rows: a tidy frame.
-        x, y, by: its columns.
-        error: the column of half the bars' lengths; no bars without it.
-        looks: how the curves look, and in which order; by default those of `LOOKS`, in the rows'.
-        label: the legend's, a format of the value.
-        how: of matplotlib's `errorbar`.
+    `error` is the column of half the bars' lengths. `looks` orders the curves (default: the rows'
+    order). `label` formats the value for the legend; `how` goes to matplotlib's `errorbar`.
     """
     looks = looks or dict(zip(dict.fromkeys(rows[by]), LOOKS, strict=False))
     for name, (colour, marker, dash) in looks.items():

@@ -122,8 +122,8 @@ def no_gain(found: pd.DataFrame, method: str) -> Finding:
     over = rows["gain"] - limit * rows["gain error"]
     worst = rows.iloc[first_largest(over, scale=1.0)]
     return claim(
-        f"{method}: what a kernel snooper gains by Y over S alone is indistinguishable from zero on any"
-        f" of {len(rows)} tables: the clearest is {worst['gain']:.4f} of the variance, with"
+        f"{method}: what a kernel snooper gains by Y over S alone is indistinguishable from zero on"
+        f" any of {len(rows)} tables: the clearest is {worst['gain']:.4f} of the variance, with"
         f" standard error {worst['gain error']:.4f}, on {worst['table']} (it could from"
         f" {limit:.2f} standard errors).",
         (over <= 0).all(),

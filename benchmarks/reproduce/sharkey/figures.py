@@ -96,9 +96,13 @@ def _worse(found: pd.DataFrame, table: str) -> Finding:
     )
 
 
+def _change(rows: pd.DataFrame) -> float:
+    return float(100 * (rows["accuracy"].iloc[-1] - rows["accuracy"].iloc[0]))
+
+
 def _trend(found: pd.DataFrame, table: str, curve: str, sign: int) -> Finding:
     rows = _curve(found, table, "tree", curve)
-    change = 100 * (rows["accuracy"].iloc[-1] - rows["accuracy"].iloc[0])
+    change = _change(rows)
     words = "rises" if sign > 0 else "falls"
     return Finding(
         bool(sign * change > CHANGE),
@@ -110,7 +114,7 @@ def _trend(found: pd.DataFrame, table: str, curve: str, sign: int) -> Finding:
 
 def _no_trend(found: pd.DataFrame) -> Finding:
     rows = _curve(found, "adult", "tree", "PGEN")
-    change = 100 * (rows["accuracy"].iloc[-1] - rows["accuracy"].iloc[0])
+    change = _change(rows)
     return Finding(
         bool(abs(change) < NEAR),
         f"adult has no such trend: PGEN's trees change by {change:+.1f} points from one to"

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.run import select
 from benchmarks.reproduce.sharkey import figures
 from benchmarks.reproduce.sharkey.cells import (
     SOURCES,
@@ -36,11 +35,6 @@ from pramana_core.model_sharing.tree import Leaf
 
 DATA = Path(os.environ.get("PRAMANA_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not there")
-
-
-def test_a_papers_name_stands_for_its_experiments():
-    names = [e.name for e in select(["sharkey"])]
-    assert names == ["sharkey-5", "sharkey-6", "sharkey-7"]
 
 
 def test_every_requirement_of_the_paper_has_recorded_levels():
