@@ -17,7 +17,6 @@ from pramana_core.plan import Plan
 
 Numbers = npt.NDArray[np.float64]
 
-NOMINAL = 0.95
 ALLOWED = (0.93, 0.97)
 """Where the coverage of intervals of 95 % has to be, on average over those of a setting."""
 
