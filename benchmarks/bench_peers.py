@@ -137,18 +137,18 @@ def main() -> None:
     os.dup2(2, 1)
     run: Callable[[], object] | None = None
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         figures: dict[str, object] = {}
         try:
-            if "prepare" in asked:
-                prepare = getattr(sys.modules[__name__], asked["prepare"])
-                run = prepare(**asked["arguments"])
+            if "prepare" in request:
+                prepare = getattr(sys.modules[__name__], request["prepare"])
+                run = prepare(**request["arguments"])
             elif run is not None:
                 began, used = time.perf_counter(), time.process_time()
                 run()
                 figures["elapsed"] = time.perf_counter() - began
                 figures["processor"] = time.process_time() - used
-        except Exception as error:  # noqa: BLE001 whatever it is, the asker is told
+        except Exception as error:  # noqa: BLE001 every failure is answered
             figures["failed"] = f"{type(error).__name__}: {error}"
         answers.write(json.dumps(figures) + "\n")
         answers.flush()

@@ -1,7 +1,7 @@
-"""Owners who upload to a miner in a process of its own, beside a plain server that only stores.
+"""Owners who upload to a miner in a process of its own, and to a plain server that only stores.
 
 `make load` runs it and prints the ratios, at the end as docs/operations.md has them; `--short`
-takes a few seconds. No time alone is a result: each is set beside another of the same run on the
+takes a few seconds. No time alone is a result: each is compared with another of the same run on the
 same machine.
 """
 
@@ -175,9 +175,9 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
         for number, body in enumerate(bodies):
             connection.request("PUT", f"{target.path}/parts/{number}", body, headers)
             with connection.getresponse() as answer:
-                told = answer.read()
+                text = answer.read()
                 if answer.status != 201:
-                    raise RuntimeError(f"{answer.status}: {told.decode()}")
+                    raise RuntimeError(f"{answer.status}: {text.decode()}")
         connection.close()
 
     began = time.perf_counter()
@@ -187,10 +187,10 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
 
 
 @contextmanager
-def held_bodies(
+def open_bodies(
     served: Served, targets: Sequence[Target], body: bytes, *, each: int, share: float
 ) -> Iterator[list[socket.socket]]:
-    """Hold bodies open, `each` of every target, of which a share was sent."""
+    """Keep bodies open, `each` of every target, with a share of them sent."""
     with ExitStack() as stack:
         socks = []
         for target in targets:
@@ -213,8 +213,8 @@ def own_memory(process: int) -> int:
     """Return the bytes of memory that a process holds; its workers are not in it."""
     import psutil
 
-    held: int = psutil.Process(process).memory_info().rss
-    return held
+    used: int = psutil.Process(process).memory_info().rss
+    return used
 
 
 MEBIBYTE = 1 << 20
@@ -241,7 +241,7 @@ def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
     plan, bodies, records = cut(each, size)
     with miner(folder / "holding") as served:
         targets = announce(served, owners, plan, bodies, records)
-        with held_bodies(served, targets, bodies[0], each=each, share=0.9):
+        with open_bodies(served, targets, bodies[0], each=each, share=0.9):
             return own_memory(served.process.pid) / MEBIBYTE
 
 

@@ -129,27 +129,13 @@ SPREAD = [
     )
 ]  # fmt: skip
 MINING = [
-    *_tables(
-        "adult",
-        "itemsets at 10 %",
-        "rules",
-        (19,),
-        "--intervals",
-        "8",
-        "--set",
-        "minimum_support=0.1",
-    ),
-    *_tables(
-        "mushroom",
-        "itemsets at 20 %",
-        "rules",
-        (19,),
-        "--set",
-        "minimum_support=0.2",
-        "--set",
-        "max_length=4",
-    ),
-    *_tables("census", "itemsets at 2 %", "rules", (19,), "--set", "minimum_support=0.02"),
+    command
+    for table, percent, options in (
+        ("adult", 10, "--intervals 8 --set minimum_support=0.1"),
+        ("mushroom", 20, "--set minimum_support=0.2 --set max_length=4"),
+        ("census", 2, "--set minimum_support=0.02"),
+    )
+    for command in _tables(table, f"itemsets at {percent} %", "rules", (19,), *options.split())
 ]
 LINKING = [
     command
@@ -222,8 +208,8 @@ def figures_of(command: Command, data: Path, scratch: Path) -> Found:
         return found | {"ended": "unfinished", "seconds": SECONDS}
     found["seconds"] = round(_spent() - before, 1)
     if made.returncode:
-        said = made.stderr.strip().splitlines()[-4:]
-        return found | {"ended": "died" if made.returncode < 0 else "refused", "said": said}
+        message = made.stderr.strip().splitlines()[-4:]
+        return found | {"ended": "died" if made.returncode < 0 else "refused", "message": message}
     return found | _figures(json.loads(made.stdout))
 
 
@@ -350,7 +336,7 @@ def page(text: str, results: Results) -> str:
 
 
 def main() -> None:
-    """Run the settings asked for, keep their figures, and write the tables of all."""
+    """Run the chosen settings, keep their figures, and write the tables of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="settings whose name holds these words")
     parser.add_argument("--networks", action="store_true", help="every learner on every network")

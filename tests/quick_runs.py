@@ -55,8 +55,8 @@ LESS = {
         f"{_MA}.ma_7:_levels": lambda _: lambda *_: (0.3, 0.4),
     },
     "masiv-4": {
-        f"{_MASIV}.setups:SIZES": lambda sizes: sizes[:2],
-        f"{_MASIV}.setups:STEP": lambda step: 3 * step,
+        f"{_MASIV}.figure_4:SIZES": lambda sizes: sizes[:2],
+        f"{_MASIV}.figure_4:STEP": lambda step: 3 * step,
     },
     "masiv-5": {
         f"{_MASIV}.masiv_5:LEVELS": lambda levels: levels[3:],

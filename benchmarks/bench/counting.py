@@ -1,6 +1,6 @@
-"""Columns randomized by their owners, counted, and estimated: beside ways that do less.
+"""Columns randomized by their owners, counted, and estimated, compared with ways that do less.
 
-Draws and pseudonyms are keyed and repeatable, the ways beside them neither.
+Draws and pseudonyms are keyed and repeatable, those of the other ways are neither.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SECRETS = Secrets(sha256(b"a benchmark's draw key").digest(), sha256(b"its linka
 
 
 def independent(domain: Domain, gamma: float) -> Plan:
-    """Return the plan that randomizes each variable by itself."""
+    """Return the plan that randomizes each variable alone."""
     return Plan(tuple(Block((v,), Symmetric.from_gamma(v.size, gamma)) for v in domain))
 
 
@@ -122,7 +122,7 @@ def randomizing(bench: Bench) -> list[Comparison]:
             aim=0.7,
         ),
         Comparison(
-            "the same column beside pure-ldp",
+            "the same column and pure-ldp",
             "pure-ldp's direct encoding",
             ours,
             theirs,

@@ -94,12 +94,12 @@ def pass_through(folder: Path, records: int) -> dict[str, float]:
     with miner(folder / "miner") as served, RestClient(served.url, served.token, None) as admin:
         sites = prepare(folder, served, admin, records)
         began = time.perf_counter()
-        with _watching(served.process.pid) as held:
+        with _watching(served.process.pid) as peak:
             agent = max(_publish(site) for site in sites)
             _models(admin)
         seconds = time.perf_counter() - began
     shutil.rmtree(folder)
-    return {"seconds": seconds, **dict(zip(PEAKS, (agent, held[0], held[1]), strict=True))}
+    return {"seconds": seconds, **dict(zip(PEAKS, (agent, peak[0], peak[1]), strict=True))}
 
 
 def _models(admin: RestClient) -> None:
@@ -187,38 +187,38 @@ def _chance(person: np.ndarray, of: int) -> np.ndarray:
 
 
 def _publish(site: Path) -> float:
-    """Publish as an owner does; return the most MiB that it held."""
+    """Publish as an owner does; return its most MiB."""
     words = ["-m", "owner_agent", "publish", "--yes", "--json", "--site", str(site)]
     with (site.parent / "output").open("wb") as output:
         process = subprocess.Popen([sys.executable, *words], stdout=output, stderr=output)  # noqa: S603
-        with _watching(process.pid) as held:
+        with _watching(process.pid) as peak:
             _, code, _ = os.wait4(process.pid, 0)
     if code:
         raise RuntimeError((site.parent / "output").read_text())
-    return held[0]
+    return peak[0]
 
 
 @contextmanager
 def _watching(process: int) -> Iterator[list[float]]:
     """Look all the while at the most MiB that a process holds, and any that it started."""
-    held, ended = [0.0, 0.0], threading.Event()
+    peak, ended = [0.0, 0.0], threading.Event()
 
     def look() -> None:
         while not ended.wait(0.02):
-            held[0] = max(held[0], _memory(process))
-            held[1] = max([held[1], *map(_memory, _started_by(process))])
+            peak[0] = max(peak[0], _memory(process))
+            peak[1] = max([peak[1], *map(_memory, _started_by(process))])
 
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
-        yield held
+        yield peak
     finally:
         ended.set()
         watcher.join()
 
 
 def _memory(process: int) -> float:
-    """Return the most MiB that a process ever held."""
+    """Return the most MiB that a process ever used."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -243,7 +243,7 @@ STARTED: dict[str, tuple[str, ...]] = {
 
 
 def startup(bench: Bench) -> list[Comparison]:  # noqa: ARG001
-    """Start each command, beside Python with numpy."""
+    """Start each command, and Python with numpy."""
     theirs = partial(_run, ("-c", "import numpy"))
     return [
         Comparison(name, "python -c 'import numpy'", partial(_run, words), theirs, rounds=9)

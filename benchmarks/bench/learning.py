@@ -1,4 +1,4 @@
-"""Learners on randomized records, beside kept libraries on clean ones.
+"""Learners on randomized records, compared with kept libraries on clean ones.
 
 What a library takes to read its table is not counted; each is in an environment of its own.
 """
@@ -44,7 +44,7 @@ def networks(bench: Bench) -> list[Comparison]:
     plan = Plan(tuple(Block((v,), Symmetric.from_probability(4, 0.1)) for v in network.domain))
     reports = reported(plan, keys_of(records), clean)
     given = {"folder": bench.saved(**clean), "parents": 3}
-    what = f"network of 20 variables, {bench.label(1_000_000)} randomized records, beside"
+    what = f"network of 20 variables, {bench.label(1_000_000)} randomized records, against"
     peers = {
         "pyAgrum's K2 on clean ones": bench.peer("pyagrum_k2", order=order, **given),
         "PyBNesian's climbing on clean ones": bench.peer("pybnesian_climb", **given),

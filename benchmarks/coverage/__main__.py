@@ -71,7 +71,7 @@ def _all(places: list[int], repetitions: int) -> dict[int, Coverage]:
 
 
 def main() -> None:
-    """Repeat the settings asked for, print their coverage, and write the page if it is of all."""
+    """Repeat the chosen settings, print their coverage, and write the page if it is of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=ENOUGH)
     parser.add_argument("--only", default="", help="settings whose name holds these words")

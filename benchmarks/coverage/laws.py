@@ -33,7 +33,7 @@ def interacting(domain: Domain, strength: float, order: int = 2, seed: int = 5) 
 
 
 def parity(domain: Domain, kept: float = 0.95) -> Numbers:
-    """Return a law of bits of which the third is the parity of the first two, mostly."""
+    """Return a law of bits whose third is the parity of the first two, mostly."""
     first, second, third, *_ = np.indices(domain.shape)
     law = np.where(first ^ second == third, kept, 1 - kept)
     return np.asarray(law / law.sum(), dtype=np.float64)

@@ -189,7 +189,7 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
 
 
 def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """The information of the first question, whether or not a test would let it be asked."""
+    """The information of the first question, whether or not a test would accept it."""
     law = _tree_law(1.0)
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     marginals = estimated(_randomized(p), law, records, rng)
@@ -216,7 +216,7 @@ TREES: tuple[Setting, ...] = (
         partial(leaf, 0.4, 2000),
     ),
     Setting(
-        "what a question tells, one attribute",
+        "information of a question, one attribute",
         "N = 2,000, p = 0.2, 0.300 bits",
         1339,
         partial(gain, 0.2, 2000),

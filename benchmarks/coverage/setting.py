@@ -17,14 +17,13 @@ from pramana_core.plan import Plan
 
 Numbers = npt.NDArray[np.float64]
 
-NOMINAL = 0.95
 ALLOWED = (0.93, 0.97)
 """Where the coverage of intervals of 95 % has to be, on average over those of a setting."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Intervals of one repetition: what is true, and between which values it was said to be.
+    """Intervals of one repetition: what is true, and between which limits it was estimated.
 
     All three are of one length, the same in each repetition. NaN limits: no interval was printed.
     """
@@ -190,8 +189,8 @@ def reports_of(plan: Plan, true: dict[str, Codes], rng: np.random.Generator) -> 
         cells = np.ravel_multi_index(
             [true[v.name].astype(np.int64) for v in block.variables], sizes
         )
-        told = _randomized(block.channel, cells, rng)
-        parts = np.unravel_index(told, block.reported_shape)
+        reports = _randomized(block.channel, cells, rng)
+        parts = np.unravel_index(reports, block.reported_shape)
         reported |= {n: c.astype(np.uint16) for n, c in zip(block.names, parts, strict=True)}
     return ReportedCounts(reported, plan.reported_sizes)
 
@@ -199,7 +198,7 @@ def reports_of(plan: Plan, true: dict[str, Codes], rng: np.random.Generator) -> 
 def estimated(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator, **how: Any
 ) -> EstimatedMarginals:
-    """Draw records, randomize them and return what the reports tell, estimated in a way."""
+    """Draw records, randomize them and return estimates from the reports."""
     reports = reports_of(plan, records_of(plan, law, records, rng), rng)
     return EstimatedMarginals(reports, plan, **how)
 
@@ -225,7 +224,7 @@ An interval of 95 % should hold the truth in 95 of 100 studies, and miss it abou
 either side. Here each setting was repeated {repetitions} times: records drawn from a known law,
 randomized by their declared matrices or masked, and estimated by the product's own code; repetition
 *i* draws from `numpy.random.default_rng([seed, i])`. `make campaign` writes this page;
-`tests/coverage` repeats a short form of each setting, beside intervals made narrower, which must
+`tests/coverage` repeats a short form of each setting, and of intervals made narrower, which must
 be found out.
 
 *mean* is over all intervals of a setting, with its standard error; *worst* is the interval that
@@ -249,7 +248,7 @@ A link's confidence is a probability and no interval, so it has no row above. Of
 random networks of eight variables, the share that is there is in
 [learning-structure.md](learning-structure.md), by population, design and confidence: at .9 and
 above 85 to 100 %. `tests/shared/learn/networks/test_structure_learning.py` repeats a part of it,
-beside pairs drawn at random, which must be found out.
+and pairs drawn at random, which must be found out.
 """
 
 

@@ -27,7 +27,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import code_dtype
 
 # Ma table 2.1. The printed entries sum to 19/20: the twentieth that is missing would make the last
-# column 1/5, but no cell of it can be told to be the wrong one. All entries are therefore divided
+# column 1/5, but nothing shows which of its cells is wrong. All entries are therefore divided
 # by 19/20, which keeps their ratios and the cells printed as zero.
 NAMES = ("X1", "X2")
 
@@ -205,7 +205,7 @@ CANCER_FILE = "breast-cancer-wisconsin.csv"
 
 REPEATED = (
     "Repeating a table is the paper's device and no honest study: no table of that many different"
-    " records is so regular. The table once stands beside it."
+    " records is so regular. The table once is shown, too."
 )
 
 ADULT_CHOICE = (
@@ -269,6 +269,10 @@ class TrueRecords:
     def size(self) -> int:
         """The number of records."""
         return len(self.codes[self.domain.names[0]])
+
+    def majority(self, target: str) -> float:
+        """Return the share of the most frequent category of a variable."""
+        return float(np.bincount(self.codes[target]).max() / self.size)
 
     def counts(self) -> ReportedCounts:
         """Return the exact counts."""

@@ -74,9 +74,9 @@ class Setting:
         high: float = 1.0,
         cost: Callable[[T], float] = lambda _: 1.0,
     ) -> Iterator[T]:
-        """Yield what is to be done and tell after each which share of it is, from low to high.
+        """Yield what is to be done and report after each the share done, from low to high.
 
-        `cost` says how long each takes beside the others.
+        `cost` says how long each takes relative to the others.
         """
         parts = list(work)
         spent = np.cumsum([cost(part) for part in parts])
@@ -229,16 +229,10 @@ def curves(
     label: str = "{}",
     **how: Any,
 ) -> None:
-    """Draw a curve of column y over x for each value of `by`.
+    """Draw a curve of column y over x for each value of `by`, in a tidy frame.
 
-    Args:
-        axis: where.
-        rows: a tidy frame.
-        x, y, by: its columns.
-        error: the column of half the bars' lengths; no bars where there is none.
-        looks: how the curves look, and in which order; by default those of `LOOKS`, in the rows'.
-        label: the legend's, a format of the value.
-        how: of matplotlib's `errorbar`.
+    `error` is the column of half the bars' lengths. `looks` orders the curves (default: the rows'
+    order). `label` formats the value for the legend; `how` goes to matplotlib's `errorbar`.
     """
     looks = looks or dict(zip(dict.fromkeys(rows[by]), LOOKS, strict=False))
     for name, (colour, marker, dash) in looks.items():
@@ -263,9 +257,9 @@ def as_theory_says(error: Tensor, covariance: Tensor) -> Finding:
     """Hold the errors of all counts at once against the covariance of Ma's theorem 2."""
     free = error.ravel()[:-1]
     statistic = float(free @ np.linalg.solve(covariance[:-1, :-1], free))
-    held, low, high = plausible(statistic, free.size)
+    within, low, high = plausible(statistic, free.size)
     return Finding(
-        held,
+        within,
         f"The moment estimate's errors are as large as theorem 2 says: chi-square {statistic:.1f}"
         f" with {free.size} degrees of freedom (between {low:.1f} and {high:.1f} in 999 of 1,000"
         " runs).",
@@ -281,6 +275,11 @@ def accurate(title: str, estimate: Tensor, truth: Tensor) -> Finding:
         f" {100 * moved:.1f} % of the records (total variation; we call up to"
         f" {100 * ACCURATE:.0f} % accurate).",
     )
+
+
+def flips(p: float) -> Tensor:
+    """Return the matrix that flips a bit with probability p."""
+    return np.array([[1 - p, p], [p, 1 - p]])
 
 
 def covariance(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:

@@ -54,7 +54,7 @@ class ExperimentOutcome:
 
 
 def describe(experiment: Experiment) -> dict[str, Any]:
-    """Return an experiment as JSON: what it shows, of which paper, and what it needs."""
+    """Return an experiment as JSON: its title, its paper and its data."""
     return {
         "name": experiment.name,
         "title": experiment.title,
@@ -181,7 +181,7 @@ ma.ma_5:MA_5_1 ma.ma_table_5_2:EXPERIMENT ma.ma_5:MA_5_4 ma.ma_5:MA_5_5
 ma.structures:MA_5_7 ma.structures:MA_5_8 ma.structures:MA_5_9 ma.structures:MA_5_10
 ma.linear_runs:MA_6_1 ma.linear_runs:MA_6_2 ma.linear_runs:MA_6_3
 ma.ma_7:MA_7_3 ma.ma_7:MA_7_4 ma.ma_7:MA_7_5 ma.ma_7:MA_7_8 ma.ma_7:MA_7_9
-masiv.setups:TABLE_2 masiv.setups:FIGURE_4 masiv.masiv_5:EXPERIMENT
+masiv.table_2:TABLE_2 masiv.figure_4:FIGURE_4 masiv.masiv_5:EXPERIMENT
 frapp.data:TABLE_3 frapp.itemset_errors:CENSUS frapp.itemset_errors:HEALTH
 frapp.matrices:FIGURE_3 frapp.matrices:FIGURE_4
 alahmadi.methods:HUMP alahmadi.pilot:RELATIONSHIPS alahmadi.pilot:PILOT alahmadi.methods:MADE

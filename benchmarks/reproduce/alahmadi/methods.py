@@ -122,8 +122,8 @@ def no_gain(found: pd.DataFrame, method: str) -> Finding:
     over = rows["gain"] - limit * rows["gain error"]
     worst = rows.iloc[first_largest(over, scale=1.0)]
     return claim(
-        f"{method}: what a kernel snooper gains by Y over S alone cannot be told from zero on any"
-        f" of {len(rows)} tables: the clearest is {worst['gain']:.4f} of the variance, with"
+        f"{method}: what a kernel snooper gains by Y over S alone is indistinguishable from zero on"
+        f" any of {len(rows)} tables: the clearest is {worst['gain']:.4f} of the variance, with"
         f" standard error {worst['gain error']:.4f}, on {worst['table']} (it could from"
         f" {limit:.2f} standard errors).",
         (over <= 0).all(),
@@ -135,12 +135,12 @@ def control(found: pd.DataFrame) -> Finding:
     rows, limit = _gains(found, _CONTROL)
     if not len(rows):
         return claim(f"{_CONTROL} masked none of the tables.")
-    held = rows["gain"] > limit * rows["gain error"]
+    found_gain = rows["gain"] > limit * rows["gain error"]
     return claim(
-        f"The same test finds what {_CONTROL} gives away on {int(held.sum())} of {len(rows)}"
+        f"The same test finds what {_CONTROL} gives away on {int(found_gain.sum())} of {len(rows)}"
         f" tables: gains of {rows['gain'].min():.4f} to {rows['gain'].max():.4f} (expected on"
         " at least half of them).",
-        held.mean() >= 0.5,
+        found_gain.mean() >= 0.5,
     )
 
 
@@ -209,7 +209,7 @@ FLAT, KEPT = 0.1, 0.99
 """Below the first slope the hump is gone; the issue asks of NMEGADP at least the second."""
 
 COLUMNS = 5
-"""So many pictures stand beside each other."""
+"""Pictures in a row."""
 
 
 def run_hump(setting: Setting) -> Result:
@@ -272,7 +272,7 @@ def _draw_hump(
         values = table.project(["expenditure"]).matrix()[:, 0]
         dots(axis, age.matrix()[:, 0], values, name)
         axis.plot(*trend(age.columns[0], values), color=plots.BLACK, linewidth=1.4)
-        axis.set_title(f"{name}\n{fits[name].told if name in fits else ' '}", fontsize=9)
+        axis.set_title(f"{name}\n{fits[name].words if name in fits else ' '}", fontsize=9)
         axis.tick_params(
             labelsize=8,
             labelleft=place % COLUMNS == 0,

@@ -65,23 +65,23 @@ def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
     made = DATASETS[name]
     records = QUICK_RECORDS if setting.quick else STORE_RECORDS
     frame = made.make(setting.rng("alahmadi", "data", name), records)
-    told = frame[list(made.told)]
-    if "gender" in told.columns:
-        told = told.assign(gender=told["gender"].map({0: "male", 1: "female"}))
-    return read_mixed(told), read_mixed(frame[list(made.confidential)])
+    shown = frame[list(made.told)]
+    if "gender" in shown.columns:
+        shown = shown.assign(gender=shown["gender"].map({0: "male", 1: "female"}))
+    return read_mixed(shown), read_mixed(frame[list(made.confidential)])
 
 
 @dataclass(frozen=True)
 class Relation:
-    """E(target | S if `told`, and the confidential columns `given`), numbered from 1."""
+    """E(target | S if `given_s`, and the confidential columns `given`), numbered from 1."""
 
     target: int
     given: tuple[int, ...] = ()
-    told: bool = True
+    given_s: bool = True
 
     def words(self) -> str:
         """Return it as the dissertation writes it, such as E(X1 | S, X2)."""
-        given = [*(["S"] if self.told else []), *(f"X{name}" for name in self.given)]
+        given = [*(["S"] if self.given_s else []), *(f"X{name}" for name in self.given)]
         return f"E(X{self.target} | {', '.join(given)})"
 
 
@@ -90,8 +90,8 @@ FIRST = Relation(1)
 SIX = (
     FIRST,
     Relation(2),
-    Relation(1, (2,), told=False),
-    Relation(2, (1,), told=False),
+    Relation(1, (2,), given_s=False),
+    Relation(2, (1,), given_s=False),
     Relation(1, (2,)),
     Relation(2, (1,)),
 )
@@ -110,7 +110,7 @@ class PreservedRelation(NamedTuple):
     r_squared: float
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """Slope and R^2 as a picture has them."""
         return f"{_signless(self.slope):.2f}, {self.r_squared:.2f}"
 
@@ -124,12 +124,12 @@ def kept(
     relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
     """Return how far masked records keep a relationship of true ones, both fitted by kernels."""
-    told = design_of(s).matrix if relation.told else np.empty((true.records, 0))
+    shown = design_of(s).matrix if relation.given_s else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
     features, models = [], []
     for matrix in (true.matrix(), masked.matrix()):
         rng = setting.rng("alahmadi", "fit", relation.words())
-        features.append(np.column_stack([told, matrix[:, given]]))
+        features.append(np.column_stack([shown, matrix[:, given]]))
         models.append(expectation("kernel", features[-1], matrix[:, [target]], rng))
     fits = (models[0].fitted[:, 0], models[1].predict(features[0])[:, 0])
     return PreservedRelation(*fits, *compared(*fits))
@@ -144,7 +144,7 @@ def compared(true: Floats, masked: Floats) -> tuple[float, float]:
 
 
 def height(rows: int) -> float:
-    """Return how high a grid of so many rows is, with what stands above and below, in inches."""
+    """Return the height in inches of a grid with this number of rows."""
     return 1.1 + 1.32 * rows
 
 
@@ -250,11 +250,11 @@ def run_pilot(setting: Setting) -> Result:
         s, x = (numeric_table((n,), d[:, None]) for n, d in zip("SX", drawn, strict=True))
         clouds[TRUE, shape] = s, x, ""
         for method, masked, refusal in versions(s, x, part, shape):
-            slope, r_squared, told = np.nan, np.nan, "refused"
+            slope, r_squared, shown = np.nan, np.nan, "refused"
             if masked is not None:
                 fit = kept(FIRST, s, x, masked, setting)
-                slope, r_squared, told = fit.slope, fit.r_squared, fit.told
-            clouds[method, shape] = s, masked, told
+                slope, r_squared, shown = fit.slope, fit.r_squared, fit.words
+            clouds[method, shape] = s, masked, shown
             rows.append((shape, kind, method, slope, r_squared, refusal))
     found = pd.DataFrame(rows, columns=["shape", "kind", "method", "slope", "r_squared", "refused"])
     return Result(
@@ -280,14 +280,14 @@ def findings(found: pd.DataFrame) -> tuple[Finding, ...]:
 
 def _keeps(found: pd.DataFrame, method: str, kinds: tuple[str, ...], words: str) -> Finding:
     rows = found[(found["method"] == method) & found["kind"].isin(kinds)]
-    told = "; ".join(
+    shown = "; ".join(
         f"{shape} slope {slope:.3f}, R^2 {r_squared:.3f}"
         for shape, slope, r_squared in rows[["shape", "slope", "r_squared"]].to_numpy()
     )
-    held = rows["slope"].between(KEPT, 2 - KEPT) & (rows["r_squared"] >= KEPT)
+    near = rows["slope"].between(KEPT, 2 - KEPT) & (rows["r_squared"] >= KEPT)
     return claim(
-        f"{words}, of fitted E(Y | S) on E(X | S): {told} (kept from {KEPT:g}).",
-        len(rows) and held.all(),
+        f"{words}, of fitted E(Y | S) on E(X | S): {shown} (kept from {KEPT:g}).",
+        len(rows) and near.all(),
     )
 
 
@@ -309,10 +309,10 @@ def _draw_pilot(
     rows, shapes = (list(dict.fromkeys(each)) for each in zip(*clouds, strict=True))
 
     def draw(axis: Axes, row: int, column: int) -> None:
-        s, shown, told = clouds[rows[row], shapes[column]]
-        note(axis, told)
-        if shown is not None:
-            values = shown.matrix()[:, 0]
+        s, masked, words = clouds[rows[row], shapes[column]]
+        note(axis, words)
+        if masked is not None:
+            values = masked.matrix()[:, 0]
             dots(axis, s.matrix()[:, 0], values, rows[row])
             axis.plot(*trend(s.columns[0], values), color=plots.BLACK, linewidth=1.2)
 
@@ -394,7 +394,7 @@ def _draw_six(figure: Figure, fits: Mapping[tuple[str, str], PreservedRelation])
         ends = [float(np.min(fit.true)), float(np.max(fit.true))]
         axis.plot(ends, ends, color=plots.BLACK, linewidth=1.0)
         dots(axis, fit.true, fit.masked, rows[row])
-        note(axis, fit.told)
+        note(axis, fit.words)
 
     grid(figure, rows, columns, draw)
 

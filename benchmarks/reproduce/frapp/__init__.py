@@ -1,4 +1,4 @@
 """The figures and tables of FRAPP (Agrawal and Haritsa, 2005).
 
-Its mechanisms beside ours, on census and health data.
+Its mechanisms and ours, on census and health data.
 """

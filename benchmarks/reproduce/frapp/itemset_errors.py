@@ -1,4 +1,4 @@
-"""FRAPP figures 1 and 2: errors of frequent itemsets by mechanism, with our plan beside them."""
+"""FRAPP figures 1 and 2: errors of frequent itemsets by mechanism, and of our plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHOICES = (
     ),
     (
         "C&P stands twice: with the smallest rho of gamma 19 that our exact amplification gives for"
-        " K = 3, and with the paper's rho. Of the itemsets longer than K its reports tell nothing."
+        " K = 3, and with the paper's rho. Its reports do not cover itemsets longer than K."
     ),
     (
         "The designed plan is the designer's choice for itemsets of all lengths at equal gamma,"

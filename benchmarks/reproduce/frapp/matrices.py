@@ -285,7 +285,7 @@ def _order(table: pd.DataFrame, name: str) -> Finding:
     texts = (f"{value:.2g} at length {k} of {data}" for data, (k, value) in reached.items())
     where = f"on {' and '.join(within)}" if within else "on none"
     return claim(
-        f"{name}: condition numbers of order 10^{printed}, the paper says, and not of which data."
+        f"{name}: condition numbers of order 10^{printed}, the paper says, without naming the data."
         f" We find up to {' and '.join(texts)}, the longest that can be inverted, so {where}.",
         within,
     )

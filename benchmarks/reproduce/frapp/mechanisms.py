@@ -42,7 +42,7 @@ OURS = "designed"
 RUNS, QUICK_RUNS = 8, 2
 
 _NOISE = 1e-3
-"""How seldom two mechanisms of one accuracy are said to differ."""
+"""How seldom two mechanisms of one accuracy are judged different."""
 
 
 @dataclass(frozen=True)

@@ -171,11 +171,6 @@ def learned(
     return pd.DataFrame(rows, columns=["curve", "p", "run", "accuracy"])
 
 
-def majority(records: TrueRecords) -> float:
-    """Return the share of the most frequent class."""
-    return float(np.bincount(records.codes[TARGET]).max() / records.size)
-
-
 def comparisons(means: pd.DataFrame, p: float) -> tuple[Finding, ...]:
     """Compare the curves: reports taken for the truth, the pocket's rules, the two estimates."""
     levels = sorted(p for p in set(means["p"]) if p > CLEAN)
@@ -214,7 +209,12 @@ def reasonable(means: pd.DataFrame, curve: str, rule: str) -> Finding:
 
 def picture(figure: Figure, means: pd.DataFrame, records: TrueRecords) -> None:
     """Draw the curves."""
-    draw(figure.subplots(), means, list(CURVES), {"the most frequent class": majority(records)})
+    draw(
+        figure.subplots(),
+        means,
+        list(CURVES),
+        {"the most frequent class": records.majority(TARGET)},
+    )
     figure.legend(loc="outside lower left", ncols=2, fontsize=9)
 
 
@@ -275,7 +275,7 @@ def run_6_1(setting: Setting) -> Result:
         {"means": means, "runs": runs},
         findings,
         lambda figure: picture(figure, means, records),
-        facts={"majority": majority(records)},
+        facts={"majority": records.majority(TARGET)},
     )
 
 
@@ -290,7 +290,7 @@ MA_6_1 = Experiment(
             "Classes 1 and 2 are joined. The categories are the numbers 1 to 3, the class is not"
             " randomized (table 6.2)."
         ),
-        "p ends at 0.45: at 0.5 the reports on the binary variables say nothing.",
+        "p ends at 0.45: at 0.5 the reports on the binary variables carry no information.",
         LINEAR_CHOICE,
         RULE,
         TESTED,
@@ -364,7 +364,7 @@ NEAR = 0.02
 
 NO_STUDY = (
     "Repeating 150 records is the paper's device and no honest study: no hundred times as many"
-    " flowers are so alike. The same 150 records once, at p = 0.3, stand beside it."
+    " flowers are so alike. The same 150 records once, at p = 0.3, are shown, too."
 )
 
 
@@ -386,7 +386,7 @@ def run_6_2(setting: Setting) -> Result:
         claim(
             f"From the table once, {single.size} records at p = {AT:g}, the accuracy is"
             f" {at(rare, LIKELY, AT):.1%}; clean {at(rare, LIKELY, CLEAN):.1%}, the most frequent"
-            f" class {majority(single):.1%}."
+            f" class {single.majority(TARGET):.1%}."
         ),
     )
     return Result(

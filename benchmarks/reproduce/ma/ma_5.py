@@ -24,6 +24,7 @@ from benchmarks.reproduce.engine import (
     Setting,
     claim,
     covariance,
+    flips,
     parameter_errors,
     plausible,
     thousands,
@@ -59,7 +60,7 @@ class RatioOfNormals:
     @classmethod
     def of_parameter(cls, counts: Tensor, p: float) -> RatioOfNormals:
         """Return the ratio N^_111 / N^_11 under flips of both variables, X2 in rows."""
-        flip = np.array([[1 - p, p], [p, 1 - p]])
+        flip = flips(p)
         full = covariance(counts, [flip, flip])
         pair = np.array([[1, 0, 0, 0], [1, 1, 0, 0]])
         (v1, v12), (_, v2) = pair @ full @ pair.T
@@ -150,7 +151,7 @@ def simulate(p: float, records: int, draws: int, rng: np.random.Generator) -> Te
 
     The records of each true cell are reported in the four cells by one multinomial draw.
     """
-    flip = np.array([[1 - p, p], [p, 1 - p]])
+    flip = flips(p)
     joint = np.kron(flip, flip)
     counts = equal(records).ravel().astype(np.int64)
     reported = sum(
@@ -247,7 +248,7 @@ def run_5_4(setting: Setting) -> Result:
     off = (low["mean"] - low["clean"]).abs()
     worst = low.iloc[first_largest(off, scale=1.0)]
     high = table[(table["p"] > 0.25) & (table["p"] <= 0.3)]["theory_sd"]
-    statistic, (held, least, most) = squared_ratios(table)
+    statistic, (fits, least, most) = squared_ratios(table)
     findings = (
         claim(
             "The paper sees almost no error up to p = 0.25. There the means of ten runs differ from"
@@ -266,7 +267,7 @@ def run_5_4(setting: Setting) -> Result:
             "The deviations over ten runs are those of theorem 5.2 and the delta method, where"
             f" these are up to {2 * ALMOST_NONE:g}: the sum of their squared ratios is"
             f" {statistic:.0f} (between {least:.0f} and {most:.0f} in 999 of 1,000 experiments).",
-            held,
+            fits,
         ),
     )
     return Result({"parameters": table}, findings, lambda figure: _draw_5_4(figure, table))
@@ -295,13 +296,13 @@ def clean_of(counts: Tensor) -> Tensor:
 
 def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
     """Return errors given the records by combination of parents; the node's axis is the last."""
-    flip = np.array([[1 - p, p], [p, 1 - p]])
+    flip = flips(p)
     matrices = [*[flip] * (counts.ndim - 1), np.eye(2) if exact else flip]
     return parameter_errors(counts, matrices)[..., 0].ravel()
 
 
 def over_runs(counts: Tensor, found: Tensor, errors: Tensor) -> dict[str, Tensor]:
-    """Return columns of the parameters: clean, and over the runs, beside what theory says."""
+    """Return columns of the parameters: clean, and over the runs, and what theory says."""
     return {
         "clean": clean_of(counts),
         "mean": found.mean(axis=0),

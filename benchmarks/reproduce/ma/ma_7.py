@@ -70,7 +70,7 @@ MINIMUM = 0.05
 TIMES = 30
 RUNS, QUICK_RUNS = 5, 1
 REASONABLE = 10.0
-"""What we call reasonable: no error of more than so many percent."""
+"""What we call reasonable: the largest error in percent."""
 
 ONCE, REPEATEDLY = "once", f"x {TIMES}"
 
@@ -210,7 +210,7 @@ MA_7_4 = Experiment(
     needs_data=(MUSHROOM_FILE,),
     choices=(
         (
-            "The paper does not name its nine variables. These have 23 categories as they are:"
+            "The paper does not name its nine variables. These have 23 categories unchanged:"
             " class, cap-surface, bruises, gill-attachment, gill-spacing, gill-size, stalk-shape,"
             " stalk-surface-above-ring, ring-number."
         ),
@@ -350,7 +350,7 @@ TREES = {"ID3": ID3, "with tests": OURS}
 TREE_CHOICE = (
     "The class is the last variable and is randomized too. ID3 is the paper's, without pruning;"
     " the tree with tests is ours as it comes. The paper does not say what was tested on: here the"
-    f" true records themselves and, beside them, {HELD_OUT:.0%} of the table's records, held out"
+    f" true records themselves and, separately, {HELD_OUT:.0%} of the table's records, held out"
     " before the rest is repeated."
 )
 
@@ -361,7 +361,7 @@ def compared(
     """Learn from the repeated table and from the table once; test on true records."""
     runs = _tree_runs(setting, label, records, times, levels)
     means = summarized(runs)
-    majority = float(np.bincount(records.codes[_target(records)]).max() / records.size)
+    majority = records.majority(_target(records))
     main, tested = _name("ID3", times), _name("with tests", times)
     once, repeated = (
         [at(means, _name(tree, n), AT) for tree in ("ID3", "with tests")] for n in (1, times)
@@ -383,7 +383,7 @@ def compared(
         spreads(means, main),
         *(
             within(means, name, AT, 3)
-            for name in (main, tested, _held_out(main), _held_out(tested))
+            for name in (main, tested, _of_test_part(main), _of_test_part(tested))
         ),
     )
     return Result(
@@ -402,7 +402,7 @@ def _name(tree: str, times: int) -> str:
     return f"{tree}, table x {times}" if times > 1 else f"{tree}, table once"
 
 
-def _held_out(name: str) -> str:
+def _of_test_part(name: str) -> str:
     return f"{name}, held out"
 
 
@@ -418,12 +418,12 @@ def _tree_runs(
         owner = SeededOwner.of(f"{label} {kind} {repeated}", setting.seed, repeated * records.size)
         for p, plan in plans.items():
             for run in range(runs_at(p, quick=setting.quick)):
-                learned, tested = _parts(setting, label, records, run, held_out=bool(kind))
+                learned, tested = _parts(setting, label, records, run, with_test_part=bool(kind))
                 big = learned.repeated(repeated)
                 reported = owner.report(plan, big.codes, run)
                 for tree, options in TREES.items():
                     name = _name(tree, repeated)
-                    name = _held_out(name) if kind else name
+                    name = _of_test_part(name) if kind else name
                     marginals = EstimatedMarginals(reported, plan)
                     model = learn_tree(marginals, _target(records), None, options)
                     rows.append((name, p, run, accuracy(model, tested.codes)))
@@ -434,10 +434,10 @@ def _tree_runs(
 
 
 def _parts(
-    setting: Setting, label: str, records: TrueRecords, run: int, *, held_out: bool
+    setting: Setting, label: str, records: TrueRecords, run: int, *, with_test_part: bool
 ) -> tuple[TrueRecords, TrueRecords]:
     """Return the records learned from and those tested on."""
-    if not held_out:
+    if not with_test_part:
         return records, records
     order = setting.rng(label, "held out", run).permutation(records.size)
     number = round(HELD_OUT * records.size)
@@ -448,7 +448,7 @@ def _draw(figure: Figure, means: pd.DataFrame, times: int, majority: float) -> N
     left, right = figure.subplots(1, 2, sharey=True)
     lines: Mapping[str, float] = {"the most frequent class": majority}
     draw(left, means, [_name(tree, n) for n in (times, 1) for tree in TREES], lines)
-    draw(right, means, [_held_out(_name(tree, times)) for tree in TREES], {"": majority})
+    draw(right, means, [_of_test_part(_name(tree, times)) for tree in TREES], {"": majority})
     left.set_title("tested on the records themselves")
     right.set(title="tested on records held out", ylabel="")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=3, fontsize=9)

@@ -72,7 +72,7 @@ def printed() -> dict[str, tuple[Tensor, Tensor]]:
 class LearnersView:
     """What somebody learns from: the plan of all columns as he has them, and the nodes he learns.
 
-    Without a miner an owner has its own columns as they are and learns its own nodes (Ma 5.2.1).
+    Without a miner an owner has its own columns unrandomized and learns its own nodes (Ma 5.2.1).
     """
 
     plan: Plan
@@ -179,7 +179,7 @@ def _counts(codes: dict[str, Codes], names: list[str]) -> Tensor:
 
 
 def parameters(codes: dict[str, Codes]) -> pd.DataFrame:
-    """Return the network's parameters in the table's order, beside the clean and printed ones."""
+    """Return the network's parameters in the table's order, with the clean and printed ones."""
     network, published = setups.network(), printed()
     rows = []
     for node in setups.STRUCTURE.nodes:
@@ -227,12 +227,12 @@ def published_deviations(table: pd.DataFrame) -> Finding:
     rows = table[table["free"] & (table["miner_se"] > 0)]
     degrees = (PAPER_RUNS - 1) * len(rows)
     statistic = float(((PAPER_RUNS - 1) * (rows["printed_sd"] / rows["miner_se"]) ** 2).sum())
-    held, low, high = plausible(statistic, degrees)
+    fits, low, high = plausible(statistic, degrees)
     return claim(
         "The deviations that Table 5.2 prints are as large as theory says of five runs with a"
         f" miner: chi-square {statistic:.0f} with {degrees} degrees of freedom (between {low:.0f}"
         f" and {high:.0f} in 999 of 1,000 tables).",
-        held,
+        fits,
     )
 
 

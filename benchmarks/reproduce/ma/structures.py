@@ -23,6 +23,7 @@ from benchmarks.reproduce.engine import (
     Setting,
     claim,
     curves,
+    flips,
     parameter_errors,
     thousands,
     where,
@@ -76,8 +77,7 @@ def predicted(counts: Tensor, p: float) -> float:
 
     To second order KL(q || q + e) is sum e^2 / 2 q, so that its mean is that of the variances.
     """
-    flip = np.array([[1 - p, p], [p, 1 - p]])
-    variance = parameter_errors(counts, [flip] * counts.ndim) ** 2
+    variance = parameter_errors(counts, [flips(p)] * counts.ndim) ** 2
     margin = counts.sum(axis=-1, keepdims=True)
     return float(np.sum(margin / counts.sum() * variance / (2 * counts / margin)))
 

@@ -20,7 +20,7 @@ from benchmarks.reproduce.engine import (
     where,
 )
 from benchmarks.reproduce.ma.structures import BAYESIAN, BIC, PUBLISHED, summarized
-from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
+from benchmarks.reproduce.masiv.setups import BOTH, MINER, PARTITION, PEERS, views
 from pramana.setups import SeededOwner
 from pramana.simulate.links import SMOOTHED, compare, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -101,7 +101,7 @@ def learned(
         codes = data.six_sample(records, setting.rng("masiv-5", records, index))
         exact = _exact(codes)
         for p in setting.steps(levels, index / runs, (index + 1) / runs):
-            found = {name: _views(owner, codes, name, p, index) for name in both()}
+            found = {name: _views(owner, codes, name, p, index) for name in BOTH}
             for score, scoring in scores.items():
                 clean = structure({"ABCDEF": exact}, scoring(p))
                 for name, seen in found.items():
@@ -198,14 +198,14 @@ def variable_best(rows: pd.DataFrame, column: str) -> Finding:
 
 def little(means: pd.DataFrame, score: str, p: float) -> Finding:
     """Check the level up to which the paper has little error in structure learning."""
-    texts, held = [], False
-    for name in both():
+    texts, holds = [], False
+    for name in BOTH:
         rows = _of(means, name, score)
         worst = rows[rows["p"] <= p]["errors"].max()
         texts.append(f"{worst:.2f} {name}")
-        held = held or (name == MINER and worst <= LITTLE)
+        holds = holds or (name == MINER and worst <= LITTLE)
     return Finding(
-        held,
+        holds,
         f"{score}: little error in structure learning up to p = {p:g}. Links in error up to there:"
         f" at most {', '.join(texts)} (means; we call {LITTLE:g} little).",
     )
@@ -250,16 +250,16 @@ def extra_alone(rows: pd.DataFrame) -> list[Finding]:
 def peers_better(rows: pd.DataFrame, score: str) -> Finding:
     """Check that setup I is always better, in links and in divergence."""
     own = where(rows[rows["p"].isin(LEVELS)], score=score, records=RECORDS)
-    texts, held = [], True
+    texts, holds = [], True
     limit = float(stats.norm.isf(_ALARM))
     for column, words in (("errors", "links in error"), ("kl", "nats")):
         difference = _paired(own, column, "setup", MINER, PEERS)
-        held = held and _significant(difference) > limit
+        holds = holds and _significant(difference) > limit
         texts.append(
             f"{difference.mean():+.2f} {words} ({_significant(difference):+.1f} standard errors)"
         )
     return Finding(
-        held,
+        holds,
         f"Setup I is always better ({score}): with a miner there are {' and '.join(texts)} more a"
         " run, summed over the levels.",
     )
@@ -281,7 +281,7 @@ def more_records(means: pd.DataFrame, score: str) -> Finding:
 
 
 def printed_penalty(setting: Setting) -> Finding:
-    """Learn with the penalty as printed, C* N / 2 per parameter, from records as they are."""
+    """Learn with the penalty as printed, C* N / 2 per parameter, from unrandomized records."""
     exact = _exact(data.six_sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
     printed = structure({"ABCDEF": exact}, Scoring("bic", c_star=RECORDS / math.log(RECORDS)))
     usual = structure({"ABCDEF": exact}, Scoring("bic"))

@@ -1,4 +1,4 @@
-"""Cells of an experiment: one method with one model and so many owners, over all folds of a table.
+"""Cells of an experiment: a method, a model and a number of owners, over all folds.
 
 The tables are those of the paper that are public.
 """
@@ -19,7 +19,7 @@ from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_tab
 from pramana_core.pictures import plots
 
 QUICK_RECORDS = 1_500
-"""With --quick every table has at most so many records, drawn at random."""
+"""With --quick every table has at most this many records, drawn at random."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,15 @@ def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row for each cell: its accuracies with their deviations over the folds."""
     rows = []
     tables = {name: table_of(setting, name) for name in dict.fromkeys(c.table for c in cells)}
-    at, held = ("", ""), None
+    at, prepared = ("", ""), None
     for cell in setting.steps(cells):
-        if held is None or at != (cell.table, cell.group):
+        if prepared is None or at != (cell.table, cell.group):
             at = cell.table, cell.group
-            held = PreparedTable(tables[cell.table])
+            prepared = PreparedTable(tables[cell.table])
         options = SimulationOptions(
             **{"folds": folds(setting), "seed": setting.seed, **cell.options}
         )
-        found = simulate(held.table, options, kept=held, way=cell.way)
+        found = simulate(prepared.table, options, kept=prepared, way=cell.way)
         rows.append(_row(cell, options, found))
     return pd.DataFrame(rows)
 
@@ -110,8 +110,8 @@ def _row(cell: Cell, options: SimulationOptions, found: Simulation) -> dict[str,
         "owners": options.owners,
     }
     if options.requirement is not None:
-        asked = options.requirement
-        row |= {"k": asked.k, "c": asked.c, "l": asked.l}
+        requirement = options.requirement
+        row |= {"k": requirement.k, "c": requirement.c, "l": requirement.l}
     for name in ("accuracy", "class_match", "path_match", "basis_accuracy", "majority", "leaves"):
         known = found.spread(name)
         row[name], row[f"{name}_sd"] = known["mean"], known["sd"]

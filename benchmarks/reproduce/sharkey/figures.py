@@ -1,4 +1,4 @@
-"""Sharkey's figures: models against owners (5), beside each other (6), against privacy (7)."""
+"""Sharkey's figures: models against owners (5), of one data set (6), against privacy (7)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CURVES_5 = {
     "BASEGEN": ({"method": "basegen"}, plots.RED, "s", "-"),
 }
 NEAR = 5.0
-"""So many points from BASIS are called near."""
+"""Points from BASIS that are called near."""
 
 CHANGE = 0.5
 """Points by which an accuracy must move from one owner to many to be called a trend."""
@@ -80,7 +80,7 @@ def _near(found: pd.DataFrame, table: str, model: str) -> Finding:
     short = 100 * (rows["basis_accuracy"] - rows["accuracy"])
     return Finding(
         bool(short.max() <= NEAR),
-        f"{table}, {MODELS_5[model]}: PGEN performs well beside BASIS, the paper says: over all"
+        f"{table}, {MODELS_5[model]}: PGEN performs well against BASIS, the paper says: over all"
         f" numbers of owners it has {short.min():.1f} to {short.max():.1f} points less (near is"
         f" within {NEAR:g}).",
     )
@@ -96,9 +96,13 @@ def _worse(found: pd.DataFrame, table: str) -> Finding:
     )
 
 
+def _change(rows: pd.DataFrame) -> float:
+    return float(100 * (rows["accuracy"].iloc[-1] - rows["accuracy"].iloc[0]))
+
+
 def _trend(found: pd.DataFrame, table: str, curve: str, sign: int) -> Finding:
     rows = _curve(found, table, "tree", curve)
-    change = 100 * (rows["accuracy"].iloc[-1] - rows["accuracy"].iloc[0])
+    change = _change(rows)
     words = "rises" if sign > 0 else "falls"
     return Finding(
         bool(sign * change > CHANGE),
@@ -110,7 +114,7 @@ def _trend(found: pd.DataFrame, table: str, curve: str, sign: int) -> Finding:
 
 def _no_trend(found: pd.DataFrame) -> Finding:
     rows = _curve(found, "adult", "tree", "PGEN")
-    change = 100 * (rows["accuracy"].iloc[-1] - rows["accuracy"].iloc[0])
+    change = _change(rows)
     return Finding(
         bool(abs(change) < NEAR),
         f"adult has no such trend: PGEN's trees change by {change:+.1f} points from one to"
@@ -186,7 +190,7 @@ CURVES_6 = {
 }
 
 ALIKE = 2.0
-"""So many points apart is equally good."""
+"""The difference in points that counts as equally good."""
 
 
 def run_6(setting: Setting) -> Result:
@@ -301,7 +305,7 @@ FIGURE_6 = Experiment(
     run=run_6,
     needs_data=tuple(SOURCES[table].file for table in TABLES),
     choices=(
-        f"The number of owners is not told; here it is {OWNERS_6}.",
+        f"The number of owners is not given; here it is {OWNERS_6}.",
         ADULT_WORDS,
         "One run of ten folds, where the paper has five; bars are a standard deviation of folds.",
     ),
@@ -333,29 +337,29 @@ LOOKS = {
 }
 
 AT_7 = "(10, 3)"
-"""Where distances are told one by one."""
+"""Where distances are listed one by one."""
 
 CLAIMED = 30.0
 """Points that the paper claims, and more."""
 
 
-def named(asked: Requirement) -> str:
+def named(required: Requirement) -> str:
     """Return a requirement as the axis calls it."""
-    return f"({asked.c:g}, {asked.l})"
+    return f"({required.c:g}, {required.l})"
 
 
-def ways(asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
+def ways(required: Requirement) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each curve's name and options under a requirement by the exact counts."""
-    hits = Requirement(c=asked.c, l=asked.l, exact=False)
-    yield LD, {"method": "pooled", "requirement": asked}
+    hits = Requirement(c=required.c, l=required.l, exact=False)
+    yield LD, {"method": "pooled", "requirement": required}
     yield PRUNED, {"method": "pgen", "requirement": hits, "counts": "propagated",
                    "owners": MAIN}  # fmt: skip
     yield PGEN, {"method": "pgen", "requirement": hits, "by": "growing", "owners": MAIN}
     for number in OWNERS_7:
-        # What is required by hits and misses says nothing of a leaf that tells more.
+        # A requirement on hits and misses does not cover a leaf that counts all classes.
         yield HITS[number], {"method": "labelled", "requirement": hits, "by": "growing",
                              "owners": number, "tell": "hits"}  # fmt: skip
-    yield EXACT, {"method": "labelled", "requirement": asked, "by": "growing", "owners": MAIN}
+    yield EXACT, {"method": "labelled", "requirement": required, "by": "growing", "owners": MAIN}
 
 
 def run_7(setting: Setting) -> Result:
@@ -367,17 +371,17 @@ def run_7(setting: Setting) -> Result:
             table,
             curve,
             {"owners": 1, "model": model, **more, **options},
-            named(asked),
+            named(required),
             Publisher.of(table).way if curve == LD else None,
         )
         for table in dict.fromkeys(table for table, _ in PANELS)
-        for asked in chosen
-        if (asked.l or 0) <= SOURCES[table].classes
+        for required in chosen
+        if (required.l or 0) <= SOURCES[table].classes
         for _, model in [panel for panel in PANELS if panel[0] == table]
-        for curve, options in ways(asked)
+        for curve, options in ways(required)
     ]
     found = run_cells(setting, cells)
-    found["asked"] = [f"({c:g}, {classes:g})" for c, classes in zip(found["c"], found["l"],
+    found["requirement"] = [f"({c:g}, {classes:g})" for c, classes in zip(found["c"], found["l"],
                                                                     strict=True)]  # fmt: skip
     found.loc[found["without_model"] == found["folds"], ["accuracy", "accuracy_sd"]] = np.nan
     return Result(
@@ -400,13 +404,13 @@ def _findings_7(found: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _rows(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFrame:
-    return where(found, table=table, model=model, curve=curve).set_index("asked")
+    return where(found, table=table, model=model, curve=curve).set_index("requirement")
 
 
 def _stops(found: pd.DataFrame) -> Finding:
     """LD publishes nothing from l = 4, c = 10 on."""
     rows = _rows(found, "nursery", "tree", LD)
-    nothing = [asked for asked, right in rows["accuracy"].items() if np.isnan(right)]
+    nothing = [required for required, right in rows["accuracy"].items() if np.isnan(right)]
     expected = [
         named(r) for r in REQUIREMENTS
         if (r.l or 0) > 4 or ((r.l or 0) == 4 and (r.c or 0) <= 10)
@@ -432,7 +436,7 @@ def _beats_7(found: pd.DataFrame, curve: str, model: str) -> Finding:
 def _goes_on(found: pd.DataFrame) -> Finding:
     rows, other = (_rows(found, "nursery", "tree", c)["accuracy"] for c in (PGEN, LD))
     going = rows[other.isna()].dropna()
-    words = ", ".join(f"{100 * right:.1f} % at {asked}" for asked, right in going.items())
+    words = ", ".join(f"{100 * right:.1f} % at {required}" for required, right in going.items())
     return Finding(
         len(going) > 0,
         f"nursery: shared trees go on where {LD} has stopped, with some 30 %, the paper says: PGEN"
@@ -487,10 +491,10 @@ def _draw_7(figure: Figure, found: pd.DataFrame) -> None:
 
 
 def _panel(axis: Axes, found: pd.DataFrame) -> None:
-    order = list(dict.fromkeys(found["asked"]))
+    order = list(dict.fromkeys(found["requirement"]))
     for curve, (colour, marker, dash) in LOOKS.items():
         rows = found[found["curve"] == curve].assign(
-            place=lambda r: [order.index(asked) for asked in r["asked"]]
+            place=lambda r: [order.index(required) for required in r["requirement"]]
         )
         line(axis, rows, "place", colour, marker, curve, dash)
     level(axis, float(found["basis_accuracy"].mean()), plots.BLACK, "-", "BASIS")
@@ -511,7 +515,7 @@ FIGURE_7 = Experiment(
             " 1.2.3 it is greedy, the attribute of most values first; its levels were found once"
             " and are checked on the records here."
         ),
-        "A model of published records is asked about test records generalized to the same levels.",
+        "A model of published records classifies test records generalized to the same levels.",
         (
             "'hits' is the paper's measure, by hits and misses alone; 'exact' and LD take the"
             " counts of all classes. 'pruned' is grown freely and pruned with equation 1; the"

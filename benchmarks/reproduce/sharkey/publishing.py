@@ -38,7 +38,7 @@ Levels = Mapping[str, int]
 
 
 def label(requirement: Requirement) -> str:
-    """Return a requirement as it is called in the file of levels."""
+    """Return the name of a requirement in the file of levels."""
     return f"k={requirement.k or 1:g} c={requirement.c or 0:g} l={requirement.l or 1}"
 
 
@@ -86,15 +86,15 @@ class Publisher:
         attributes = tuple(CategoricalAttribute(c.name, c.categories) for c in columns)
         return TreeSchema(schema.target, attributes), MixedTable(tuple(columns), table.records)
 
-    def choose(self, kept: PreparedTable, fold: Fold, asked: Requirement) -> Levels | None:
+    def choose(self, kept: PreparedTable, fold: Fold, required: Requirement) -> Levels | None:
         """Return the levels chosen most often among those that the training records meet it at."""
-        chosen = [levels for levels in self.levels[label(asked)] if levels is not None]
+        chosen = [levels for levels in self.levels[label(required)] if levels is not None]
         for levels in sorted(chosen, key=lambda levels: -chosen.count(levels)):
             schema, records = self.generalized(
                 kept.schema, kept.attributes.rows(fold.train), levels
             )
             codes = kept.codes[fold.train]
-            if meets(class_counts(records, codes, schema.classes), asked):
+            if meets(class_counts(records, codes, schema.classes), required):
                 return levels
         return None
 
@@ -119,18 +119,18 @@ def class_counts(records: MixedTable, classes: npt.NDArray[np.intp], number: int
     return counts.reshape(-1, number).astype(np.float64)
 
 
-def meets(counts: Floats, asked: Requirement) -> bool:
+def meets(counts: Floats, required: Requirement) -> bool:
     """Return whether each group meets a requirement by its exact class counts."""
-    if counts.sum(axis=1).min() < (asked.k or 1):
+    if counts.sum(axis=1).min() < (required.k or 1):
         return False
     ranked = -np.sort(-counts, axis=1)
-    rest = ranked[:, (asked.l or 1) - 1 :].sum(axis=1)
-    return bool(np.all(ranked[:, 0] < (asked.c or math.inf) * rest))
+    rest = ranked[:, (required.l or 1) - 1 :].sum(axis=1)
+    return bool(np.all(ranked[:, 0] < (required.c or math.inf) * rest))
 
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A model of a published table; records that it is asked about are generalized alike.
+    """A model of a published table; records to classify are generalized alike.
 
     The paper does not say how its test records are classified by such a model; without this they
     would have values that it has never seen.

@@ -11,8 +11,9 @@ import pytest
 from benchmarks.reproduce import data
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import ma_5
-from benchmarks.reproduce.masiv import masiv_5, setups
-from benchmarks.reproduce.masiv.setups import MINER, PEERS, Randomization, view_of, views
+from benchmarks.reproduce.masiv import figure_4, masiv_5, table_2
+from benchmarks.reproduce.masiv.setups import MINER, PEERS, view_of, views
+from benchmarks.reproduce.masiv.table_2 import Randomization
 from pramana import setups as example_setups
 from pramana.setups import SeededOwner
 from pramana_core.marginals.counts import ReportedCounts
@@ -62,25 +63,25 @@ def test_table_1_differs_from_mas_in_x_alone():
 
 def made(printed: float) -> pd.DataFrame:
     rows = {"node": ["X"] * 2 + ["C"] * 4, "free": True, "printed_sd": printed}
-    return pd.DataFrame(rows | {f"se {setups.X_PRINTED:g} {MINER}": 0.03})
+    return pd.DataFrame(rows | {f"se {table_2.X_PRINTED:g} {MINER}": 0.03})
 
 
 @pytest.mark.parametrize(("printed", "agrees"), [(0.03, True), (0.008, False), (0.09, False)])
 def test_printed_deviations_are_held_against_x(printed: float, agrees: bool):
-    assert setups.explains(made(printed), setups.X_PRINTED).agrees is agrees
+    assert table_2.explains(made(printed), table_2.X_PRINTED).agrees is agrees
 
 
 @pytest.mark.parametrize(("peers", "agrees"), [([0.0, 0.01], True), ([0.0, 0.03], False)])
 def test_one_larger_error_refutes_always_better(peers: list[float], agrees: bool):
     table = pd.DataFrame({f"se 0.2 {MINER}": [0.02, 0.02], f"se 0.2 {PEERS}": peers})
-    assert setups.table_better(table, 0.2).agrees is agrees
+    assert table_2.table_better(table, 0.2).agrees is agrees
 
 
 @pytest.mark.parametrize(("off", "agrees"), [(0.01, True), (0.04, False)])
 def test_accuracy_of_tables_of_five_runs(off: float, agrees: bool):
     table = pd.DataFrame({"true": [0.3, 0.6]})
     found = {(0.2, name): np.full((10, 2), [0.3, 0.6]) + off for name in (MINER, PEERS)}
-    assert setups.accurate(table, found, 0.2).agrees is agrees
+    assert table_2.accurate(table, found, 0.2).agrees is agrees
 
 
 @pytest.mark.parametrize(("spread", "agrees"), [(0.01, True), (0.02, False)])
@@ -88,7 +89,7 @@ def test_deviations_are_held_against_theory(spread: float, agrees: bool):
     columns = {f"se 0.2 {MINER}": 0.01, f"sd 0.2 {MINER}": spread, "free": True}
     table = pd.DataFrame(columns, index=range(5))
     found = {(0.2, MINER): np.zeros((60, 5))}
-    assert setups.table_as_theory(table, found, 0.2, MINER).agrees is agrees
+    assert table_2.table_as_theory(table, found, 0.2, MINER).agrees is agrees
 
 
 # --- figure 4 ------------------------------------------------------------------------------------
@@ -106,16 +107,16 @@ def test_p_star_is_the_first_p_above_the_threshold(monkeypatch: pytest.MonkeyPat
     codes = data.six_sample(400, np.random.default_rng(3))
     counts = data.counted(codes, "D")
     clean = (counts[..., 0] / counts.sum(axis=-1)).ravel()
-    signs = np.repeat([1.0, -1.0], setups.REPEATS // 2)[:, None]
+    signs = np.repeat([1.0, -1.0], figure_4.REPEATS // 2)[:, None]
 
     def fake(owner, codes, name, p):
         return clean + signs * p * 0.45
 
-    monkeypatch.setattr(setups, "estimates", fake)
-    found = setups.p_star(SeededOwner.of("x", 1, 400), codes, MINER)
+    monkeypatch.setattr(figure_4, "estimates", fake)
+    found = figure_4.p_star(SeededOwner.of("x", 1, 400), codes, MINER)
     assert found["mean error"] == 0.05  # 0.0225 is the first above 0.02
     assert found["mean p*"] == pytest.approx(0.05)
-    assert found["error"] == setups.LAST  # errors of opposite signs cancel
+    assert found["error"] == figure_4.LAST  # errors of opposite signs cancel
 
 
 def stars(miner: list[float], peers: list[float]) -> pd.DataFrame:
@@ -129,11 +130,11 @@ def stars(miner: list[float], peers: list[float]) -> pd.DataFrame:
 
 def test_verdicts_on_p_star():
     good, flat = [0.1, 0.15, 0.2], [0.1, 0.1, 0.1]
-    assert setups.grows(stars(good, good), MINER).agrees is True
-    assert setups.grows(stars(flat, good), MINER).agrees is False
-    assert setups.grows(stars([0.1, 0.05, 0.2], good), MINER).agrees is False
-    assert setups.later(stars(flat, good)).agrees is False
-    assert setups.later(stars(flat, [0.11, 0.2, 0.3])).agrees is True
+    assert figure_4.grows(stars(good, good), MINER).agrees is True
+    assert figure_4.grows(stars(flat, good), MINER).agrees is False
+    assert figure_4.grows(stars([0.1, 0.05, 0.2], good), MINER).agrees is False
+    assert figure_4.later(stars(flat, good)).agrees is False
+    assert figure_4.later(stars(flat, [0.11, 0.2, 0.3])).agrees is True
 
 
 def parameters(theory: float, sd: float) -> pd.DataFrame:
@@ -148,14 +149,14 @@ def parameters(theory: float, sd: float) -> pd.DataFrame:
 
 
 def test_verdicts_on_parameters():
-    assert setups.almost_none(parameters(0.05, 0.05), MINER).agrees is True
-    assert setups.almost_none(parameters(0.08, 0.08), MINER).agrees is False
-    assert setups.almost_none(parameters(0.08, 0.08), PEERS).agrees is None
-    assert setups.good(parameters(0.08, 0.08), MINER).agrees is True
-    assert setups.good(parameters(0.12, 0.12), MINER).agrees is False
-    assert setups.as_theory(parameters(0.03, 0.03), MINER).agrees is True
-    assert setups.as_theory(parameters(0.03, 0.09), MINER).agrees is False
-    assert setups.better(parameters(0.03, 0.03)).agrees is False
+    assert figure_4.almost_none(parameters(0.05, 0.05), MINER).agrees is True
+    assert figure_4.almost_none(parameters(0.08, 0.08), MINER).agrees is False
+    assert figure_4.almost_none(parameters(0.08, 0.08), PEERS).agrees is None
+    assert figure_4.good(parameters(0.08, 0.08), MINER).agrees is True
+    assert figure_4.good(parameters(0.12, 0.12), MINER).agrees is False
+    assert figure_4.as_theory(parameters(0.03, 0.03), MINER).agrees is True
+    assert figure_4.as_theory(parameters(0.03, 0.09), MINER).agrees is False
+    assert figure_4.better(parameters(0.03, 0.03)).agrees is False
 
 
 # --- figure 5 ------------------------------------------------------------------------------------
