@@ -11,7 +11,7 @@ import threading
 import httpx
 import pytest
 
-from benchmarks.load import Served, announce, cut, held_bodies, own_memory, upload
+from benchmarks.load import Served, announce, cut, open_bodies, own_memory, upload
 from tests.forked import Forked
 
 MEBIBYTE = 1 << 20
@@ -39,7 +39,7 @@ def test_bodies_that_are_held_open_hold_no_memory(served):
     """100 clients, each with most of a body sent; others are served meanwhile."""
     plan, bodies, records = cut(4, 2 * MEBIBYTE)
     targets = announce(served, 25, plan, bodies, records)
-    with held_bodies(served, targets, bodies[0], each=4, share=0.9):
+    with open_bodies(served, targets, bodies[0], each=4, share=0.9):
         assert httpx.get(f"{served.url}/healthz", timeout=60).status_code == 200
         answer = httpx.put(
             f"{served.url}{targets[0].path}/parts/0",
