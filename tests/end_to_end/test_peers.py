@@ -447,7 +447,7 @@ def test_the_commands_of_the_docs_run(tmp_path, free_port):
     for path_there in found["south"]:
         other = tmp_path / "north" / path_there.relative_to(tmp_path / "south")
         assert other.read_bytes() == path_there.read_bytes()
-    predicted = (tmp_path / "north" / ".pramana" / "predictions" / "tree.csv").read_text()
+    predicted = (tmp_path / "north" / "patients.csv.tree.predictions.csv").read_text()
     header, *rows = predicted.splitlines()
     assert header == "id,bronchitis,bronchitis=no,bronchitis=yes"
     patients = (tmp_path / "north" / "patients.csv").read_text().splitlines()[1:]
