@@ -61,8 +61,12 @@ def flush(path: Path) -> None:
 
 def sync_directory(folder: Path) -> None:
     """Flush a directory's entries to the disk, where the system can."""
-    with suppress(OSError):
-        flush(folder)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def file_sha256(path: Path) -> str:

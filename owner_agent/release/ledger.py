@@ -7,7 +7,8 @@ the ledger is gone and anything else is there, nothing is done: it could not say
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -141,14 +142,20 @@ ON CONFLICT (miner, study, name) DO UPDATE SET entry = excluded.entry
 """
 
 
+def _find(ledger: sqlite3.Connection, key: tuple[str, str, str]) -> Entry | None:
+    query = "SELECT entry FROM releases WHERE (miner, study, name) = (?, ?, ?)"
+    row = ledger.execute(query, key).fetchone()
+    return None if row is None else _ENTRY.validate_json(row[0])
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
     Every method but `begin_anew` raises HistoryLost where the file is absent beside anything that
     the agent made, and all raise StoreCorrupt where it is not a ledger. Those that write raise
-    StorageFull where there is no room for the line or for that of the audit log; nothing is
-    written then.
+    StorageFull where there is no room for the line or, beforehand, for that of the audit log;
+    nothing is written then.
     """
 
     state: Path
@@ -181,14 +188,13 @@ class Ledger:
         `left` are entries that the ledger does not have, or not as left.
         """
         begin_ledger(self.state)
-        known = {entry.key: entry for entry in self.entries()}
         with (
             noted(self.state, now, "new_epoch", releases=len(left)),
             ledger_transaction(self.state) as ledger,
         ):
             for entry in left:
                 # An older ledger may have it as prepared.
-                old = known.get(entry.key, entry)
+                old = _find(ledger, entry.key) or entry
                 new = replace(old, state=entry.state, release_id=entry.release_id)
                 ledger.execute(_PUT, (*new.key, _ENTRY.dump_json(new).decode()))
             written = (epoch, now.astimezone(UTC).isoformat())
@@ -206,6 +212,22 @@ class Ledger:
 
     def put(self, entry: Entry) -> None:
         """Write an entry, or what is known of it now."""
+        self._write(entry, lambda _ledger: entry)
+
+    def mark(
+        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
+    ) -> None:
+        """Change an entry's state, and its identity at the miner once that is known."""
+
+        def marked(ledger: sqlite3.Connection) -> Entry:
+            known = _find(ledger, entry.key) or entry
+            to = release_id or known.release_id
+            return replace(known, state=state, changed=now, release_id=to)
+
+        self._write(replace(entry, state=state, changed=now), marked)
+
+    def _write(self, entry: Entry, new: Callable[[sqlite3.Connection], Entry]) -> None:
+        """Write what becomes of an entry that the ledger may have, and note it."""
         self.begin()
         facts = {
             "miner": entry.miner,
@@ -221,15 +243,7 @@ class Ledger:
             noted(self.state, entry.changed, f"release_{entry.state}", **facts),
             ledger_transaction(self.state) as ledger,
         ):
-            ledger.execute(_PUT, (*entry.key, _ENTRY.dump_json(entry).decode()))
-
-    def mark(
-        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
-    ) -> None:
-        """Change an entry's state, and its identity at the miner once that is known."""
-        known = self.find(*entry.key) or entry
-        release_id = release_id or known.release_id
-        self.put(replace(known, state=state, changed=now, release_id=release_id))
+            ledger.execute(_PUT, (*entry.key, _ENTRY.dump_json(new(ledger)).decode()))
 
     def _rows(self, query: str) -> list[tuple[str]]:
         """Return what a query of the ledger finds; nothing where nothing was ever done here."""

@@ -164,7 +164,7 @@ def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: Mixed
             )
 
 
-FORM = "2"
+FORM = "3"
 """Changed with every change that gives the same table other masked values."""
 
 

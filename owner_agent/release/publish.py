@@ -58,7 +58,7 @@ from owner_agent.table.encode import (
     table_changed,
 )
 from owner_agent.table.table import CHUNK_ROWS, read_chunks
-from pramana_core.errors import DuplicateRecordId, PramanaError
+from pramana_core.errors import DuplicateRecordId, PramanaError, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress
@@ -331,6 +331,8 @@ def publish(
         entry = ledger.find_content(site.miner.url, site.miner.study, now.identity)
         if entry is not None and entry.state == "withdrawn":
             raise withdrawn(entry, f"on {entry.changed:%Y-%m-%d}")
+        if entry is not None and entry.plan_digest != now.outgoing().content.digest:
+            raise _other_content(entry)
         # 10: outbox; 11: ledger.
         stored = None if entry is None else reopen(outbox, entry.name)
         if stored is None and entry is not None and entry.state == "sealed":
@@ -352,6 +354,14 @@ def publish(
                     # 13: send and seal.
                     already, release = False, delivery.complete(release, partial(watch, "parts"))
             return _outcome(now, entry, release.id, release, already=already)
+
+
+def _other_content(entry: Entry) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"The release {entry.name} is in the ledger with another content than was shown now.",
+        where=entry.name,
+        remedy="Publish it with the version of the agent that prepared it.",
+    )
 
 
 def _outcome(

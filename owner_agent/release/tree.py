@@ -8,7 +8,7 @@ message quotes a cell.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -49,7 +49,7 @@ from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessag
 
 SECTION = "share_model"
 
-FORM = "tree/2"
+FORM = "tree/3"
 """Changed with every change that gives the same table another tree."""
 
 _CRUMB = 1e-9
@@ -94,6 +94,7 @@ class TreePlan:
         attributes: those of the records; a number beyond its range is the nearest end of it.
         classes: the class codes, (n,).
         section: how the tree is made.
+        depth: of a private tree; 0 of another.
         public: the columns that other releases hold as they are.
         identity: of table and options, 64 digits.
     """
@@ -103,6 +104,7 @@ class TreePlan:
     attributes: MixedTable
     classes: npt.NDArray[np.intp]
     section: ShareModelSection
+    depth: int
     public: frozenset[str]
     identity: str
 
@@ -121,12 +123,13 @@ class TreePlan:
             whole=[a.column for a in section.attributes if a.whole],
         )
         how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
+        depth = _private_depth(section, columns.rows, schema.classes)
         content = [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
-        identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *content)
+        identity = keyed_digest(draw_key, FORM.encode(), how.encode(), b"%d" % depth, *content)
         variables = (v.source for v in site.file.variables if not v.sensitive)
         beside = () if site.file.mask is None else site.file.mask.told
         public = frozenset((*variables, *beside))
-        return cls(columns, schema, attributes, classes, section, public, identity)
+        return cls(columns, schema, attributes, classes, section, depth, public, identity)
 
     @property
     def records(self) -> int:
@@ -221,16 +224,25 @@ class GrownTree:
             ) from None
 
 
-def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) -> SharedTree:
-    from pramana_core.model_sharing.private import depth_for, grow_private_tree
+def _private_depth(section: ShareModelSection, rows: int, classes: int) -> int:
+    """Return how deep a private tree grows; 0 if none is grown."""
+    from pramana_core.model_sharing.private import depth_for
     from pramana_core.model_sharing.private_options import PrivateOptions
 
-    usual, noise = PrivateOptions(), tree_noise(draw_key, chosen.identity)
+    if section.private is None:
+        return 0
     # How many records have no empty cell is no public figure; how many there are is.
-    for_counts = section.epsilon * (1 - usual.splits)
-    depth = section.depth or depth_for(chosen.columns.rows, chosen.schema.classes, for_counts)
+    for_counts = section.private.epsilon * (1 - PrivateOptions().splits)
+    return section.private.depth or depth_for(rows, classes, for_counts)
+
+
+def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) -> SharedTree:
+    from pramana_core.model_sharing.private import grow_private_tree
+    from pramana_core.model_sharing.private_options import PrivateOptions
+
+    noise = tree_noise(draw_key, chosen.identity)
     learned = chosen.schema, chosen.attributes, chosen.classes, section.epsilon, noise
-    return grow_private_tree(*learned, replace(usual, depth=depth)).tree
+    return grow_private_tree(*learned, PrivateOptions(depth=chosen.depth)).tree
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -254,7 +266,9 @@ class PreparedTree(PreparedRelease):
     ) -> Self:
         """Learn the tree that a site would share. Raises RequirementUnmet."""
         entries, store = known_entries(site.state), KeyStore(site.state)
-        if options.preview and not entries:
+        # A private tree that was shown by a key that passes would leave by another one.
+        private = site.share_model.private is not None
+        if options.preview and not entries and not private:
             draw_key = store.load_or_passing(environment.random_bytes).draw
         else:
             draw_key = store.load_draw()

@@ -40,7 +40,7 @@ from pramana_core.wire.privacy import (
 )
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
 from pramana_core.wire.releases import LinkageCheck, LinkageQuestion
-from pramana_core.wire.services import IDEMPOTENCY_HEADER, LONGEST_KEY
+from pramana_core.wire.services import IDEMPOTENCY_HEADER, LONGEST_KEY, SHORTEST_KEY
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 router = RuledRouter(tags=["studies"])
@@ -190,7 +190,7 @@ def accept_invitation(
         str | None,
         Header(
             alias=IDEMPOTENCY_HEADER,
-            pattern=f"^[!-~]{{1,{LONGEST_KEY}}}$",
+            pattern=f"^[!-~]{{{SHORTEST_KEY},{LONGEST_KEY}}}$",
             description="Repeated under the same key, the request has the same answer.",
         ),
     ] = None,

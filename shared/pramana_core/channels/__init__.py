@@ -64,7 +64,6 @@ FAMILIES: tuple[type[Transition], ...] = (
 """Every family that can be published, in the order of the API's document."""
 
 __all__ = [
-    "CATEGORIES",
     "CHOICES",
     "COIN",
     "CONDITION_LIMIT",
@@ -76,7 +75,6 @@ __all__ = [
     "PARTS",
     "RESOLUTION",
     "SHARE",
-    "VARIABLES",
     "Choice",
     "Coordinated",
     "CutAndPaste",

@@ -48,8 +48,10 @@ PROTOCOL_HEADER = "Pramana-Protocol"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 """The header by which a repeated request is known where nothing else tells it."""
 
-LONGEST_KEY = 255
+SHORTEST_KEY = 32
+"""A token follows from the key: who reads an invitation later must not guess it."""
 
+LONGEST_KEY = 255
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 

@@ -93,6 +93,21 @@ def test_an_invitation_is_taken_up_once(miner, assert_problem):
     assert [o["name"] for o in analyst.get("/v1/studies/asia/owners")["items"]] == ["north"]
 
 
+def test_a_token_follows_only_from_a_key_that_is_not_guessed(miner, assert_problem):
+    analyst, path = miner.study("asia"), "/v1/invitations/accept"
+    made = analyst("POST", "/v1/studies/asia/invitations", json={"owner": "north"})
+    secret, before = {"secret": made.json()["secret"]}, miner.snapshot()
+    short = miner.nobody("POST", path, json=secret, headers={"Idempotency-Key": "k" * 31})
+    assert_problem(short, 422, "request-invalid")
+    assert miner.snapshot() == before
+    key = {"Idempotency-Key": "k" * 32}
+    first, again = (miner.nobody("POST", path, json=secret, headers=key) for _ in range(2))
+    assert first.status_code == again.status_code == 201
+    assert first.json()["token"] == again.json()["token"]
+    other = miner.nobody("POST", path, json=secret, headers={"Idempotency-Key": "l" * 32})
+    assert_problem(other, 409, "conflict")
+
+
 def test_an_unknown_and_an_expired_invitation_look_the_same(miner, assert_problem):
     miner.study("asia")
     made = miner.admin(

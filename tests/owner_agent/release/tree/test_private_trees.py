@@ -1,6 +1,8 @@
 """Private trees: drawn once from the draw key, and counted in the ledger."""
 
 import math
+import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +12,7 @@ from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import PreparedTree
 from owner_agent.report.releases import ledger_json
 from owner_agent.report.trees import report_of
-from pramana_core.errors import BudgetExceeded, PlanConflict
+from pramana_core.errors import BudgetExceeded, KeyFileError, PlanConflict, StoreCorrupt
 from pramana_core.model_sharing import private as growing
 from pramana_core.model_sharing.conditions import Interval
 from pramana_core.model_sharing.private import depth_for, thresholds_of
@@ -78,6 +80,33 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     assert len(depths) == 1
     control = {depth_for(records, 3, 1.0) for records in (100, 300)}
     assert len(control) == 2
+
+
+def test_a_record_more_that_is_left_out_makes_another_tree_if_it_grows_deeper(
+    private, private_text, rows, written
+):
+    """Trees of one identity are one tree: the noise of two must not be the same."""
+    text = private_text.replace("[share_model]", '[share_model]\nmissing = "drop"')
+    seen = {}
+    for incomplete in (0, 10, 3000):
+        rest = rows[0][rows[0].index(",") :].rsplit(",", 1)[0] + ","
+        private.write(text, written([*(f"x{i}{rest}" for i in range(incomplete)), *rows]))
+        made = PreparedTree.of(private.site, unwatched).made
+        seen.setdefault(made.chosen.depth, set()).add(made.chosen.identity)
+    assert len(seen) == 2
+    assert all(len(identities) == 1 for identities in seen.values())
+
+
+def test_a_release_that_the_ledger_has_with_other_content_is_refused(private):
+    shared(private)
+    ledger = Ledger(private.state)
+    (entry,) = ledger.entries()
+    ledger.put(replace(entry, plan_digest="0" * 64))
+    with pytest.raises(StoreCorrupt) as refused:
+        shared(private)
+    assert refused.value.where == entry.name
+    ledger.put(entry)
+    assert shared(private).already
 
 
 def test_thresholds_are_those_of_the_declared_grid(private):
@@ -148,3 +177,9 @@ def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
         private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 2"), written(rows[1:])
     )
     assert shared(private).already
+
+
+def test_it_is_not_shown_by_a_key_that_would_not_draw_what_leaves(private):
+    shutil.rmtree(private.state)
+    with pytest.raises(KeyFileError):
+        PreparedTree.of(private.site, unwatched, PublishOptions(preview=True))
