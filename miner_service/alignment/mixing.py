@@ -1,9 +1,10 @@
-"""Joining owners' masked releases: one table per masked copy, of the records that a job uses."""
+"""Joining owners' masked releases to one table of the records that a job uses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -29,49 +30,39 @@ class MaskedRelease:
 
 
 def rows_together(
-    needed: Sequence[MaskedRelease], variables: Sequence[str], copies: int, load: LoadColumns
-) -> list[MixedTable]:
-    """Return the copies of records of different people, owner after owner.
+    needed: Sequence[MaskedRelease], variables: Sequence[str], load: LoadColumns
+) -> MixedTable:
+    """Return the records of different people, owner after owner.
 
     Each release has all variables, of one type and with the same categories.
     """
-    parts = [_copies_of(release, variables, copies, load, _all_of(release)) for release in needed]
-    return [
-        MixedTable(
-            tuple(_appended([table[name] for table in tables]) for name in variables),
-            sum(table.records for table in tables),
-        )
-        for tables in zip(*parts, strict=True)
-    ]
+    tables = [_columns_of(release, variables, load, _all_of(release)) for release in needed]
+    return MixedTable(
+        tuple(_appended([table[name] for table in tables]) for name in variables),
+        sum(table.records for table in tables),
+    )
 
 
 def columns_together(
     releases: Sequence[MaskedRelease],
     needed: Mapping[str, Sequence[str]],
     variables: Sequence[str],
-    copies: int,
     aligner: Aligner,
     load: LoadColumns,
-) -> list[MixedTable]:
-    """Return the copies of the records that are in all releases, joined by pseudonym.
+) -> MixedTable:
+    """Return the records that are in all releases, joined by pseudonym.
 
     Args:
         releases: all releases in use, not only those whose columns are needed.
         needed: of each release that is, by its id, the variables it gives.
-        variables: all of them, in the order of the tables' columns.
-        copies: as many as each release has that gives masked ones.
+        variables: all of them, in the order of the table's columns.
     """
-    found: list[list[MixedTable]] = []
-    for release, rows in zip(releases, _in_all(releases, aligner), strict=True):
-        if own := needed.get(release.source.release):
-            found.append(_copies_of(release, own, copies, load, rows))
-    joined = []
-    for tables in zip(*found, strict=True):
-        whole = tables[0]
-        for table in tables[1:]:
-            whole = whole.beside(table)
-        joined.append(whole.project(variables))
-    return joined
+    found = [
+        _columns_of(release, own, load, rows)
+        for release, rows in zip(releases, _in_all(releases, aligner), strict=True)
+        if (own := needed.get(release.source.release))
+    ]
+    return reduce(MixedTable.beside, found).project(variables)
 
 
 def _in_all(releases: Sequence[MaskedRelease], aligner: Aligner) -> list[Rows]:
@@ -86,27 +77,15 @@ def _all_of(release: MaskedRelease) -> slice:
     return slice(0, release.source.records)
 
 
-def _copies_of(
-    release: MaskedRelease,
-    variables: Sequence[str],
-    copies: int,
-    load: LoadColumns,
-    rows: Rows,
-) -> list[MixedTable]:
-    """Return some columns of a release's copies. Where all are told, every copy is the same."""
+def _columns_of(
+    release: MaskedRelease, variables: Sequence[str], load: LoadColumns, rows: Rows
+) -> MixedTable:
+    """Return some rows and columns of a release."""
     described = release.columns
-    names = [
-        release.table.copy_names(min(copy, release.table.copies)) for copy in range(1, copies + 1)
-    ]
-    wanted = list(dict.fromkeys(own[name] for own in names for name in variables))
-    held = load(release.source.release, wanted)
-    made: dict[str, Column] = {}
-    for own in names:
-        for name in variables:
-            if own[name] not in made:
-                made[own[name]] = _column(described[name], held[own[name]][rows])
+    held = load(release.source.release, list(variables))
     records = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-    return [MixedTable(tuple(made[own[name]] for name in variables), records) for own in names]
+    columns = (_column(described[name], held[name][rows]) for name in variables)
+    return MixedTable(tuple(columns), records)
 
 
 def _column(described: TableColumn, values: Values) -> Column:

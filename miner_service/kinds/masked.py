@@ -1,8 +1,8 @@
-"""Regressions on masked records, learned from one table per masked copy."""
+"""Regressions on masked records."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -60,14 +60,12 @@ class TablesJob(PreparedJob):
         variables: the features and, last, the target.
         releases: all in use.
         needed: those that have variables.
-        copies: the masked copies of each.
         apart: whether releases hold different people, to be put one under the other.
     """
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
     needed: tuple[MaskedRelease, ...]
-    copies: int
     apart: bool
 
 
@@ -120,7 +118,6 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         """Check that a job can run on releases that hold masked tables.
 
         Raises (besides what other jobs do):
-            Conflict: the owners have not the same number of masked copies.
             DomainError: owners describe a column differently.
         """
         self.check(spec)
@@ -135,7 +132,6 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         described = _described(releases)
         variables = _variables(spec, described)
         needed = tuple(r for r in releases if set(variables) & set(r.columns))
-        copies = _copies(needed, variables)
         apart = spec.records == "any"
         if apart:
             _require_whole(variables, needed)
@@ -147,9 +143,9 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
             )
         records = sum(r.source.records for r in needed) if apart else alignment.in_all or 0
         columns = [described[name] for name in variables]
-        _require_affordable(spec, columns, records * copies, limits)
+        _require_affordable(spec, columns, records, limits)
         sources = tuple(r.source for r in releases)
-        return TablesJob(sources, alignment, variables, releases, needed, copies, apart)
+        return TablesJob(sources, alignment, variables, releases, needed, apart)
 
     def learned(
         self,
@@ -161,37 +157,34 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         """Put a job's tables together and learn its model from them."""
         needed, variables = prepared.needed, prepared.variables
         if prepared.apart:
-            tables = rows_together(needed, variables, prepared.copies, access.load)
+            table = rows_together(needed, variables, access.load)
         else:
-            tables = columns_together(
+            table = columns_together(
                 prepared.releases,
                 {r.source.release: [n for n in variables if n in r.columns] for r in needed},
                 variables,
-                prepared.copies,
                 access.aligner,
                 access.load,
             )
-        content = self.learn(spec, prepared, tables, on_step)
-        return JobResult(tables[0].records, content)
+        return JobResult(table.records, self.learn(spec, prepared, table, on_step))
 
     def learn(
         self,
         spec: RegressionSpec,
         prepared: TablesJob,
-        tables: Sequence[MixedTable],
+        table: MixedTable,
         on_step: Progress,
     ) -> Content:
-        """Learn from one table of the variables per copy."""
+        """Learn from a table of the variables."""
         *features, target = prepared.variables
-        model = learn_regression(tables, target, features, spec.options(), on_step)
-        notes = _units_warnings(tables[0], prepared.needed) if prepared.apart else ()
+        model = learn_regression(table, target, features, spec.options(), on_step)
+        notes = _units_warnings(table, prepared.needed) if prepared.apart else ()
         masking = [
             MaskingMessage(
                 release=release.source.release,
                 owner=release.source.owner,
                 method=release.table.method,
                 masked=[name for name in release.table.masked if name in prepared.variables],
-                copies=release.table.copies,
             )
             for release in prepared.needed
         ]
@@ -245,24 +238,6 @@ def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
             if known is None or column.role == "masked":
                 found[name] = column
     return found
-
-
-def _copies(needed: Sequence[MaskedRelease], variables: Collection[str]) -> int:
-    """Return how many copies the masked variables have, the same at all owners."""
-    copies = {
-        release.source.owner: release.table.copies
-        for release in needed
-        if set(variables) & set(release.table.masked)
-    }
-    if len(set(copies.values())) > 1:
-        counts = ", ".join(f"{owner} {count}" for owner, count in sorted(copies.items()))
-        raise Conflict(
-            f"The owners released different numbers of masked copies ({counts}).",
-            where=", ".join(sorted(copies)),
-            remedy="Copies are used together, the first with the first: let all owners release as"
-            " many, or choose columns of one of them.",
-        )
-    return next(iter(copies.values()), 1)
 
 
 def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) -> None:

@@ -68,19 +68,18 @@ class KeyedRandomness:
         return np.frombuffer(drawn, dtype=">u8").astype(np.uint64)
 
 
-def masking_randomness(secrets: Secrets, study: str, identity: str, copy: int) -> KeyedRandomness:
-    """Return the randomness of one masked copy.
+def masking_randomness(secrets: Secrets, study: str, identity: str, use: int) -> KeyedRandomness:
+    """Return the randomness of a masked table.
 
     Args:
         secrets: the owner's secrets; the draw key alone is used.
         study: the study the release is for.
         identity: what is masked and how (see `keyed_digest`).
-        copy: which of several copies, from 1; 0 is for what is drawn before any, such as the
-            choice of a method.
+        use: 1 for the noise; 0 for what does not leave, such as the choice of a method.
     """
     # Neither a study's name nor a digest holds a zero byte, so that no two of these are the same.
     return KeyedRandomness(
-        _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % copy)
+        _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % use)
     )
 
 

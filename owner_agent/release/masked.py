@@ -37,7 +37,6 @@ from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
-from pramana_core.mask.copies import require_few_copies
 from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions, require_within
 from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Method
@@ -70,7 +69,7 @@ def listed(names: Collection[str]) -> str:
 
 
 def protection(
-    method: Method, told: Sequence[str], copies: int, bounds: Collection[str] = ()
+    method: Method, told: Sequence[str], bounds: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return what a method keeps and gives away: facts of the method, not of the table.
 
@@ -105,8 +104,6 @@ def protection(
             "A second release of nearly the same records would give away the values of those that"
             " differ, by subtraction; the ledger refuses it."
         )
-    if not method.independent and copies > 1:
-        said.append(f"Here {copies} copies leave at once, and their noise averages out.")
     if bounds and not method.released_values:
         said.append(
             f"Masked values beyond the bounds of {listed(bounds)} are cut to them: the mean and"
@@ -185,7 +182,6 @@ class MaskPlan:
         table: n records, sorted by pseudonym.
         keys: their pseudonyms, (n,).
         choice: the method.
-        copies: how many masked copies leave.
         bounds: to which masked values are cut, by column.
         identity: of table and options, 64 digits; equal exactly if the masked values are.
         secrets: the owner's.
@@ -195,7 +191,6 @@ class MaskPlan:
     table: MaskTable
     keys: Pseudonyms
     choice: MethodChoice
-    copies: int
     bounds: Bounds
     identity: str
     secrets: Secrets
@@ -221,12 +216,13 @@ class MaskPlan:
             advice = recommend(table.told, table.confidential, rng, on_step=looking)
         method = METHODS[section.method if advice is None else advice.method]
         options = section.options_of(method.name)
-        how = [FORM, content, method.name, _written(options), str(section.copies)]
+        # "1" once counted masked copies; without it the same table would be masked anew.
+        how = [FORM, content, method.name, _written(options), "1"]
         if section.limits:
             how.append(_written(section.limits))
         identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
         choice = MethodChoice(method, options, advice)
-        made = cls(table, keys, choice, section.copies, section.limits, identity, secrets, study)
+        made = cls(table, keys, choice, section.limits, identity, secrets, study)
         try:
             _ = made.message
         except ValidationError as error:
@@ -237,9 +233,9 @@ class MaskPlan:
             ) from None
         return made
 
-    def randomness(self, copy: int) -> Any:
-        """Return the noise of a copy, from 1; 0 is for measures, which never leave."""
-        return masking_randomness(self.secrets, self.study, self.identity, copy)
+    def randomness(self, use: int) -> Any:
+        """Return the randomness of a use: 1 is the noise, 0 measures, which never leave."""
+        return masking_randomness(self.secrets, self.study, self.identity, use)
 
     @property
     def message(self) -> MaskedTableMessage:
@@ -249,10 +245,8 @@ class MaskPlan:
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
         ]
-        words = protection(method, told.names, self.copies, self.bounds)
-        return MaskedTableMessage(
-            columns=columns, method=method.name, copies=self.copies, protection=list(words)
-        )
+        words = protection(method, told.names, self.bounds)
+        return MaskedTableMessage(columns=columns, method=method.name, protection=list(words))
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -266,24 +260,14 @@ class MaskPlan:
             for name in self.table.confidential.names
         )
 
-    def masked(self, watch: StagedProgress) -> tuple[Masked, ...]:
-        """Mask the table, each copy by noise of its own. Raises TableError, MaskingError."""
+    def masked(self, watch: StagedProgress) -> Masked:
+        """Mask the table and cut it to the bounds. Raises TableError, MaskingError."""
         table, choice = self.table.confidential, self.choice
-        require_few_copies(choice.method, self.copies, table.records, len(table.columns))
-        made = []
-        for copy in range(1, self.copies + 1):
-            watch("masking", copy - 1, self.copies)
-            rng = self.randomness(copy)
-            masked = choice.method(self.table.told, table, rng, **choice.options)
-            made.append(self._cut(masked, first=copy == 1) if self.bounds else masked)
-        watch("masking", self.copies, self.copies)
-        return tuple(made)
-
-    def _cut(self, masked: Masked, *, first: bool) -> Masked:
-        """Return a copy cut to the bounds; the first warns of what that costs."""
-        table = self.table.confidential
+        watch("masking", 0, 1)
+        masked = choice.method(self.table.told, table, self.randomness(1), **choice.options)
+        watch("masking", 1, 1)
         costs = cut_cautions(table.names, self.bounds, table.matrix(), masked.matrix)
-        found = gravest_first((*masked.warnings, *(costs if first else ())))
+        found = gravest_first((*masked.warnings, *costs))
         matrix = bounded(table.names, self.bounds, masked.matrix)
         return replace(masked, matrix=matrix, warnings=found)
 
@@ -313,14 +297,14 @@ def _written(options: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedMask(PreparedRelease):
-    """A masked table: `chosen` is the table and how it is masked, `copies` are the masked ones."""
+    """A masked table: `chosen` is the table and how it is masked, `masked` what came of it."""
 
     kind = MASKED
     command = "owner-agent mask --publish"
     section = "mask"
 
     chosen: MaskPlan
-    copies: tuple[Masked, ...]
+    masked: Masked
 
     @classmethod
     def of(
@@ -347,19 +331,17 @@ class PreparedMask(PreparedRelease):
             method=chosen.choice.method.name,
             dropped=chosen.table.dropped,
             chosen=chosen,
-            copies=chosen.masked(watch),
+            masked=chosen.masked(watch),
         )
 
     def outgoing(self) -> Outgoing:
         """Return the masked records."""
-        chosen, message = self.chosen, self.chosen.message
+        chosen = self.chosen
         columns: dict[str, npt.NDArray[Any]] = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
             for column in chosen.table.told.columns
         }
-        for copy, masked in enumerate(self.copies, 1):
-            names = message.copy_names(copy)
-            for place, name in enumerate(chosen.table.confidential.names):
-                columns[names[name]] = masked.matrix[:, place]
+        for place, name in enumerate(chosen.table.confidential.names):
+            columns[name] = self.masked.matrix[:, place]
         linkage = linkage_fingerprint(chosen.secrets.linkage, chosen.study)
-        return Outgoing(MASKED, message, chosen.keys, columns, linkage)
+        return Outgoing(MASKED, chosen.message, chosen.keys, columns, linkage)

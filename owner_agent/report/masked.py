@@ -46,26 +46,26 @@ SHOWN = ("snooper-gain", "told-largest")
 
 def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
     """Measure a masked table and report on it. Raises TableError, MaskingError."""
-    table, first = now.chosen.table, now.copies[0]
+    table, masked = now.chosen.table, now.masked
     measures = measure_all(
         table.told,
         table.confidential,
-        numeric_table(table.confidential.names, first.matrix),
+        numeric_table(table.confidential.names, masked.matrix),
         rng=now.chosen.randomness(0),
         on_step=partial(watch, "measuring"),
-        influence=first.influence,
+        influence=masked.influence,
     )
     return mask_report(now, measures)
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report of a masked table; the measures are of the first copy.
+    """Return the report of a masked table.
 
     Its JSON and what a terminal shows hold nothing of any single record.
     """
     chosen = now.chosen
     choice, table, losses = chosen.choice, chosen.table, losses_by(now)
-    advice, influence = choice.recommendation, now.copies[0].influence
+    advice, influence = choice.recommendation, now.masked.influence
     told, bounds = table.told.names, chosen.bounds
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
@@ -76,12 +76,11 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         else "No measure shows"
     ) + " that the masked values reveal more of a record than the public columns do."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(choice.method, told, chosen.copies, bounds)
+    promises = protection(choice.method, told, bounds)
     keeps = choice.method.keeps
     if bounds and not choice.method.released_values:
         keeps += f" Columns cut to bounds ({', '.join(bounds)}) keep them nearly."
     how = "named in the site file" if advice is None else "recommended for this table"
-    copies = f"; {chosen.copies} copies" if chosen.copies > 1 else ""
     numbers = {
         "records": len(chosen.keys),
         "dropped": table.dropped,
@@ -91,7 +90,6 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         "recommended": advice is not None,
         "recommendation": None if advice is None else _plain(asdict(advice)),
         "keeps": choice.method.keeps,
-        "copies": chosen.copies,
         "largest_leverage": largest,
         "named": exposed,
         "verdict": verdict,
@@ -104,7 +102,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     head = [Caution(f"{verdict} See “What it gives away”.", Gravity.GRAVE)] if alarms else []
     facts = [
         Fact(f"{len(chosen.keys):,}", "records"),
-        Fact(choice.method.name, f"{how}{copies}"),
+        Fact(choice.method.name, how),
         Fact("no bound", "masked records carry no gamma"),
     ]
     if largest is not None:
@@ -153,13 +151,12 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
     """Yield cautions that no measure has: losses, omitted records, values near the true ones."""
-    for copy in now.copies:
-        yield from copy.warnings
+    yield from now.masked.warnings
     advice = now.chosen.choice.recommendation
     if advice is not None:
         yield from advice.lost
     table = now.chosen.table.confidential
-    for name, fact in below_zero(table.names, table.matrix(), now.copies[0].matrix):
+    for name, fact in below_zero(table.names, table.matrix(), now.masked.matrix):
         cuts = f'bounds = {{ "{name}" = {{ low = 0 }} }} in [mask] cuts them off'
         yield f"{fact}: {cuts}; methods that shuffle keep to true values."
     for words in left_out(now, "release"):
@@ -196,11 +193,10 @@ def _share(found: Row) -> str:
 def _pictures(now: PreparedMask) -> Iterator[Section]:
     """Yield pictures of the strongest relationships, the true records above the masked ones."""
     told, true = now.chosen.table.told, now.chosen.table.confidential
-    masked = numeric_table(true.names, now.copies[0].matrix)
+    masked = numeric_table(true.names, now.masked.matrix)
     versions = [("original", told.beside(true)), ("masked", told.beside(masked))]
     chosen = pairs_to_show(told, true, MOST_PICTURES)
-    first = "; masked is the first copy" if now.chosen.copies > 1 else ""
-    note = f"The strongest first. Original and masked have the same scales{first}."
+    note = "The strongest first. Original and masked have the same scales."
     yield Section("Original against masked", [Sentence(note, "note")], brief=False)
     for place, start in enumerate(range(0, len(chosen), PER_ROW)):
         pairs = chosen[start : start + PER_ROW]
@@ -243,7 +239,7 @@ def named_records(now: PreparedMask) -> list[Row]:
     of its noise, in those of what the public columns leave unknown; `told` is the share of that
     which the masked value tells.
     """
-    influence, table = now.copies[0].influence, now.chosen.table
+    influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []
     shown = max(FIRST, min(MOST_NAMED, int(np.count_nonzero(influence.exposed))))
@@ -262,7 +258,7 @@ def named_records(now: PreparedMask) -> list[Row]:
 
 def _named(now: PreparedMask) -> Iterator[Section]:
     """Yield the section that names records, for pages alone."""
-    influence, rows = now.copies[0].influence, named_records(now)
+    influence, rows = now.masked.influence, named_records(now)
     if influence is None or not rows:
         return
     exposed = int(np.count_nonzero(influence.exposed))

@@ -17,7 +17,6 @@ from owner_agent.site.sections import (
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.wire.base import Label
-from pramana_core.wire.release_kinds import MAX_COPIES
 
 AUTO = "auto"
 """The method that says: the one recommended for this table."""
@@ -68,7 +67,6 @@ class MaskSection(Section):
     tell: tuple[TellSection, ...] = ()
     method: str = AUTO
     options: dict[str, Any] = Field(default_factory=dict)
-    copies: Annotated[int, Field(ge=1, le=MAX_COPIES, strict=True)] = 1
     max_leverage: Annotated[float, Field(gt=0, le=1)] | None = None
     max_told: Annotated[float, Field(gt=0, lt=1)] | None = None
     bounds: dict[ColumnName, BoundsSection] = Field(default_factory=dict)

@@ -21,7 +21,6 @@ from pramana.client.standing import Alignment, Disclosure, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.codes import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import names_of, shown
 from pramana.model_sharing.combined_trees import source_of as trees_source
@@ -296,7 +295,7 @@ class Study:
 
     def _source(self, model: ModelMessage) -> LearnedFrom:
         if isinstance(model, RegressionMessage):
-            masking = (masked_by(one.method, one.copies, one.owner) for one in model.masking)
+            masking = (f"{one.method} at {one.owner}" for one in model.masking)
             return source_of(model.records, tuple(masking))
         if isinstance(model, ModelSharingMessage):
             # Its fields are made of the options of `pm.CombinedTrees`.

@@ -10,7 +10,7 @@ import numpy as np
 
 from pramana.estimators.base import Estimator, estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.codes import copies_of, is_masked, mixed_columns, numbers_of
+from pramana.frames.codes import is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 class Regression(Estimator):
     """Linear or polynomial regression by least squares, with standard errors.
 
-    It learns from the result of `pm.mask`, from frames of masked copies, or from one plain frame.
-    Copies are combined by Reiter's rules (2003), so that the errors include what masking added.
-    Categories become indicators, one for each but the first.
+    It learns from the result of `pm.mask` or from a plain frame. Categories become indicators, one
+    for each but the first.
 
     Args:
         target: the column that is explained; it must hold numbers.
@@ -59,7 +58,7 @@ class Regression(Estimator):
         coef_error_: their standard errors against the population.
         intercept_: the intercept.
         score_: how well left-out records were predicted, with its standard error.
-        diagnostics_: a frame of the diagnostics, a row for each copy.
+        diagnostics_: a frame of the diagnostics, one row.
         masking_: how the records were masked, in words; empty if they were not.
 
     Examples:
@@ -91,8 +90,7 @@ class Regression(Estimator):
         """Learn from masked records, or from a table of true ones.
 
         Args:
-            data: the result of `pm.mask`; a list of frames, one for each masked copy of the same
-                records; or one frame.
+            data: the result of `pm.mask`, or a frame.
             y: must be left out: the target is a column of the data.
 
         Raises:
@@ -125,23 +123,17 @@ class Regression(Estimator):
             names = self._features()
             options = self._options_of(RegressionOptions)
             _require_records(data)
-            copies, masking = copies_of(data)
+            masked = is_masked(data)
+            masking = (data.method,) if masked else ()
             # A feature that is the target, or there twice, is refused by the learner.
             wanted = None if names is None else list(dict.fromkeys([*names, self.target]))
-            tables = [
-                mixed_columns(
-                    copy,
-                    wanted,
-                    "data" if place == 0 else f"copy {place + 1} of data",
-                    needed=[self.target],
-                )
-                for place, copy in enumerate(copies)
-            ]
+            frame = data.frame if masked else data
+            table = mixed_columns(frame, wanted, "data", needed=[self.target])
             with progress_bar("learning") as bar:
                 self.model_: RegressionModel = learn_regression(
-                    tables, self.target, names, options, bar, masked=bool(masking)
+                    table, self.target, names, options, bar, masked=masked
                 )
-        self._set_source(source_of(self.model_.records, (masking,) if masking else ()))
+        self._set_source(source_of(self.model_.records, masking))
         return self
 
     def predict(self, frame: Frame) -> npt.NDArray[np.float64]:
@@ -222,10 +214,10 @@ class Regression(Estimator):
 
     @property
     def diagnostics_(self) -> pd.DataFrame:
-        """The diagnostics, a row for each copy, with columns `r2` and `residual_sd`."""
+        """The diagnostics, one row, with columns `r2` and `residual_sd`."""
         import pandas as pd
 
-        return pd.DataFrame(list(map(vars, self._fitted.diagnostics)))
+        return pd.DataFrame([vars(self._fitted.diagnostics)])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients, a row each.
@@ -277,7 +269,7 @@ class Regression(Estimator):
 
     def _found_told(self) -> str:
         score = self._fitted.score
-        said = f", R2 {self._fitted.r2:.3f}"
+        said = f", R2 {self._fitted.diagnostics.r2:.3f}"
         return said if score is None else f"{said} ({score.r2:.3f} of records left out)"
 
     def _picture(self) -> Picture:

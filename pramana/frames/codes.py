@@ -264,27 +264,7 @@ def mixed_columns(
 
 def is_masked(data: object) -> bool:
     """Whether something is what `pm.mask` returns."""
-    return hasattr(data, "copies") and hasattr(data, "frame") and hasattr(data, "method")
-
-
-def copies_of(data: Any) -> tuple[list[Frame], str]:
-    """Return the masked copies that were passed, and in words how they were masked.
-
-    Args:
-        data: what `pm.mask` returned; a list of frames; or one table, which is not taken for a
-            masked one: of it the words are empty.
-    """
-    if is_masked(data):
-        return list(data.copies), masked_by(data.method, len(data.copies))
-    if isinstance(data, list | tuple) and data and all(hasattr(one, "columns") for one in data):
-        return list(data), masked_by("an unknown method", len(data)) if len(data) > 1 else ""
-    return [data], ""
-
-
-def masked_by(method: str, copies: int, owner: str = "") -> str:
-    """Return in words how records were masked."""
-    of = f" at {owner}" if owner else ""
-    return f"{method}{of}{f', {copies} copies' if copies > 1 else ''}"
+    return hasattr(data, "frame") and hasattr(data, "method")
 
 
 def numbers_of(values: Any, records: int, argument: str) -> npt.NDArray[np.float64]:

@@ -65,14 +65,14 @@ class Origin:
 class MaskedFrame:
     """Records whose confidential columns are masked; `pm.mask` makes them.
 
-    Only `frame` and `copies` may leave: the object also holds the true records, for `measures`,
-    `exposure` and `plot`.
+    Only `frame` may leave: the object also holds the true records, for `measures`, `exposure` and
+    `plot`.
 
     Attributes:
         method: the method that masked them.
         tell: the columns released as they are.
         confidential: the masked columns.
-        copies: frames of the told and the masked columns, n rows each; the rows are the same.
+        frame: the told and the masked columns, n rows.
         origin: the true records.
         warnings: what one must know before this leaves, in sentences, the gravest first.
         details: what the method chose, by name; nothing in it is about one record.
@@ -94,16 +94,11 @@ class MaskedFrame:
     method: str
     tell: tuple[str, ...]
     confidential: tuple[str, ...]
-    copies: tuple[pd.DataFrame, ...]
+    frame: pd.DataFrame
     origin: Origin = field(repr=False)
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     influence: Influence | None = field(default=None, repr=False)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The masked records; the first copy, if there are several."""
-        return self.copies[0]
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -135,8 +130,7 @@ class MaskedFrame:
         """Return what the masked records keep and give away, a row per measure.
 
         Columns: `group`, utility or security; `measure`; `about`, the columns it is about; `value`;
-        `standard_error`, NaN if there is none; `sentence`, what the value means. Of several copies
-        the first is measured.
+        `standard_error`, NaN if there is none; `sentence`, what the value means.
         """
         return self._measures.copy()
 
@@ -202,7 +196,7 @@ class MaskedFrame:
         return relationships_chart(versions, pairs_to_show(s, x))
 
     def __reduce__(self) -> Any:
-        """Refuse pickling and deep copies, which would hold the true records."""
+        """Refuse pickling and copying, which would hold the true records."""
         raise OptionError(
             "A MaskedFrame must not be pickled, for it holds the true records; its frame may be.",
             where="MaskedFrame",
@@ -211,11 +205,10 @@ class MaskedFrame:
     def __repr__(self) -> str:
         from pramana_core.mask.core.cautions import Gravity, gravity_of
 
-        several = f" in {len(self.copies)} copies" if len(self.copies) > 1 else ""
         grave = sum(gravity_of(words) == Gravity.GRAVE for words in self.warnings)
         doubt = f"; warnings: {len(self.warnings)}, {grave} grave" if self.warnings else ""
         return (
-            f"MaskedFrame({len(self):,} records{several} by {self.method};"
+            f"MaskedFrame({len(self):,} records by {self.method};"
             f" masked: {listed(self.confidential)}; told: {listed(self.tell) or 'nothing'}{doubt})"
         )
 
@@ -223,7 +216,6 @@ class MaskedFrame:
         from pramana_core.mask.core.cautions import gravity_of
 
         facts = [("records", f"{len(self):,}"), ("method", self.method)]
-        facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
         facts += [("masked", listed(self.confidential)), ("told", listed(self.tell) or "nothing")]
         facts += [(gravity_of(words).name.lower(), words) for words in self.warnings[:_MANY]]
         facts.append(("picture", "true values above, masked ones below: it must not leave"))

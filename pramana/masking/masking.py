@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """The name of the method that `recommend_masking` recommends."""
-
-MOST_COPIES = 100
 
 
 @options_told
@@ -68,7 +65,6 @@ def mask(
     rng: Rng = None,
     *,
     tell: str | Sequence[str] | None = None,
-    copies: int = 1,
     keep_order: bool = False,
     bounds: Bounds | None = None,
     **options: Any,
@@ -93,8 +89,6 @@ def mask(
             Releases use the owner's keys (`owner-agent mask`).
         tell: the columns to release as they are, S; None for all others. Further columns are left
             out. Columns that identify people are refused.
-        copies: the number of masked copies; `pm.Regression` fits all of them, with errors that
-            count the masking.
         keep_order: whether rows and index stay. By default the rows come in random order with a new
             index: the order of a sorted table tells its values.
         bounds: a lower and an upper bound of confidential columns, such as
@@ -111,8 +105,7 @@ def mask(
     Raises:
         TableError: it is no table, cells are missing, a confidential column holds no numbers, or a
             told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
-        MaskingError: a column has one value only, records are too few (for so many copies), or some
-            stand alone.
+        MaskingError: a column has one value only, records are too few, or some stand alone.
         OptionError: an unknown method or option, a column that is both told and masked, bounds that
             true values exceed.
 
@@ -125,7 +118,6 @@ def mask(
         True
     """
     from pramana_core.mask import METHODS
-    from pramana_core.mask.copies import require_few_copies
     from pramana_core.mask.core.bounds import bounded
     from pramana_core.mask.core.cautions import gravest_first
 
@@ -138,7 +130,6 @@ def mask(
             where="method",
         )
     with one_sentence():
-        require_limit(copies, Annotated[int, Ge(1), Le(MOST_COPIES)], "copies")
         require_limit(keep_order, bool, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
@@ -147,29 +138,21 @@ def mask(
     # Drawn in any case: the same seed masks alike in either order.
     mixed = generator.permutation(records)
     origin = Origin(columns, np.arange(records) if keep_order else mixed, seed)
-    made: list[Masked] = []
     with progress_bar("masking") as bar, one_sentence():
-        bar(0, copies + 1)
+        bar(0, 2)
         chosen = METHODS[origin.recommendation.method if method == AUTO else method]
-        bar(1, copies + 1)
-        require_few_copies(chosen, copies, records, len(columns.confidential))
-        for _ in range(copies):
-            made.append(chosen(columns.s, columns.x, generator, **options))
-            bar(1 + len(made), copies + 1)
-    warnings = list(made[0].warnings)
-    warnings += _cautions(columns, limits, made, average=not chosen.independent)
+        bar(1, 2)
+        made = chosen(columns.s, columns.x, generator, **options)
+        bar(2, 2)
     return MaskedFrame(
         method=chosen.name,
         tell=columns.told,
         confidential=columns.confidential,
-        copies=tuple(
-            _released(origin, bounded(columns.confidential, limits, one.matrix), keep_order)
-            for one in made
-        ),
+        frame=_released(origin, bounded(columns.confidential, limits, made.matrix), keep_order),
         origin=origin,
-        warnings=gravest_first(warnings),
-        details=made[0].details,
-        influence=made[0].influence,
+        warnings=gravest_first([*made.warnings, *_cautions(columns, limits, made)]),
+        details=made.details,
+        influence=made.influence,
     )
 
 
@@ -218,14 +201,12 @@ def _bounds_of(given: object, columns: Columns) -> Bounds:
     return found
 
 
-def _cautions(
-    columns: Columns, limits: Bounds, made: Sequence[Masked], *, average: bool
-) -> list[str]:
+def _cautions(columns: Columns, limits: Bounds, made: Masked) -> list[str]:
     """Return what a call adds to the warnings of its method."""
     from pramana_core.mask.core.bounds import cut_cautions
     from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
 
-    hidden, true, masked = columns.confidential, columns.x.matrix(), made[0].matrix
+    hidden, true, masked = columns.confidential, columns.x.matrix(), made.matrix
     found = list(cut_cautions(hidden, limits, true, masked))
     found += [
         Caution(
@@ -234,9 +215,6 @@ def _cautions(
         for name, fact in below_zero(hidden, true, masked)
         if name not in limits
     ]
-    if len(made) > 1 and average:
-        said = f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
-        found.append(Caution(said, Gravity.GRAVE))
     if columns.dropped:
         names = ", ".join(columns.dropped)
         said = f"Columns neither told nor confidential are not released: {names}."

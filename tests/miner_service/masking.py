@@ -45,7 +45,6 @@ def masked(
     *,
     columns: Sequence[dict[str, Any]] = COLUMNS,
     values: dict[str, np.ndarray] | None = None,
-    copies: int = 1,
     method: str = "egadp",
     name: str = "m1",
     per_part: int = 40,
@@ -57,7 +56,6 @@ def masked(
         {
             "columns": columns,
             "method": method,
-            "copies": copies,
             "protection": ["It tells nothing of a person beyond the told columns."],
         }
     )
@@ -134,19 +132,16 @@ def design(tables: Any, target: str) -> np.ndarray:
 class LeastSquares(RegressionKind):
     """A kind of job that shows what it received."""
 
-    def learn(self, spec, prepared, tables, on_step):
-        found = []
-        for number, table in enumerate(tables):
-            fit = np.linalg.lstsq(design(table, spec.target), table[spec.target].values, rcond=None)
-            found.append(fit[0].tolist())
-            on_step(number + 1, len(tables))
+    def learn(self, spec, prepared, table, on_step):
+        fit = np.linalg.lstsq(design(table, spec.target), table[spec.target].values, rcond=None)
+        found = fit[0].tolist()
+        on_step(1, 1)
         masking = [
             {
                 "release": release.source.release,
                 "owner": release.source.owner,
                 "method": release.table.method,
                 "masked": release.table.masked,
-                "copies": release.table.copies,
             }
             for release in prepared.needed
         ]

@@ -236,7 +236,6 @@ MASKED_TABLE = {
         {"name": "debt", "role": "masked", "type": "numeric"},
     ],
     "method": "nmegadp-shuffle",
-    "copies": 2,
     "protection": ["Nothing of a person beyond age and sex."],
 }
 

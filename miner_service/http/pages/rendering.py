@@ -114,9 +114,8 @@ def _words(held: _ReleaseContent) -> tuple[str, ...]:
     if held.kind == "masked-records":
         masked = [column.name for column in content.columns if column.role == "masked"]
         told = [column.name for column in content.columns if column.role == "told"]
-        copies = f", {content.copies} copies" if content.copies > 1 else ""
         told_so = f"{named(told)} told as they are." if told else ""
-        first = f"{named(masked)} masked by {content.method}{copies}."
+        first = f"{named(masked)} masked by {content.method}."
         return tuple(one for one in (first, told_so, *content.protection) if one)
     if held.kind == "knowledge-model":
         if content.tree is None:

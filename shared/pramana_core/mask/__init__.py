@@ -1,8 +1,7 @@
 """Masking of confidential numeric columns (AlAhmadi 2006): every method by its name.
 
 The methods are in `methods`; `catalogue` lists all by name. `recommending` says which of them keeps
-the relationships that a table has, and `copies` combines what several masked copies say. The
-measures are in the room `measures`; how an owner draws and names copies is in `owner_agent`.
+the relationships that a table has. The measures are in the room `measures`.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask

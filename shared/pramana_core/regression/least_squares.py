@@ -1,4 +1,4 @@
-"""Least squares on one copy: weights, their covariances, and the fit's diagnostics."""
+"""Least squares: weights, their covariances, and the diagnostics of a fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pramana_core.regression.model import Diagnostics, Score
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fit to one copy.
+    """A fit.
 
     Attributes:
         weights: k numbers, one for each column of the matrix.
@@ -74,7 +74,7 @@ def _robust(q: Floats, inverse: Floats, residuals: Floats) -> Floats:
 
 
 def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
-    """Return how well a fit explains the n targets of its copy."""
+    """Return how well a fit explains its n targets."""
     centred = targets - targets.mean()
     rest = float(fit.residuals @ fit.residuals)
     freedom = len(targets) - len(fit.weights)
@@ -82,17 +82,12 @@ def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
 
 
 def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
-    """Return how well left-out records were predicted, over all copies.
+    """Return how well n left-out records were predicted, in so many folds.
 
     The error of R^2 is by the delta method over records: 1 - R^2 is a ratio of two means.
-
-    Args:
-        predictions: m x n.
-        targets: m x n.
-        folds: the number of parts that the records were divided into.
     """
-    wrong = np.square(targets - predictions).mean(axis=0)
-    spread = np.square(targets - targets.mean(axis=1, keepdims=True)).mean(axis=0)
+    wrong = np.square(targets - predictions)
+    spread = np.square(targets - targets.mean())
     lost = float(wrong.mean() / spread.mean())
     influence = (wrong - lost * spread) / spread.mean()
     se = float(influence.std(ddof=1) / np.sqrt(len(influence)))

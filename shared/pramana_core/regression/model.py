@@ -16,7 +16,7 @@ from pramana_core.regression.terms import Terms
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient in its column's own unit, combined over the copies.
+    """A coefficient in its column's own unit.
 
     Attributes:
         term: what it multiplies: `age`, `age^2`, `sex=male` or `(intercept)`.
@@ -43,7 +43,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How a model fits one copy.
+    """How a model fits its records.
 
     Attributes:
         r2: the share of the target's variance that the fitted values explain.
@@ -79,12 +79,11 @@ class RegressionModel:
         target: the column that is explained.
         features: the columns that explain it.
         options: how it was fitted.
-        records: n, of each copy.
-        copies: m; estimates are combined by the rules of Reiter (2003).
+        records: n.
         terms: the terms of the sum that predicts.
-        weights: of the constant and of each standardized term, the mean over copies.
+        weights: of the constant and of each standardized term.
         coefficients: the same in the columns' own units, with their errors.
-        diagnostics: of each copy.
+        diagnostics: of the fit.
         score: on left-out records; None where there are too few.
         constant: columns or categories without variation, left out.
         redundant: terms that are linear combinations of others, left out.
@@ -98,11 +97,10 @@ class RegressionModel:
     features: tuple[Feature, ...]
     options: RegressionOptions
     records: int
-    copies: int
     terms: Terms
     weights: tuple[float, ...]
     coefficients: tuple[Coefficient, ...]
-    diagnostics: tuple[Diagnostics, ...]
+    diagnostics: Diagnostics
     score: Score | None
     constant: tuple[str, ...]
     redundant: tuple[str, ...]
@@ -133,16 +131,6 @@ class RegressionModel:
         matrix = self.terms.matrix(as_learned(table, self.features))
         found: Floats = matrix @ np.array(self.weights)
         return found
-
-    @property
-    def r2(self) -> float:
-        """The mean over copies of `Diagnostics.r2`."""
-        return float(np.mean([one.r2 for one in self.diagnostics]))
-
-    @property
-    def residual_sd(self) -> float:
-        """The mean over copies of `Diagnostics.residual_sd`."""
-        return float(np.mean([one.residual_sd for one in self.diagnostics]))
 
 
 DOCUMENT = DocumentForm("regression", RegressionModel, "a regression")

@@ -30,63 +30,48 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
-    """The features and the target of each masked copy, with the same records in each.
+class RegressionRecords:
+    """The records that a regression learns from.
 
     Attributes:
         features: the columns that explain the target.
-        tables: the features of each copy.
-        targets: the target of each copy: m x n.
+        table: their values, n rows.
+        target: the column that is explained: n numbers.
     """
 
     features: tuple[Feature, ...]
-    tables: tuple[MixedTable, ...]
-    targets: Floats
-
-    @property
-    def records(self) -> int:
-        """n, the records of each copy."""
-        return self.tables[0].records
+    table: MixedTable
+    target: Floats
 
 
-def read_copies(
-    tables: Sequence[MixedTable], target: str, features: Sequence[str] | None
-) -> Copies:
-    """Return the copies of a regression, checked.
-
-    Args:
-        tables: one for each masked copy, of the same records and columns.
-        target: the name of a numeric column.
-        features: the names of other columns; None for all others.
+def read_records(
+    table: MixedTable, target: str, features: Sequence[str] | None
+) -> RegressionRecords:
+    """Return the records of a regression, checked; `features` None stands for all others.
 
     Raises:
         MissingColumn: there is no column of a name.
         OptionError: the target is among the features, or one is named twice, or there is none.
-        TableError: the target has categories, or the copies differ in columns or records.
+        TableError: the target has categories.
         EstimationError: the target has the same value in every record, or a column's numbers are
             too large or too close together for their powers.
     """
-    if not tables:
-        raise TableError("There are no tables to learn from; one for each masked copy is needed.")
-    first = tables[0]
-    _require_alike(tables)
-    if not isinstance(first[target], NumericColumn):
+    explained = table[target]
+    if not isinstance(explained, NumericColumn):
         raise TableError(
             f"The target {target!r} has categories; a regression explains a number.",
             where=target,
             remedy="Name a numeric column, or learn a classifier of it from a randomized release.",
         )
-    names = [n for n in first.names if n != target] if features is None else list(features)
+    names = [n for n in table.names if n != target] if features is None else list(features)
     require_features(names, target)
-    values = np.stack([table.project([target]).matrix()[:, 0] for table in tables])
-    if (np.ptp(values, axis=1) == 0).any():
+    if not np.ptp(explained.values):
         raise EstimationError(
             f"The target {target!r} has the same value in every record.", where=target
         )
-    chosen = tuple(table.project(names) for table in tables)
-    for table in tables:
-        _require_moderate(table.project([*names, target]))
-    return Copies(tuple(map(_feature, chosen[0].columns)), chosen, values)
+    chosen = table.project(names)
+    _require_moderate(table.project([*names, target]))
+    return RegressionRecords(tuple(map(_feature, chosen.columns)), chosen, explained.values)
 
 
 def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
@@ -140,15 +125,4 @@ def _require_moderate(table: MixedTable) -> None:
                 f" than {1 / LARGEST:g}: their powers cannot be computed.",
                 where=column.name,
                 remedy="Measure the column in another unit.",
-            )
-
-
-def _require_alike(tables: Sequence[MixedTable]) -> None:
-    first = tables[0]
-    kinds = list(map(_feature, first.columns))
-    for place, table in enumerate(tables[1:], 2):
-        if list(map(_feature, table.columns)) != kinds or table.records != first.records:
-            raise TableError(
-                f"Copy {place} differs from the first in its columns or its number of records.",
-                remedy="Pass the masked copies of one table, with the same columns in one order.",
             )

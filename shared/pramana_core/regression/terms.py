@@ -111,15 +111,13 @@ class SelectedTerms:
     redundant: tuple[str, ...]
 
 
-def choose_terms(
-    tables: Sequence[MixedTable], features: Sequence[Feature], degree: int
-) -> SelectedTerms:
-    """Return the terms up to a degree that are independent in every copy.
+def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) -> SelectedTerms:
+    """Return the terms up to a degree that are independent.
 
     Raises:
         LimitExceeded: there would be more than `MOST_TERMS`, or a matrix beyond `MOST_NUMBERS`.
     """
-    count, records = count_terms(features, degree), tables[0].records
+    count, records = count_terms(features, degree), table.records
     if count > MOST_TERMS or count * records > MOST_NUMBERS:
         raise LimitExceeded(
             f"The regression would have {count:,} terms of {records:,} records; {MOST_TERMS} terms"
@@ -127,7 +125,7 @@ def choose_terms(
             where="degree" if degree > 1 else "features",
             remedy="Name fewer features, those of fewer categories, or a lower degree.",
         )
-    design = design_of(tables[0])
+    design = design_of(table)
     known = dict(zip(design.labels, zip(design.centres, design.scales, strict=True), strict=True))
     numeric = [f.name for f in features if f.categories is None and f.name in known]
     centres = {name: float(known[name][0]) for name in numeric}
@@ -137,11 +135,8 @@ def choose_terms(
         first += [Term(f.name)] if f.categories is None else []
         first += [Term(f.name, 1, label) for label in (f.categories or ())[1:]]
     powers = [Term(name, power) for power in range(2, degree + 1) for name in numeric]
-    kept = (*(term for term in first if term.label in known), *powers)
-    dropped: list[Term] = []
-    for table in tables:
-        kept, redundant = _independent(Terms(kept, centres, scales).matrix(table), kept)
-        dropped += redundant
+    every = (*(term for term in first if term.label in known), *powers)
+    kept, dropped = _independent(Terms(every, centres, scales).matrix(table), every)
     left_out = dict.fromkeys((*design.redundant, *(term.label for term in dropped)))
     return SelectedTerms(Terms(kept, centres, scales), design.constant, tuple(left_out))
 

@@ -42,17 +42,17 @@ def summary(model: RegressionModel) -> str:
     """Return what was fitted, in a line."""
     degree = model.options.degree
     what = "linear regression" if degree == 1 else f"polynomial regression of degree {degree}"
-    copies = f", {model.copies} masked copies" if model.copies > 1 else ""
     count = len(model.features)
     return (
         f"{what} of {model.target} on {count} column{'s' if count > 1 else ''},"
-        f" {model.records:,} records{copies}"
+        f" {model.records:,} records"
     )
 
 
 def facts(model: RegressionModel) -> list[str]:
     """Return the main numbers of the fit."""
-    said = [f"R2 {number(model.r2)}; residual standard deviation {number(model.residual_sd)}"]
+    fit = model.diagnostics
+    said = [f"R2 {number(fit.r2)}; residual standard deviation {number(fit.residual_sd)}"]
     if model.score is not None:
         said.append(
             f"R2 of left-out records {number(model.score.r2)} (s.e. {number(model.score.se, 2)}),"

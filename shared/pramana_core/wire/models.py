@@ -245,15 +245,13 @@ class BayesClassifierMessage(ModelHead):
 class MaskingMessage(Message):
     """How the records of a release were masked, as its owner declares it.
 
-    `masked` are the columns that hold no true values of their records, `copies` how many masked
-    tables were released.
+    `masked` are the columns that hold no true values of their records.
     """
 
     release: str
     owner: str
     method: str
     masked: list[str]
-    copies: Annotated[int, Field(ge=1)]
 
 
 class RegressionMessage(ModelHead):

@@ -158,8 +158,6 @@ RANDOMIZED_RECORDS: ReleaseKind[PlanMessage, Plan] = ReleaseKind(
 )
 
 
-MAX_COPIES = 100
-
 MethodName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", strict=True)]
 """The name of a masking method, in small letters."""
 
@@ -200,23 +198,20 @@ class TableColumn(Message):
 class MaskedTableMessage(DescribedContent):
     """The content of masked records: the columns, and how they were masked.
 
-    Of `copies` masked copies, each masked column of copy i travels as `name@i`; of one copy, as
-    `name`. `protection` says in the owner's agent's words what the method protects and what it does
-    not; it is no part of the identity.
+    `protection` says in the owner's agent's words what the method protects and what it does not; it
+    is no part of the identity.
     """
 
     columns: Annotated[list[TableColumn], Field(min_length=1, max_length=MAX_VARIABLES)]
     method: MethodName
-    copies: Annotated[int, Field(ge=1, le=MAX_COPIES, strict=True)] = 1
     protection: Annotated[list[Sentence], Field(max_length=MAX_SENTENCES)]
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskedTableMessage:
         if not self.masked:
             raise ValueError("a masked table must have a masked column")
-        for names in ([column.name for column in self.columns], self.names):
-            if twice := sorted(name for name, count in Counter(names).items() if count > 1):
-                raise ValueError(f"columns occur twice: {first_few(twice)}")
+        if twice := sorted(name for name, count in Counter(self.names).items() if count > 1):
+            raise ValueError(f"columns occur twice: {first_few(twice)}")
         return self
 
     @property
@@ -226,32 +221,15 @@ class MaskedTableMessage(DescribedContent):
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns of a part, in order."""
-        return [name for column in self.columns for name in self._copies_of(column)]
+        """The names of the columns, in order."""
+        return [column.name for column in self.columns]
 
     @property
     def schema_of_parts(self) -> RecordSchema:
         """The columns of a part, in order."""
         return RecordSchema(
-            {
-                name: None if column.categories is None else len(column.categories)
-                for column in self.columns
-                for name in self._copies_of(column)
-            }
+            {c.name: None if c.categories is None else len(c.categories) for c in self.columns}
         )
-
-    def copy_names(self, copy: int) -> dict[str, str]:
-        """Return, per column, the name that copy 1 .. `copies` of it has in a part."""
-        return {
-            column.name: names[copy - 1 if len(names) > 1 else 0]
-            for column in self.columns
-            for names in [self._copies_of(column)]
-        }
-
-    def _copies_of(self, column: TableColumn) -> list[str]:
-        if column.role == "told" or self.copies == 1:
-            return [column.name]
-        return [f"{column.name}@{copy}" for copy in range(1, self.copies + 1)]
 
 
 MASKED_RECORDS: ReleaseKind[MaskedTableMessage, MaskedTableMessage] = ReleaseKind(

@@ -121,7 +121,7 @@ KINDS = {
         PreparedMask, MASK, "patient_id,age,gender,expenditure,debt", shop_rows(120),
         "owner-agent mask --publish", 3,
         (('method = "egadp"', 'method = "gadp"'),
-         ('method = "egadp"', 'method = "egadp"\ncopies = 2'),
+         ('method = "egadp"', 'method = "egadp"\nmax_leverage = 0.7'),
          ('["age", {', "[{")),
     ),
     "tree": Kind(

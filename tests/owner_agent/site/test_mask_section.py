@@ -16,12 +16,7 @@ tell = ["age", { column = "gender", categories = ["f", "m"] }]
 def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
     mask = site_of(tmp_path, MASK).mask
     assert mask.columns == ("age", "gender", "expenditure", "debt")
-    assert (mask.method, mask.copies, mask.missing, mask.max_leverage) == (
-        "auto",
-        1,
-        "refuse",
-        None,
-    )
+    assert (mask.method, mask.missing, mask.max_leverage) == ("auto", "refuse", None)
     both = site_of(tmp_path, MASK + VARIABLE % ("city", "true", CHANNEL))
     assert both.mask == mask
     assert len(both.file.variables) == 1

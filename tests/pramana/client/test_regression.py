@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,25 +18,20 @@ RECORDS = 300
 
 @pytest.fixture(scope="module")
 def sent():
-    """Two masked copies, as an owner sends them."""
+    """Masked records, as an owner sends them."""
     rng = np.random.default_rng(3)
     age, sex = rng.uniform(20, 60, RECORDS), rng.integers(0, 2, RECORDS)
-    debt = {
-        f"debt@{copy}": 300 - 0.2 * (age - 40) ** 2 + 9 * sex + rng.normal(0, 9, RECORDS)
-        for copy in (1, 2)
-    }
-    return masked(range(RECORDS), values={"age": age, "sex": sex, **debt}, copies=2, per_part=300)
+    debt = 300 - 0.2 * (age - 40) ** 2 + 9 * sex + rng.normal(0, 9, RECORDS)
+    values = {"age": age, "sex": sex, "debt": debt}
+    return masked(range(RECORDS), values=values, method="egadp", per_part=300)
 
 
 @pytest.fixture(scope="module")
-def copies(sent):
-    """The same two copies as frames, in the order in which the miner has them."""
+def frame(sent):
+    """The same records as a frame, in the order in which the miner has them."""
     held = sent.columns
     sex = pd.Categorical.from_codes(held["sex"], COLUMNS[1]["categories"])
-    return [
-        pd.DataFrame({"age": held["age"], "sex": sex, "debt": held[f"debt@{copy}"]})
-        for copy in (1, 2)
-    ]
+    return pd.DataFrame({"age": held["age"], "sex": sex, "debt": held["debt"]})
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +48,16 @@ def world(tmp_path_factory, sent):
         yield world
 
 
-def test_the_miner_learns_what_fit_learns(world, copies):
+def test_the_miner_learns_what_fit_learns(world, frame):
     learner = pm.Regression("debt", degree=3, confidence=0.9)
     found = world.study().run(learner).wait().model
-    here = pm.Regression("debt", degree=3, confidence=0.9).fit(copies)
+    here = pm.Regression("debt", degree=3, confidence=0.9).fit(
+        SimpleNamespace(frame=frame, method="egadp")
+    )
     assert found.get_params() == here.get_params()
     assert found.to_document()["document"] == here.to_document()["document"]
-    np.testing.assert_array_equal(found.predict(copies[0]), here.predict(copies[0]))
-    assert found.masking_ == ("egadp at bank, 2 copies",)
-    assert "300 records masked by egadp at bank, 2 copies" in repr(found)
+    np.testing.assert_array_equal(found.predict(frame), here.predict(frame))
+    assert found.masking_ == ("egadp at bank",)
+    assert "300 records masked by egadp at bank" in repr(found)
     again = type(found).from_json(found.to_json())
     assert repr(again) == repr(found)

@@ -81,7 +81,7 @@ def right() -> dict[str, dict[str, Any]]:
         "LinearClassifier": {"target": "survived"},
         "MaskedFrame": {
             "method": "egadp", "tell": ("age",), "confidential": ("debt",),
-            "copies": (masked.frame,), "origin": masked.origin,
+            "frame": masked.frame, "origin": masked.origin,
         },
         "Mixture": {"size": 2, "keep": 1 << 20},
         "NaiveBayes": {"target": "survived"},

@@ -53,14 +53,6 @@ def test_columns_neither_told_nor_masked_stay(store):
     assert any("expenditure" in words for words in found.warnings)
 
 
-def test_copies_differ_and_share_what_is_told(store):
-    found = pm.mask(store, X, "egadp", 1, copies=3)
-    assert len(found.copies) == 3
-    first, second, _ = found.copies
-    assert first["age"].equals(second["age"])
-    assert not first["debt"].equals(second["debt"])
-
-
 def test_options_of_the_kernel_are_written_beside_it(store):
     rough = pm.mask(store.head(200), X, "nmegadp", 1, bandwidth=5.0)
     assert rough.method == "nmegadp"

@@ -90,3 +90,43 @@ def test_copies_of_additive_noise_average_out():
     shares = [np.var(np.mean(copies[:m], axis=0) - income) / np.var(income) for m in (1, 100)]
     # The error of such a share is 1 % of it: the tolerance is ten errors.
     assert shares == pytest.approx([0.1, 0.001], rel=0.1)
+
+
+# Exact noise is an equation on the true values: what many of them, or few records, give away.
+
+
+def residual(values, told):
+    return values - told @ np.linalg.lstsq(told, values, rcond=None)[0]
+
+
+def solved(n, times, known):
+    """How much of what S does not tell whoever knows some records learns of the others: R^2."""
+    rng = np.random.default_rng(3)
+    s = rng.normal(size=(n, 2))
+    x = s[:, :1] + rng.normal(size=(n, 1))
+    told = np.column_stack([np.ones(n), s])
+    noise = [residual(egadp(s, x, rng).matrix, told) for _ in range(times)]
+    taken = np.linalg.svd(np.column_stack([told, *noise]), full_matrices=True)[0]
+    free = taken[:, 3 + times :]
+    truth = residual(x, told)[:, 0]
+    guess = free @ np.linalg.lstsq(free[:known], truth[:known], rcond=1e-10)[0]
+    return 1 - np.sum((truth - guess)[known:] ** 2) / np.sum(truth[known:] ** 2)
+
+
+def test_many_maskings_solve_for_the_true_values_and_few_do_not():
+    assert solved(50, 45, 5) > 0.999
+    assert solved(50, 5, 5) < 0.2
+
+
+def test_values_that_are_yes_or_no_are_found_by_trying():
+    rng = np.random.default_rng(4)
+    n = 18
+    s, x = rng.normal(size=(n, 1)), rng.integers(0, 2, (n, 1)).astype(float)
+    released = egadp(s, x, rng)
+    told = np.column_stack([np.ones(n), s])
+    noise = residual(released.matrix, told)[:, 0]
+    every = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+    fits = (np.abs(every @ noise) < 1e-9) & (every.sum(axis=1) == round(released.matrix.sum()))
+    (found,) = np.flatnonzero(fits)
+    np.testing.assert_array_equal(every[found], x[:, 0])
+    assert any("by trying" in warning for warning in released.warnings)

@@ -32,23 +32,6 @@ def store(records: int = 400, seed: int = 1, noise: float = 5.0) -> MixedTable:
     return table(age=age, level=(level, LEVELS), income=income, spends=spends)
 
 
-def copies(count: int, records: int = 400, noise: float = 5.0) -> list[MixedTable]:
-    """Return tables of the same people whose spending differs."""
-    first = store(records)
-    again = [store(records, noise=0.0)["spends"] for _ in range(count)]
-    rng = np.random.default_rng(7)
-    return [
-        MixedTable(
-            (
-                *first.columns[:3],
-                NumericColumn("spends", base.values + noise * rng.normal(size=records)),
-            ),
-            records,
-        )
-        for base in again
-    ]
-
-
 def values(found: MixedTable, name: str) -> np.ndarray:
     """Return a column of numbers."""
     return found.project([name]).matrix()[:, 0]

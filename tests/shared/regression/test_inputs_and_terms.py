@@ -18,7 +18,7 @@ from pramana_core.errors import (
 from pramana_core.learn.common.options import RegressionOptions
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from tests.shared.regression.tables import copies, store, table, values
+from tests.shared.regression.tables import store, table, values
 
 REFUSED = {
     "target among the features": (store(50), "age", ["age", "income"], OptionError, "features"),
@@ -39,32 +39,23 @@ REFUSED = {
 def test_invalid_records_are_refused(name):
     people, target, features, error, where = REFUSED[name]
     with pytest.raises(error) as refused:
-        learn_regression([people], target, features)
+        learn_regression(people, target, features)
     assert refused.value.where == where
-
-
-def test_no_tables_and_different_copies_are_refused():
-    with pytest.raises(TableError):
-        learn_regression([], "y")
-    first, second = copies(2, 50)
-    for other in (second.project(("age", "spends")), second.rows(np.arange(40))):
-        with pytest.raises(TableError):
-            learn_regression([first, other], "spends")
 
 
 def test_constant_and_redundant_columns_are_left_out_and_named():
     people = store(60)
     age = values(people, "age")
     more = table(months=12 * age, one=[5] * 60, flag=age > 40)
-    model = learn_regression([people.beside(more)], "spends")
+    model = learn_regression(people.beside(more), "spends")
     assert model.constant == ("one",)
     assert model.redundant == ("months",)
     terms = [c.term for c in model.coefficients]
     assert "months" not in terms
     assert "flag" in terms
-    alone = learn_regression([people.beside(more).project(["age", "spends"])], "spends")
+    alone = learn_regression(people.beside(more).project(["age", "spends"]), "spends")
     np.testing.assert_allclose(
-        learn_regression([people.beside(more)], "spends", ["months", "age"]).predict(
+        learn_regression(people.beside(more), "spends", ["months", "age"]).predict(
             people.beside(more)
         ),
         alone.predict(people),
@@ -76,7 +67,7 @@ def test_a_redundant_power_is_left_out_with_all_higher_ones():
     x = np.linspace(-1, 1, 80)
     people = table(x=x, flag=x > 0, square=x**2, y=np.sin(3 * x))
     options = RegressionOptions(degree=3)
-    model = learn_regression([people], "y", options=options)
+    model = learn_regression(people, "y", options=options)
     # A flag is its own square, and the column `square` is the square of x; the cube, whose
     # expansion needs that square, is left out with it.
     assert {"flag^2", "flag^3", "x^2", "x^3"} <= set(model.redundant)
@@ -94,7 +85,7 @@ def test_too_many_terms_are_refused_before_they_are_built():
     people = MixedTable(tuple(NumericColumn(f"x{k}", rng.normal(size=50)) for k in range(200)), 50)
     tracemalloc.start()
     with pytest.raises(LimitExceeded) as caught:
-        learn_regression([people], "x0", options=RegressionOptions(degree=3))
+        learn_regression(people, "x0", options=RegressionOptions(degree=3))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1_000_000
@@ -114,7 +105,7 @@ def test_options_out_of_range_are_refused(name, value):
 
 def test_records_to_predict_are_matched_by_names_and_labels():
     people = store(200)
-    model = learn_regression([people], "spends", ["age", "level"])
+    model = learn_regression(people, "spends", ["age", "level"])
     level = people["level"]
     turned = CategoricalColumn("level", 2 - level.codes, ("c", "b", "a"))
     other = MixedTable((turned, people["age"]), 200)

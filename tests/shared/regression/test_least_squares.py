@@ -8,10 +8,9 @@ from scipy import stats
 
 from pramana_core.errors import EstimationError
 from pramana_core.learn.common.options import RegressionOptions
-from pramana_core.mask.copies import ONE_COPY, combine_copies
 from pramana_core.mixed import MixedTable, NumericColumn
 from pramana_core.regression.learning import learn_regression
-from tests.shared.regression.tables import copies, raw, store, table, values
+from tests.shared.regression.tables import raw, store, table, values
 
 
 def by_hand(x, y):
@@ -27,7 +26,7 @@ def by_hand(x, y):
 
 def test_coefficients_errors_and_diagnostics_are_those_of_closed_formulas():
     people = store()
-    model = learn_regression([people], "spends")
+    model = learn_regression(people, "spends")
     x, y = raw(people), values(people, "spends")
     weights, covariance, robust, residuals = by_hand(x, y)
     n, k = x.shape
@@ -39,7 +38,13 @@ def test_coefficients_errors_and_diagnostics_are_those_of_closed_formulas():
     np.testing.assert_allclose(
         [one.se_robust for one in found], robust.diagonal() ** 0.5, rtol=1e-6
     )
-    (diagnostics,) = model.diagnostics
+    diagnostics = model.diagnostics
+    # Student's intervals and tests of each coefficient alone.
+    t, freedom = weights / covariance.diagonal() ** 0.5, n - k
+    np.testing.assert_allclose([one.t for one in found], t, rtol=1e-6)
+    np.testing.assert_allclose([one.p for one in found], 2 * stats.t.sf(abs(t), freedom), atol=1e-9)
+    half = stats.t.ppf(0.975, freedom) * covariance.diagonal() ** 0.5
+    np.testing.assert_allclose([one.interval[1] for one in found], weights + half, rtol=1e-6)
     rss, tss = residuals @ residuals, np.square(y - y.mean()).sum()
     assert diagnostics.r2 == pytest.approx(1 - rss / tss)
     assert diagnostics.residual_sd == pytest.approx((rss / (n - k)) ** 0.5)
@@ -50,7 +55,7 @@ def test_a_polynomial_is_least_squares_on_powers_in_the_columns_units():
     x, z, c = rng.normal(3, 1, 300), rng.normal(-2, 2, 300), rng.integers(0, 2, 300)
     y = rng.normal(size=300) + x**2 - z**3 - 3 * c
     people = table(x=x, z=z, c=(c, ["no", "yes"]), y=y)
-    model = learn_regression([people], "y", options=RegressionOptions(degree=3))
+    model = learn_regression(people, "y", options=RegressionOptions(degree=3))
     terms = [one.term for one in model.coefficients]
     assert terms == ["(intercept)", "x", "z", "c=yes", "x^2", "z^2", "x^3", "z^3"]
     matrix = np.column_stack([np.ones(300), x, z, c, x**2, z**2, x**3, z**3])
@@ -70,35 +75,14 @@ def test_a_polynomial_far_from_zero_keeps_its_digits():
     year = np.linspace(1950, 2020, 141)
     people = table(year=year, y=((year - 1985) / 10) ** 4)
     options = RegressionOptions(degree=4)
-    model = learn_regression([people], "y", options=options)
+    model = learn_regression(people, "y", options=options)
     assert model.redundant == ()
     np.testing.assert_allclose(model.predict(people), values(people, "y"), atol=1e-9)
 
 
-def test_several_copies_are_combined_by_reiters_rules():
-    tables = copies(4)
-    together = learn_regression(tables, "spends")
-    alone = [learn_regression([one], "spends") for one in tables]
-    estimates = [[c.estimate for c in model.coefficients] for model in alone]
-    variances = [[c.se**2 for c in model.coefficients] for model in alone]
-    wanted = combine_copies(estimates, variances, 400)
-    assert (wanted.between > 0).all()
-    found = together.coefficients
-    np.testing.assert_allclose([c.estimate for c in found], wanted.estimate, rtol=1e-9)
-    np.testing.assert_allclose([c.se for c in found], wanted.standard_error, rtol=1e-8)
-    np.testing.assert_allclose([c.freedom for c in found], wanted.freedom, rtol=1e-6)
-    people = tables[0]
-    mean = np.mean([model.predict(people) for model in alone], axis=0)
-    np.testing.assert_allclose(together.predict(people), mean, rtol=1e-9)
-    assert together.copies == 4
-    assert len(together.diagnostics) == 4
-    assert together.notes == ()
-    assert alone[0].notes == (ONE_COPY,)
-
-
 def test_the_score_is_of_predictions_by_fits_to_the_others():
     people = store(100)
-    model = learn_regression([people], "spends", ["age"])
+    model = learn_regression(people, "spends", ["age"])
     order = np.random.Generator(np.random.PCG64((0, 2))).permutation(100)
     x, y = raw(people, ["age"]), values(people, "spends")
     missed = np.empty(100)
@@ -124,7 +108,7 @@ AGE, DEBT = RNG.normal(40, 9, 60), RNG.normal(0, 1, 60)
 
 def learned(age, debt, **options):
     table = MixedTable((NumericColumn("age", age), NumericColumn("debt", debt)), 60)
-    return learn_regression([table], "debt", ["age"], RegressionOptions(**options))
+    return learn_regression(table, "debt", ["age"], RegressionOptions(**options))
 
 
 @pytest.mark.parametrize("degree", [1, 2])

@@ -30,7 +30,6 @@ DEBT = {"name": "debt", "role": "masked", "type": "numeric"}
 TABLE: dict[str, Any] = {
     "columns": [AGE, SEX, DEBT],
     "method": "egadp",
-    "copies": 1,
     "protection": ["The masked debt tells nothing of a person beyond age and sex."],
 }
 FORMS = [(encode_part, decode_part), (encode_part_json, decode_part_json)]
@@ -60,20 +59,9 @@ def create(**changed: Any) -> dict[str, Any]:
     return made | {"parts": [part], "digest": digest} | changed
 
 
-def test_masked_columns_have_a_name_per_copy():
-    told = table_of(copies=2)
-    assert told.names == ["age", "sex", "debt@1", "debt@2"]
-    assert told.copy_names(2) == {"age": "age", "sex": "sex", "debt": "debt@2"}
-    assert table_of().names == ["age", "sex", "debt"]
-    assert table_of().copy_names(1)["debt"] == "debt"
-    types = [str(field.type) for field in told.schema_of_parts.arrow]
-    assert types == ["fixed_size_binary[16]", "double", "uint8", "double", "double"]
-
-
-@pytest.mark.parametrize("copies", [1, 3])
 @pytest.mark.parametrize(("encode", "decode"), FORMS)
-def test_what_is_encoded_is_decoded_to_the_last_bit(encode, decode, copies: int):
-    schema = table_of(copies=copies).schema_of_parts
+def test_what_is_encoded_is_decoded_to_the_last_bit(encode, decode):
+    schema = table_of().schema_of_parts
     columns = columns_of(schema)
     keys, found = decode(schema, encode(schema, keys_of(20), columns))
     assert keys.tobytes() == keys_of(20).tobytes()
@@ -128,13 +116,11 @@ def test_a_part_of_one_kind_is_refused_by_the_other(encode, decode):
     [
         {"columns": [AGE, SEX]},
         {"columns": [AGE, DEBT, DEBT]},
-        {"columns": [AGE, DEBT, AGE | {"name": "debt@2"}], "copies": 2},
         {"columns": [SEX | {"role": "masked"}]},
         {"columns": [DEBT, SEX | {"categories": None}]},
         {"columns": [DEBT | {"categories": ["a"]}]},
         {"columns": [DEBT, SEX | {"categories": ["f", "f"]}]},
-        {"copies": 0},
-        {"copies": 101},
+        {"copies": 1},
         {"method": "EGADP by hand"},
         {"protection": ["x" * 401]},
         {"protection": ["x"] * 21},
@@ -146,20 +132,19 @@ def test_a_table_that_is_none_is_refused(changed: Any):
         table_of(**changed)
 
 
-def test_the_digest_is_of_columns_method_and_copies():
+def test_the_digest_is_of_columns_and_method():
     digests = {
         table_of(**changed).digest
         for changed in (
             {},
             {"method": "ipso"},
-            {"copies": 2},
             {"columns": [AGE, DEBT]},
             {"columns": [SEX, AGE, DEBT]},
         )
     }
-    assert len(digests) == 5
+    assert len(digests) == 4
     assert table_of(protection=[]).digest == table_of().digest
-    canonical = {key: TABLE[key] for key in ("columns", "method", "copies")}
+    canonical = {key: TABLE[key] for key in ("columns", "method")}
     text = json.dumps(canonical, sort_keys=True, separators=(",", ":"))
     assert table_of().digest == hashlib.sha256(text.encode()).hexdigest()
 

@@ -46,7 +46,7 @@ def masked(shop, rows, written, site_text):
 
 def _report(made: PreparedMask) -> Report:
     """A report without measures, which take time and are no matter here."""
-    return mask_report(made, Measures((), 0))
+    return mask_report(made, Measures(()))
 
 
 def _page(made: PreparedMask) -> tuple[dict[str, bool], float, str]:
@@ -81,19 +81,18 @@ def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked, r
 @pytest.mark.parametrize("method", ["egadp", "shuffle", "nmegadp", "auto"])
 @pytest.mark.slow
 def test_a_bound_on_what_is_told_is_kept_or_refused_by_whichever_method(masked, method):
-    influence = masked("max_told = 0.05\n", method=method).copies[0].influence
+    influence = masked("max_told = 0.05\n", method=method).masked.influence
     assert influence is not None
     assert influence.told.max() <= 0.05
     with pytest.raises(MaskingError):
         masked("max_told = 0.0001\n", method=method)
 
 
-def test_bounds_cut_every_copy_and_say_what_that_costs(masked):
-    cut = masked("copies = 2\nbounds = { debt = { low = 0 } }\n", debts=True)
-    free = masked("copies = 2\n", debts=True)
-    for one in cut.copies:
-        assert one.matrix[:, 1].min() == 0
-    assert all(one.matrix[:, 1].min() < 0 for one in free.copies)
+def test_bounds_cut_masked_values_and_say_what_that_costs(masked):
+    cut = masked("bounds = { debt = { low = 0 } }\n", debts=True)
+    free = masked("", debts=True)
+    assert cut.masked.matrix[:, 1].min() == 0
+    assert free.masked.matrix[:, 1].min() < 0
     (hint,) = (words for words in _report(free).numbers["warnings"] if "below 0" in words)
     assert 'bounds = { "debt" = { low = 0 } } in [mask] cuts them off' in hint
     report = _report(cut)

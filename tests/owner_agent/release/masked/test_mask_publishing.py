@@ -65,15 +65,3 @@ def test_the_wire_holds_no_true_value_of_a_masked_column(shop, rows):
             assert not np.isin(np.float64(text), columns[name])
     # The negative control: what is told as it is is there.
     assert np.float64(rows[0].split(",")[1]).tobytes() in sent
-
-
-def test_copies_are_masked_independently_and_named_by_number(shop, site_text):
-    shop.write(site_text + "copies = 3\n")
-    _publish(shop)
-    (release,) = shop.miner.sealed()
-    _, columns = _told(release)
-    masked = [f"{name}@{copy}" for name in ("expenditure", "debt") for copy in (1, 2, 3)]
-    assert list(columns) == ["age", "gender", *masked]
-    pair = np.corrcoef(columns["debt@1"], columns["debt@2"])[0, 1]
-    assert pair < 0.9  # they share what age tells, and not the noise
-    assert len({columns[name].tobytes() for name in masked}) == 6

@@ -21,7 +21,7 @@ def test_records_are_named_up_to_a_number(exposed: int, shown: int):
         confidential=SimpleNamespace(names=("debt",)),
     )
     made: Any = SimpleNamespace(
-        copies=(SimpleNamespace(influence=influence),), chosen=SimpleNamespace(table=table)
+        masked=SimpleNamespace(influence=influence), chosen=SimpleNamespace(table=table)
     )
     rows = named_records(made)
     assert len(rows) == shown

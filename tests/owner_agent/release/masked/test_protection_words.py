@@ -8,11 +8,10 @@ from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn
 def test_long_lists_of_told_columns_can_be_sent():
     names = [f"laboratory value number {i}" for i in range(1, 41)]
     for method in METHODS.values():
-        said = protection(method, names, 2)
+        said = protection(method, names)
         message = MaskedTableMessage(
             columns=[TableColumn(name="x", role="masked", type="numeric")],
             method=method.name,
-            copies=2,
             protection=list(said),
         )
         assert "40 columns" in " ".join(message.protection)

@@ -45,7 +45,6 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "tell"): [lambda: _mask(tell=["age", "debt"])],
     (OptionError, "rng"): [lambda: _mask(rng="one")],
-    (OptionError, "copies"): [lambda: _mask(copies=0)],
     (OptionError, "noise"): [lambda: _mask(noise=0.2)],
     (OptionError, "bandwidth"): [lambda: _mask(method="nmegadp", bandwidth=0.0)],
     (OptionError, "bounds"): [

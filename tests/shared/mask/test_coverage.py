@@ -1,4 +1,4 @@
-"""Intervals from masked copies cover; those that leave the masking out, or lose a curve, do not.
+"""Intervals from masked records cover where moments and curves are kept, and else do not.
 
 Held are regressions of Y on S, of S on Y and of Y on Y, and the mean of Y (names in the setting);
 each interval is one of 95 % in the population from which the table was drawn. The settings of
@@ -22,8 +22,8 @@ FALSE_ALARM = 1e-6
 pytestmark = [pytest.mark.slow, pytest.mark.calibration]
 
 
-def repeated(name: str, law: str, m: int, times: int, *, naive: bool = False) -> Coverage:
-    draw = partial(masked_intervals, method=METHODS[name], law=law, n=200, m=m, naive=naive)
+def repeated(name: str, law: str, times: int) -> Coverage:
+    draw = partial(masked_intervals, method=METHODS[name], law=law, n=200)
     return covered(Setting(name, law, 77, draw), range(times))
 
 
@@ -34,35 +34,27 @@ def too_few(found: Coverage, each: float = 0.93) -> np.ndarray:
     return np.asarray(found.holds.sum(axis=0) < fewest)
 
 
-@pytest.mark.parametrize(
-    ("name", "m"),
-    [
-        ("egadp", 1),
-        pytest.param("egadp", 3, marks=pytest.mark.campaign),
-        ("gadp", 5),
-    ],
-)
-def test_linear_regressions_are_covered(name, m):
-    found = repeated(name, "linear", m, repetitions(60, 150))
+def test_linear_regressions_are_covered():
+    found = repeated("egadp", "linear", repetitions(60, 150))
     assert not too_few(found).any(), found.each
     assert too_few(found.narrowed(0.4)).any()
 
 
 def test_curves_are_covered_by_what_keeps_them():
-    found = repeated("nmegadp", "bent", 1, repetitions(25, 50))
+    found = repeated("nmegadp", "bent", repetitions(25, 50))
     assert not too_few(found).any()
     assert too_few(found.narrowed(0.3)).any()
 
 
-def test_one_copy_of_inexact_moments_is_not_covered_by_its_own_errors():
-    """The negative control: u alone leaves out as much variance again."""
-    found = repeated("gadp", "linear", 1, 600, naive=True)
+def test_inexact_moments_are_not_covered():
+    """The negative control: the errors leave out as much variance again."""
+    found = repeated("gadp", "linear", 600)
     assert too_few(found, 0.93).sum() >= 3
     assert found.mean < 0.9
 
 
 def test_what_a_method_flattens_is_not_covered():
-    """Squares of S under EGADP: each copy says 0, and all say so with small errors."""
-    found = repeated("egadp", "bent", 5, repetitions(30, 60))
+    """Squares of S under EGADP are 0, with small errors."""
+    found = repeated("egadp", "bent", repetitions(30, 60))
     assert found.each[[2, 4]].tolist() == [0.0, 0.0]
     assert not too_few(found)[0]
