@@ -20,21 +20,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pramana_core.kernel_regression.fitting import fit_kernel
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.copula import normal_scores
 from pramana_core.mask.core.inputs import Inputs, inputs
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mixed import (
-    Floats,
-    MixedTable,
-    basis_of,
-    leverages,
-    raw_columns,
-    residual,
-    standardized,
-    with_constant,
-)
+from pramana_core.mask.measures.expectations import Kind as Fit
+from pramana_core.mask.measures.expectations import expectation
+from pramana_core.mixed import Floats, MixedTable, numeric_table, raw_columns
 from pramana_core.progress import Progress, unwatched
 from pramana_core.ties import exceeds, first_largest, reaches
 
@@ -50,6 +41,8 @@ case, of what S leaves of the column, where a trace of S remains."""
 
 RECORDS = 2000
 """The most records that are examined."""
+
+LANDMARKS = 200
 
 METHODS: dict[Kind, str] = {
     "none": "egadp",
@@ -84,18 +77,10 @@ def gained(target: Floats, simple: Floats | float, flexible: Floats) -> Explaine
     return ExplainedVariance(share, float(influence.std() / np.sqrt(len(target))))
 
 
-def by_lines(features: Floats, target: Floats) -> Floats:
-    """Return linear least-squares predictions, each record left out in turn: n."""
-    basis = basis_of(with_constant(features))
-    rest = residual(target[:, None], basis)[:, 0]
-    found: Floats = target - rest / np.maximum(1 - leverages(basis), 1e-9)
-    return found
-
-
-def by_curves(features: Floats, target: Floats, rng: Randomness) -> Floats:
-    """Return kernel predictions of features n x k, each record left out in turn: n."""
-    options = KernelOptions(landmarks=200)
-    return fit_kernel(standardized(features)[0], target, options, rng).left_out[:, 0]
+def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Floats:
+    """Return predictions of n numbers, each record left out in turn."""
+    options = {"most": RECORDS, "landmarks": LANDMARKS}
+    return expectation(fit, features, target[:, None], rng, **options).left_out[:, 0]
 
 
 @dataclass(frozen=True)
@@ -115,56 +100,57 @@ class Evidence:
     curved: ExplainedVariance
 
 
-@dataclass(frozen=True)
-class Features:
-    """What a column is explained by.
-
-    Attributes:
-        matrix: numbers and indicators of categories, n x k.
-        scored: the same with normal scores in place of numbers.
-        beside: columns that only the kernel uses, n x i, to see whether a relationship changes with
-            them.
-    """
-
-    matrix: Floats
-    scored: Floats
-    beside: Floats
-
-    @classmethod
-    def of(cls, table: MixedTable) -> Features:
-        """Return the columns of a table that vary as features."""
-        columns = [(name, values) for name, values in raw_columns(table) if np.ptp(values)]
-        empty = np.empty((table.records, 0))
-        matrix = np.column_stack([empty, *(values for _, values in columns)])
-        scored = [_scores(v) if name in table.numeric else v for name, v in columns]
-        return cls(matrix, np.column_stack([empty, *scored]), empty)
-
-
-def _scores(values: Floats) -> Floats:
-    found: Floats = normal_scores(values[:, None])[:, 0]
-    return found
+def features_of(table: MixedTable, *, scored: bool = False) -> Floats:
+    """Return numbers, or their normal scores, and indicators of categories: n x k."""
+    empty = np.empty((table.records, 0))
+    columns = (
+        normal_scores(values[:, None]) if scored and name in table.numeric else values
+        for name, values in raw_columns(table)
+        if np.ptp(values)
+    )
+    return np.column_stack([empty, *columns])
 
 
 def dependence(
-    about: str, features: Features, target: Floats, rng: Randomness, *, least: float = MATTERS
+    about: str,
+    table: MixedTable,
+    target: Floats,
+    rng: Randomness,
+    *,
+    beside: Floats | None = None,
+    least: float = MATTERS,
 ) -> Evidence:
     """Return how a column of n numbers depends on others.
 
-    `least` is the share of variance that a kernel must explain beyond a monotonic fit.
+    Args:
+        about: names the columns.
+        table: the others.
+        target: the column.
+        rng: draws landmarks.
+        beside: columns that only the kernel uses, n x i, to see whether the relationship changes
+            with them.
+        least: the share of variance that a kernel must explain beyond a monotonic fit.
     """
-    scores, beside = _scores(target), features.beside
-    lines = by_lines(features.matrix, target)
-    curves = by_curves(np.column_stack([features.matrix, beside]), target, rng)
-    rising = by_lines(features.scored, scores)
-    free = by_curves(np.column_stack([features.scored, beside]), scores, rng)
-    linear, curved = (gained(target, target.mean(), fit) for fit in (lines, curves))
-    ranks = [gained(scores, scores.mean(), fit) for fit in (rising, free)]
+    scores = normal_scores(target[:, None])[:, 0]
+    explained = []
+    for values, features in (
+        (target, features_of(table)),
+        (scores, features_of(table, scored=True)),
+    ):
+        more = features if beside is None else np.column_stack([features, beside])
+        lines, curves = (
+            _left_out("linear", features, values, rng),
+            _left_out("kernel", more, values, rng),
+        )
+        mean = values.mean()
+        explained.append((gained(values, mean, lines), gained(values, mean, curves),
+                          gained(values, lines, curves)))  # fmt: skip
+    (linear, curved, more_curved), (ranks, free_ranks, more_free) = explained
     kind: Kind = "none"
-    if any(one.matters() for one in (linear, curved, *ranks)):
+    if any(one.matters() for one in (linear, curved, ranks, free_ranks)):
         kind = "linear"
-        if gained(target, lines, curves).matters():
-            curved_ranks = gained(scores, rising, free)
-            kind = "non-monotonic" if curved_ranks.matters(least) else "monotonic"
+        if more_curved.matters():
+            kind = "non-monotonic" if more_free.matters(least) else "monotonic"
     return Evidence(about, kind, linear, curved)
 
 
@@ -204,21 +190,22 @@ def recommend(
     Args:
         S, X: as of `inputs`, which also says what is raised.
         rng: draws landmarks and, of more than `RECORDS` records, those examined.
-        on_step: called after each row of evidence over S.
+        on_step: called after each row of evidence.
     """
     given = inputs(S, X)
     if given.records > RECORDS:
         chosen = np.sort(rng.permutation(given.records)[:RECORDS])
         given = inputs(given.s.rows(chosen), given.x.rows(chosen))
-    told, q = Features.of(given.s), given.columns
-    total = q * (1 + len(given.s.columns)) + 2 * q * (q - 1)
-    over_s: list[Evidence] = []
-    for row in _over_s(given, told, rng):
+    q, told = given.columns, len(given.s.columns)
+    total = q * (told + (told > 1)) + q * (q - 1)
+    over_s, among = [], []
+    for row in _over_s(given, rng):
         over_s.append(row)
         on_step(len(over_s), total)
     base = _hardest(over_s)
-    among = list(_among(given, told, base, rng))
-    on_step(total, total)
+    for row in _among(given, base, rng):
+        among.append(row)
+        on_step(len(over_s) + len(among), total)
     method, kind = METHODS[base], _hardest(among)
     if kind == "monotonic":
         method = "nmegadp-copula" if base == "non-monotonic" else "cgadp"
@@ -244,39 +231,30 @@ def _hardest(rows: list[Evidence]) -> Kind:
     return max((row.kind for row in rows), key=KINDS.index, default="none")
 
 
-def _over_s(given: Inputs, told: Features, rng: Randomness) -> Iterator[Evidence]:
+def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
     """Yield how each column of X depends on all of S and on each of its columns."""
     names = given.s.names
     for target, name in zip(given.matrix.T, given.x.names, strict=True):
-        if names:
-            yield dependence(f"{', '.join(names)} -> {name}", told, target, rng)
-        for other in names if len(names) > 1 else ():
-            alone = Features.of(given.s.project([other]))
-            yield dependence(f"{other} -> {name}", alone, target, rng)
+        sets = [names, *((other,) for other in names)] if len(names) > 1 else [names] * len(names)
+        for others in sets:
+            about = f"{', '.join(others)} -> {name}"
+            yield dependence(about, given.s.project(others), target, rng)
 
 
-def _among(given: Inputs, told: Features, base: Kind, rng: Randomness) -> Iterator[Evidence]:
-    """Yield how each two columns of X depend on each other, less their fits by S.
-
-    The fits are those that a method for a kind of relationship over S keeps.
-    """
-    values = normal_scores(given.matrix) if base == "monotonic" else given.matrix
-    features = told.scored if base == "monotonic" else told.matrix
-    curved = base == "non-monotonic"
-    rest = np.column_stack(
-        [
-            target - (by_curves(features, target, rng) if curved else by_lines(features, target))
-            for target in values.T
-        ]
-    )
+def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
+    """Yield how two columns of X depend on each other, less the fits by S that a method keeps."""
+    ranks = base == "monotonic"
+    values = normal_scores(given.matrix) if ranks else given.matrix
+    told, features = features_of(given.s), features_of(given.s, scored=ranks)
+    fit: Fit = "kernel" if base == "non-monotonic" else "linear"
+    rest = [target - _left_out(fit, features, target, rng) for target in values.T]
     suffix = " given S" if given.s.columns else ""
     for first, name in enumerate(given.x.names):
-        alone = rest[:, first]
-        pair = Features(alone[:, None], _scores(alone)[:, None], told.matrix)
+        pair = numeric_table([name], rest[first][:, None])
         for second, other in enumerate(given.x.names):
             if first != second:
                 about = f"{name} -> {other}{suffix}"
-                yield dependence(about, pair, rest[:, second], rng, least=MATTERS_OF_REST)
+                yield dependence(about, pair, rest[second], rng, beside=told, least=MATTERS_OF_REST)
 
 
 def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
@@ -291,7 +269,6 @@ def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
     shape = _SHAPES.get(kind, "linear")
     return (
         f"The hardest relationship is {shape}, {row.about}: lines explain"
-        f" {max(row.linear.share, 0):.0%} of"
-        f" the variance and curves {row.curved.share:.0%}; {method} is the simplest method that"
-        " keeps what can be kept."
+        f" {max(row.linear.share, 0):.0%} of the variance and curves {row.curved.share:.0%};"
+        f" {method} is the simplest method that keeps what can be kept."
     )

@@ -11,7 +11,7 @@ from scipy import stats
 
 from pramana.setups import DATASETS
 from pramana_core.errors import MaskingError
-from pramana_core.mask.recommending import Features, by_lines, dependence, gained, recommend
+from pramana_core.mask.recommending import dependence, gained, recommend
 from pramana_core.mixed import numeric_table
 
 pytestmark = pytest.mark.usefixtures("three_bandwidths")
@@ -151,25 +151,12 @@ def test_noise_is_hardly_ever_called_a_relationship(law):
         drawn = rng.standard_normal((n, 3)) if law == "normal" else rng.standard_t(3, (n, 3))
         s, x = drawn[:, :2], drawn[:, 2]
         seen += recommend(s, x, rng).kind != "none"
-        hump = Features.of(numeric_table(["s"], rng.uniform(-1.7, 1.7, (n, 1))))
-        target = hump.matrix[:, 0] ** 2 * 0.6 + rng.standard_normal(n)
+        told = rng.uniform(-1.7, 1.7, (n, 1))
+        hump = numeric_table(["s"], told)
+        target = told[:, 0] ** 2 * 0.6 + rng.standard_normal(n)
         missed += dependence("", hump, target, rng).kind == "none"
     assert seen <= stats.binom.isf(FALSE_ALARM, tables, NOISE_RATE)
     assert missed < tables / 2
-
-
-# The fits against refitting by brute force, and against repetitions.
-
-
-def test_lines_leave_each_record_out():
-    rng = np.random.default_rng(41)
-    features, target = rng.standard_normal((30, 2)), rng.standard_normal(30)
-    found = by_lines(features, target)
-    for record in range(30):
-        kept = np.arange(30) != record
-        design = np.column_stack([np.ones(29), features[kept]])
-        slopes = np.linalg.lstsq(design, target[kept])[0]
-        assert found[record] == pytest.approx(slopes @ [1, *features[record]])
 
 
 def test_the_error_of_a_share_is_that_of_repetitions():

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pramana_core.errors import MaskingError
-
 
 @dataclass(frozen=True)
 class Measure:
@@ -34,38 +32,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Measures:
-    """The measures of one masked table, in the order of a report.
-
-    Attributes:
-        rows: the measures.
-        records: n, the number of records measured.
-        notes: sentences on how they were taken.
-    """
+    """The measures of one masked table, and notes on how they were taken."""
 
     rows: tuple[Measure, ...]
-    records: int
     notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Measure]:
         return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def of(self, name: str, about: str | None = None) -> Measure:
-        """Return the one measure of a name, or of a name about some columns.
-
-        Raises:
-            MaskingError: there is no such measure, or more than one.
-        """
-        found = self.named(name, about)
-        if len(found) != 1:
-            raise MaskingError(
-                f"There are {len(found)} measures {name!r}.",
-                where=name,
-                remedy=f"There are {sorted({(row.name, row.about) for row in self.rows})}.",
-            )
-        return found[0]
 
     def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
         """Return all measures of a name, and about some columns if these are given."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from pramana_core.errors import MaskingError, TableError
 from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.core.inputs import Inputs, inputs
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.compared import compared
 from pramana_core.mask.measures.expectations import LANDMARKS, MOST_FITTED
 from pramana_core.mask.measures.measure import Measures
-from pramana_core.mask.measures.security import security_rows, security_steps
+from pramana_core.mask.measures.security import SECURITY_STEPS, security_rows
 from pramana_core.mask.measures.snooper import MOST
-from pramana_core.mask.measures.utility import utility_rows, utility_steps
+from pramana_core.mask.measures.utility import models_of, utility_rows
+from pramana_core.mixed import Floats, read_mixed
 from pramana_core.progress import Progress, unwatched
 
 
@@ -28,24 +30,65 @@ def measure_all(
 
     Args:
         S, X, Y: as of `compared`, which also says what is raised.
-        rng: draws folds and the records that kernels are made of.
+        rng: draws folds and the records that kernels are fitted on.
         on_step: called after each step; may raise to stop.
         influence: each record's part in its own masked values (`Masked.influence`).
     """
-    data = compared(S, X, Y)
-    total, done = security_steps() + utility_steps(data), 0
+    given, masked = compared(S, X, Y)
+    total, done = SECURITY_STEPS + len(list(models_of(given))), 0
 
     def step() -> None:
         nonlocal done
         done += 1
         on_step(done, total)
 
-    rows = [*utility_rows(data, rng, step), *security_rows(data, rng, step, influence)]
+    rows = utility_rows(given, masked, rng, step)
+    rows += security_rows(given, masked, rng, step, influence)
     notes = []
-    if data.records > MOST_FITTED:
+    if given.records > MOST_FITTED:
         notes.append(
             f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"
             f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and predict all"
-            f" {data.records:,}."
+            f" {given.records:,}."
         )
-    return Measures(tuple(rows), data.records, tuple(notes))
+    return Measures(tuple(rows), tuple(notes))
+
+
+def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - the papers' names
+    """Return S and X of the same n records, checked, and the masked values of X, n x q.
+
+    Args:
+        S: the columns that are released as they are: numbers, a frame, or None for no such column.
+        X: the confidential columns, true numbers; those without variation are left out.
+        Y: what is released in their place: the same columns by name or else in order.
+
+    Raises:
+        EmptyTable: no records.
+        TableError: values are missing or infinite, columns of X and Y are no numbers or not the
+            same, or the numbers of records differ.
+        MaskingError: fewer than ten records, or no column of X varies.
+    """
+    x, y = read_mixed(X, "X"), read_mixed(Y, "Y")
+    if y.records != x.records:
+        raise TableError(
+            f"Y has {y.records} records and X has {x.records}.",
+            where="Y",
+            remedy="Measures compare the same records in the same order.",
+        )
+    if x.records < 10:
+        raise MaskingError(
+            f"{x.records} records are too few to measure anything; at least 10 are needed.",
+            where="X",
+        )
+    if len(x.columns) != len(y.columns) or x.numeric != x.names or y.numeric != y.names:
+        raise TableError(
+            "X and Y must have the same columns, of numbers.",
+            where="Y",
+            remedy="Pass what was masked and what is released in its place.",
+        )
+    kept = [place for place, column in enumerate(x.columns) if not column.is_constant]
+    if not kept:
+        raise MaskingError("No column of X varies, so there is nothing to measure.", where="X")
+    names = [x.names[place] for place in kept]
+    others = names if set(x.names) == set(y.names) else [y.names[place] for place in kept]
+    return inputs(S, x.project(names)), y.project(others).matrix()

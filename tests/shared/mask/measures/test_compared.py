@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from pramana_core.errors import EmptyTable, MaskingError, TableError
-from pramana_core.mask.measures import Measure, Measures
-from pramana_core.mask.measures.compared import compared
 from pramana_core.mask.measures.expectations import expectation
+from pramana_core.mask.measures.measuring import compared
+from pramana_core.mask.measures.utility import models_of
 
 N = 20
 NUMBERS = np.random.default_rng(1).standard_normal((N, 2))
@@ -20,20 +18,19 @@ NUMBERS = np.random.default_rng(1).standard_normal((N, 2))
 def test_columns_of_frames_go_by_name_and_those_of_arrays_by_order():
     x = pd.DataFrame(NUMBERS, columns=["a", "b"])
     for y in ((x + 1)[["b", "a"]], NUMBERS + 1):
-        found = compared(None, x, y)
-        assert found.labels == ("a", "b")
-        assert found.true == pytest.approx(NUMBERS)
-        assert found.masked == pytest.approx(NUMBERS + 1)
-        assert found.told.shape == (N, 0)
+        given, masked = compared(None, x, y)
+        assert given.x.names == ("a", "b")
+        assert given.matrix == pytest.approx(NUMBERS)
+        assert masked == pytest.approx(NUMBERS + 1)
+        assert given.told.shape == (N, 0)
 
 
 def test_what_says_nothing_new_is_left_out():
     s = pd.DataFrame({"a": NUMBERS[:, 0], "b": 2 * NUMBERS[:, 0], "c": 1.0})
     x = np.column_stack([NUMBERS, np.ones(N)])
-    found = compared(s, x, x)
-    assert found.told_names == ("a",)
-    assert found.told_places("b") == found.told_places("c") == []
-    assert found.labels == ("X1", "X2")
+    given, _ = compared(s, x, x)
+    assert {others for _, others, _ in models_of(given)} == {("a", "X1"), ("a", "X2"), ("a",)}
+    assert given.x.names == ("X1", "X2")
 
 
 CATEGORIES = pd.DataFrame({"a": ["u", "v"] * 10, "b": 1.0})
@@ -88,30 +85,3 @@ def test_a_kernel_follows_a_curve_and_a_line_does_not():
     kernel = expectation("kernel", x, curve, np.random.default_rng(2))
     assert np.abs(kernel.left_out - curve).max() < 0.05
     assert np.abs(expectation("linear", x, curve, RNG).left_out - curve).max() > 0.3
-
-
-# The list of measures: looked up by name, and written as a document.
-
-
-ROWS = (
-    Measure("slope", "utility", "debt given age", 0.5, None, "Half."),
-    Measure("slope", "utility", "debt given income", math.nan, None, "None."),
-    Measure("gain", "security", "debt", 0.1, 0.01, "Some."),
-)
-ALL = Measures(ROWS, 100, ("A note.",))
-
-
-def test_a_measure_is_found_by_name_and_columns():
-    assert ALL.of("gain") is ROWS[2]
-    assert ALL.of("slope", "debt given age") is ROWS[0]
-    assert ALL.named("slope") == ROWS[:2]
-    assert list(ALL) == list(ROWS)
-    assert len(ALL) == 3
-
-
-@pytest.mark.parametrize("name", ["loss", "slope"])
-def test_what_is_not_there_or_not_alone_is_refused(name):
-    with pytest.raises(MaskingError) as raised:
-        ALL.of(name)
-    assert raised.value.where == name
-    assert "debt given income" in str(raised.value.remedy)

@@ -13,7 +13,7 @@ from pramana.setups import DATASETS
 from pramana_core.errors import JobCancelled
 from pramana_core.mask import METHODS
 from pramana_core.mask.measures import measure_all
-from pramana_core.mask.measures.compared import compared
+from pramana_core.mask.measures.measuring import compared
 from pramana_core.mask.measures.security import SIGNIFICANT, security_rows
 
 pytestmark = pytest.mark.usefixtures("three_bandwidths")
@@ -32,17 +32,17 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
         assert values == pytest.approx([1] * len(values))
         assert values
     for label in ("X1", "X2"):
-        assert "gives something away" in found.of("snooper-gain", label).sentence
+        assert "gives something away" in found.named("snooper-gain", label)[0].sentence
 
 
 @pytest.mark.slow
 def test_exact_noise_keeps_lines_and_gives_nothing_away(humped):
     s, x = humped(2, 300)
     found = measure_all(s, x, METHODS["egadp"](s, x, rng()).matrix, rng=rng())
-    assert found.of("relationship-slope-linear", "X1 given S1, S2").value == pytest.approx(1)
-    assert found.of("relationship-slope-kernel", "X1 given S1, S2").value < 0.9
+    assert found.named("relationship-slope-linear", "X1 given S1, S2")[0].value == pytest.approx(1)
+    assert found.named("relationship-slope-kernel", "X1 given S1, S2")[0].value < 0.9
     for label in ("X1", "X2"):
-        assert -0.1 < found.of("snooper-gain", label).value < 0.03
+        assert -0.1 < found.named("snooper-gain", label)[0].value < 0.03
     assert found.alarms == ()
 
 
@@ -90,7 +90,7 @@ def test_skewed_columns_and_outliers_raise_no_false_alarm_and_hide_no_true_one(h
 
 def alarms(s, x, y):
     """The names of security measures that raise an alarm."""
-    rows = security_rows(compared(s, x, y), rng(), lambda: None)
+    rows = security_rows(*compared(s, x, y), rng(), lambda: None)
     return {row.name for row in rows if row.alarm}
 
 
@@ -130,7 +130,7 @@ def rows(method, table, seed):
     options = {"noise": 0.1} if method in ("sadp", "cadp") else {}
     masked = METHODS[method](told, true, np.random.default_rng(100 + seed), **options)
     data = compared(told, true, masked.matrix)
-    return security_rows(data, np.random.default_rng(200 + seed), lambda: None)
+    return security_rows(*data, np.random.default_rng(200 + seed), lambda: None)
 
 
 def judge(method, table, seeds):
