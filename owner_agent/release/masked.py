@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -288,11 +288,7 @@ def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
 
 
 def _written(options: Mapping[str, Any]) -> str:
-    plain = {
-        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-        for key, value in options.items()
-    }
-    return json.dumps(plain, sort_keys=True)
+    return json.dumps(options, sort_keys=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -119,7 +119,6 @@ class MaskSection(Section):
     def options_of(self, name: str) -> dict[str, Any]:
         """Return the options with which a method is run. Raises OptionError."""
         # The methods load scipy, and most site files mask nothing.
-        from pramana_core.kernel_regression.options import KernelOptions
         from pramana_core.mask.catalogue import METHODS
         from pramana_core.mask.core.masked import method_of
 
@@ -142,11 +141,6 @@ class MaskSection(Section):
             raise OptionError(
                 f"method {name!r} has no option {unknown[0]!r}{meant}; it takes {takes}"
             )
-        if isinstance(given.get("kernel"), dict):
-            try:
-                given["kernel"] = KernelOptions(**given["kernel"])
-            except TypeError:
-                raise OptionError("options.kernel takes bandwidth, penalty and landmarks") from None
         return given
 
 

@@ -95,9 +95,8 @@ def mask(
             `{"income": (0, None)}`. Masked values beyond them are cut to them, and a warning says
             what that costs.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), `max_told=0.1` (how much of what the told
-            columns leave unknown of a record its masked value may tell), or `bandwidth`, `penalty`
-            and `landmarks` of the kernel.
+            true value may weigh in its own masked one), or `max_told=0.1` (how much of what the
+            told columns leave unknown of a record its masked value may tell).
 
     Returns:
         the masked records, with measures and pictures for whoever may see the true ones.

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pramana_core.errors import TableError
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.kernel_regression.tuning import (
     Permuting,
     Span,
@@ -30,6 +29,9 @@ from pramana_core.mixed import Floats, residual, with_constant
 
 LEADING = 1e-4
 """An eigenvector that the ridge shrinks to a smaller part is not a leading one."""
+
+LANDMARKS = 600
+"""The usual number of points that span a kernel."""
 
 ALONE = 1e-9
 """A record whose leverage is nearer to 1 cannot be predicted by the others."""
@@ -86,24 +88,26 @@ class KernelFit:
 def fit_kernel(
     features: Floats,
     targets: Floats,
-    options: KernelOptions | None = None,
     rng: Permuting | None = None,
     *,
+    landmarks: int = LANDMARKS,
     smooth: bool = False,
+    ridge: tuple[float, tuple[float, ...]] | None = None,
 ) -> KernelFit:
     """Fit a Gaussian-kernel ridge regression; bandwidth and penalty by leave-one-out errors.
 
     Args:
         features: n x k, standardized; with k = 0 the means are fitted.
         targets: n x q, or n numbers, in any units.
-        options: bandwidth, penalty, landmarks.
         rng: draws the landmarks, if there are more distinct records; without it they are spread.
+        landmarks: the most points that span the kernel; with more distinct records it is
+            approximated (Nystrom), and the fit states the loss.
         smooth: see `tuning`; otherwise all targets have the penalty of the least error.
+        ridge: the bandwidth and each target's penalty, which are else chosen.
 
     Raises:
         TableError: the numbers of records differ, there are none, or values are not finite.
     """
-    options = options or KernelOptions()
     points, values = _matrix(features, "features"), _matrix(targets, "targets")
     if len(points) != len(values) or not len(points):
         raise TableError(
@@ -111,13 +115,13 @@ def fit_kernel(
             where="features",
         )
     centred = values - values.mean(axis=0)
-    landmarks = choose_landmarks(points, options.landmarks, rng)
-    bandwidth, penalties = tune(points, centred, options, rng, smooth=smooth)
-    spectrum = decompose(points, Span.of(landmarks, bandwidth), smooth=smooth)
-    penalties = penalties or tune_penalties(spectrum, points, centred, options, smooth=smooth)
+    chosen = choose_landmarks(points, landmarks, rng)
+    bandwidth, penalties = ridge or tune(points, centred, landmarks, rng, smooth=smooth)
+    spectrum = decompose(points, Span.of(chosen, bandwidth), smooth=smooth)
+    penalties = penalties or tune_penalties(spectrum, points, centred, smooth=smooth)
     n = len(points)
-    ridge = n * np.array(penalties)
-    shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + ridge)
+    added = n * np.array(penalties)
+    shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + added)
     fitted = spectrum.free @ (spectrum.free.T @ values)
     fitted += spectrum.vectors @ (shrinkage * (spectrum.vectors.T @ values))
     own = np.empty(values.shape)
@@ -125,7 +129,7 @@ def fit_kernel(
         own[rows] = spectrum.vectors[rows] ** 2 @ shrinkage
         own[rows] += np.sum(spectrum.free[rows] ** 2, axis=1)[:, None]
     left_out = leave_one_out(values, fitted, own)
-    weights = _weights(spectrum, points, values, ridge)
+    weights = _weights(spectrum, points, values, added)
     design = with_constant(points) if smooth else np.ones((n, 1))
     line = fitted - spectrum.span.weighted(points, weights)
     leading = int(np.count_nonzero(shrinkage.max(axis=1) > LEADING))

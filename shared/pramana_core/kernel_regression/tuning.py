@@ -23,7 +23,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.kernel_regression.smoothest import PenaltyFits, smoothest
 from pramana_core.mixed import Floats, basis_of, with_constant
 from pramana_core.ties import FITTED_TIE, first_smallest
@@ -31,7 +30,7 @@ from pramana_core.ties import FITTED_TIE, first_smallest
 ROWS = 4096
 """The number of records whose kernel values are computed at once."""
 
-RECORDS, LANDMARKS = 4000, 200
+RECORDS, FEWER_LANDMARKS = 4000, 200
 """The most records and landmarks on which bandwidths are compared."""
 
 BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
@@ -166,42 +165,34 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 
 
 def tune(
-    points: Floats, targets: Floats, options: KernelOptions, rng: Permuting | None, *, smooth: bool
+    points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth and each target's penalty.
+    """Return the bandwidth and each target's penalty, by at most so many landmarks.
 
     The penalties are None where they are to be chosen on all records.
     """
-    n, q = targets.shape
+    n = len(targets)
     some = n > RECORDS
     if some:
         rows = np.linspace(0, n - 1, RECORDS).round().astype(np.intp)
         rows = rows if rng is None else np.sort(rng.permutation(n)[:RECORDS])
         points, targets = points[rows], targets[rows]
-    landmarks = choose_landmarks(points, min(LANDMARKS, options.landmarks), rng)
-    penalties = options.penalties(q)
+    landmarks = choose_landmarks(points, min(FEWER_LANDMARKS, most), rng)
     grid = [float(b) for b in BANDWIDTHS * np.sqrt(max(1, points.shape[1]))]
-    if options.bandwidth is not None:
-        grid = [options.bandwidth]
-        if not smooth or penalties is not None or some:
-            return options.bandwidth, penalties
-    fits = (
-        _penalty_fits(decompose(points, Span.of(landmarks, b), smooth=smooth), points, targets,
-                      options, smooth=smooth)
-        for b in grid
-    )  # fmt: skip
+    spectra = (decompose(points, Span.of(landmarks, b), smooth=smooth) for b in grid)
+    fits = (_penalty_fits(one, points, targets, smooth=smooth) for one in spectra)
     if smooth:
-        chosen, found = smoothest(list(fits))
-        return grid[chosen], penalties or (None if some else found)
+        chosen, penalties = smoothest(list(fits))
+        return grid[chosen], None if some else penalties
     errors = [_best(one)[1] for one in fits]
-    return grid[first_smallest(errors, tie=FITTED_TIE)], penalties
+    return grid[first_smallest(errors, tie=FITTED_TIE)], None
 
 
 def tune_penalties(
-    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions, *, smooth: bool
+    spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> tuple[float, ...]:
     """Return each target's penalty: that of the least mean error, or of its smoothest fit."""
-    fits = _penalty_fits(spectrum, points, targets, options, smooth=smooth)
+    fits = _penalty_fits(spectrum, points, targets, smooth=smooth)
     if smooth:
         return smoothest([fits])[1]
     penalty, _ = _best(fits)
@@ -218,14 +209,11 @@ def _best(fits: PenaltyFits) -> tuple[float, float]:
 
 
 def _penalty_fits(
-    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions, *, smooth: bool
+    spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> PenaltyFits:
-    """Return the left-out errors of a ridge with each penalty of the grid, or the one given."""
+    """Return the left-out errors of a ridge with each penalty of the grid."""
     n = len(points)
-    given = options.penalties(targets.shape[1])
-    grid = PENALTIES if given is None else np.array(given[:1])
-    if given is None and smooth:
-        grid = np.append(grid, np.inf)
+    grid = np.append(PENALTIES, np.inf) if smooth else PENALTIES
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
     errors = left_out_errors(*residuals(spectrum, targets, shrinkage), groups_of(points))
     variances = np.mean((targets - targets.mean(axis=0)) ** 2, axis=0)

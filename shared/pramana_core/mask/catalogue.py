@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.inputs import MAX_LEVERAGE
+from pramana_core.mask.core.inputs import Limits
 from pramana_core.mask.core.masked import Masked, Method, method_of
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.methods.additive import NOISE, cadp, sadp
@@ -33,10 +33,9 @@ _MOMENTS = "Linear relationships, exactly: means and covariances are the origina
 _SHAPES = "Relationships of any shape that S tells of"
 
 _NOISE = {"options": {"noise": NOISE}, "independent": False, "protects": _BLURRED}
-_LIMITS = {"max_leverage": MAX_LEVERAGE, "max_told": None}
+_LIMITS = asdict(Limits())
 _LINES = {"options": _LIMITS, "protects": _NO_MORE}
-_RANKS = {"options": _LIMITS, "orthogonal": True}
-_KERNEL = {"options": {"kernel": KernelOptions(), **_LIMITS}, "orthogonal": True}
+_ORTHOGONAL = {"options": _LIMITS, "orthogonal": True}
 _EXACT = {"exact_moments": True, "protects": _NO_MORE}
 _SHUFFLED = {"released_values": True, "protects": _TRUE_VALUES}
 
@@ -65,37 +64,37 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
             " something in small tables.",
         },
     ),
-    ("egadp", egadp, _MOMENTS, {**_LINES, **_EXACT, "orthogonal": True}),
+    ("egadp", egadp, _MOMENTS, {**_ORTHOGONAL, **_EXACT}),
     (
         "cgadp",
         cgadp,
         "Monotonic relationships between pairs of columns, and nearly the marginals.",
-        {**_RANKS, "protects": _NO_MORE},
+        {**_ORTHOGONAL, "protects": _NO_MORE},
     ),
     (
         "shuffle",
         shuffle,
         "Monotonic relationships between pairs of columns, and exactly the marginals.",
-        {**_RANKS, **_SHUFFLED},
+        {**_ORTHOGONAL, **_SHUFFLED},
     ),
-    ("nmegadp", nmegadp, f"{_SHAPES}; means and covariances exactly.", {**_KERNEL, **_EXACT}),
+    ("nmegadp", nmegadp, f"{_SHAPES}; means and covariances exactly.", {**_ORTHOGONAL, **_EXACT}),
     (
         "nmegadp-shuffle",
         partial(nmegadp, shuffled=True),
         f"{_SHAPES}, and exactly the marginals.",
-        {**_KERNEL, **_SHUFFLED},
+        {**_ORTHOGONAL, **_SHUFFLED},
     ),
     (
         "nmegadp-copula",
         partial(nmegadp, copula=True),
         f"{_SHAPES}; means and covariances exactly, the residuals' ranks and marginals nearly.",
-        {**_KERNEL, **_EXACT},
+        {**_ORTHOGONAL, **_EXACT},
     ),
     (
         "nmegadp-copula-shuffle",
         partial(nmegadp, copula=True, shuffled=True),
         f"{_SHAPES}, the residuals' rank correlations, and exactly the marginals.",
-        {**_KERNEL, **_SHUFFLED},
+        {**_ORTHOGONAL, **_SHUFFLED},
     ),
 )
 

@@ -3,7 +3,6 @@
 import pytest
 
 from pramana_core.errors import ConfigError
-from pramana_core.kernel_regression.options import KernelOptions
 from tests.owner_agent.site.written import CHANNEL, VARIABLE, site_of
 
 MASK = """
@@ -61,12 +60,6 @@ def test_what_cannot_be_is_refused_by_name(tmp_path, text):
 
 
 def test_options_are_those_of_the_method(tmp_path):
-    kernel = 'method = "nmegadp"\nmax_leverage = 0.3\noptions = { kernel = { landmarks = 50 } }\n'
-    mask = site_of(tmp_path, MASK + kernel).mask
-    assert mask.options_of("nmegadp") == {
-        "kernel": KernelOptions(landmarks=50),
-        "max_leverage": 0.3,
-    }
     mask = site_of(tmp_path, MASK + 'method = "sadp"\noptions = { noise = 0.2 }\n').mask
     assert mask.options_of("sadp") == {"noise": 0.2}
     mask = site_of(tmp_path, MASK + "max_leverage = 0.3\n").mask

@@ -53,12 +53,6 @@ def test_columns_neither_told_nor_masked_stay(store):
     assert any("expenditure" in words for words in found.warnings)
 
 
-def test_options_of_the_kernel_are_written_beside_it(store):
-    rough = pm.mask(store.head(200), X, "nmegadp", 1, bandwidth=5.0)
-    assert rough.method == "nmegadp"
-    assert not rough.frame.equals(pm.mask(store.head(200), X, "nmegadp", 1).frame)
-
-
 @pytest.mark.slow
 def test_auto_takes_what_is_recommended(store):
     found = pm.mask(store, X, rng=1)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.fitting import fit_kernel
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.kernel_regression.smoothest import PenaltyFits, smoothest
 
 PENALTIES = np.array([1e-3, 1e-1, np.inf])
@@ -76,14 +74,12 @@ def test_where_lines_tell_all_the_fit_is_a_line_and_beside_it_a_curve_is_learned
 def test_penalties_may_be_given_for_each_target():
     rng = np.random.default_rng(2)
     features, targets = rng.normal(size=(60, 1)), rng.normal(size=(60, 2))
-    fit = fit_kernel(features, targets, KernelOptions(1.0, (1e-2, np.inf)), smooth=True)
+    fit = fit_kernel(features, targets, smooth=True, ridge=(1.0, (1e-2, np.inf)))
     for place, penalty in enumerate((1e-2, np.inf)):
-        alone = fit_kernel(features, targets[:, place], KernelOptions(1.0, penalty), smooth=True)
+        alone = fit_kernel(features, targets[:, place], smooth=True, ridge=(1.0, (penalty,)))
         assert fit.fitted[:, [place]] == pytest.approx(alone.fitted, abs=1e-9)
         assert fit.own[:, [place]] == pytest.approx(alone.own, abs=1e-9)
     assert fit.own[:, 1].sum() == pytest.approx(2)
-    with pytest.raises(OptionError):
-        fit_kernel(features, targets, KernelOptions(1.0, (1.0, 1.0, 1.0)))
 
 
 @pytest.mark.parametrize("nudge", [1 - 1e-13, 1.0, 1 + 1e-13])

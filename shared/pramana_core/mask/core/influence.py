@@ -12,8 +12,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.errors import MaskingError, OptionError
+from pramana_core.errors import MaskingError
 from pramana_core.mask.core.cautions import Caution, Gravity
+from pramana_core.mask.core.inputs import Limits
 from pramana_core.mixed import Floats, leverages
 from pramana_core.ties import descending, first_largest_of_rows
 
@@ -144,21 +145,9 @@ def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int =
     return Influence(own, np.repeat(noise[:, None], own.shape[1], axis=1))
 
 
-def require_bound(most: float | None) -> None:
-    """Check a bound on what is told of a record. Raises OptionError unless between 0 and 1."""
-    numeric = isinstance(most, int | float) and not isinstance(most, bool)
-    if most is not None and not (numeric and 0 < most < 1):
-        raise OptionError(f"max_told must be above 0 and below 1, not {most}.", where="max_told")
-
-
-def hidden(influence: Influence, most: float | None) -> Influence:
-    """Return an influence that tells no more of a record than a bound, None for no bound.
-
-    Raises:
-        OptionError: the bound is not between 0 and 1.
-        MaskingError: more is told of a record.
-    """
-    require_bound(most)
+def hidden(influence: Influence, limits: Limits) -> Influence:
+    """Return an influence that tells no more of a record than `max_told`. Raises MaskingError."""
+    most = limits.max_told
     over = 0 if most is None else int(np.count_nonzero(influence.told > most))
     if over:
         records = "1 record" if over == 1 else f"{over:,} records"

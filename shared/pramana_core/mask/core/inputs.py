@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import Gt, Le
+from annotated_types import Gt, Le, Lt
 
 from pramana_core.errors import MaskingError, TableError
-from pramana_core.learn.common.options import require_limit
+from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed import (
     Design,
     Floats,
@@ -27,15 +27,31 @@ from pramana_core.mixed import (
 )
 from pramana_core.ties import first_largest_of_rows
 
-MAX_LEVERAGE = 0.8
-"""A record whose own value weighs more than this in its fitted value is nearly released plain, and
-is refused unless `max_leverage` says otherwise."""
-
 TOLD = 1e-8
 """S tells a column exactly if its residual is this small, in standard deviations."""
 
 ROUNDING = 1e-13
 """Shorter residuals, in standard deviations, are rounding."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a masked value may be its record's own.
+
+    Attributes:
+        max_leverage: the largest weight of a record's own value in its prediction; 1 allows all.
+        max_told: the largest share of what S leaves of a record that its masked value may tell
+            (`Influence.told`); with None such records are only warned of.
+
+    Raises:
+        OptionError: a limit is out of its range.
+    """
+
+    max_leverage: Annotated[float, Gt(0), Le(1)] = 0.8
+    max_told: Annotated[float, Gt(0), Lt(1)] | None = None
+
+    def __post_init__(self) -> None:
+        require_limits(self)
 
 
 @dataclass(frozen=True)
@@ -172,16 +188,12 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
     return Inputs(s, x)
 
 
-def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
+def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
     """Check that X can be predicted from S and noise be added, and that this hides X.
 
-    Args:
-        given: S and X, or their scores.
-        columns: the number of columns that the noise is orthogonal to, the constant included.
-        max_leverage: the largest weight of a record's own value in its prediction.
+    `columns` is the number of columns that the noise is orthogonal to, the constant included.
 
     Raises:
-        OptionError: `max_leverage` is out of its range.
         MaskingError: too few records, a record that stands alone in S, or a column of X that S
             tells exactly.
     """
@@ -192,7 +204,7 @@ def require_maskable(given: Inputs, columns: int, max_leverage: float) -> None:
             where="X",
             remedy="Mask fewer columns at a time, or tell fewer columns of S.",
         )
-    require_leverages(given.leverages, max_leverage, given)
+    require_leverages(given.leverages, limits, given)
     require_secret(given)
 
 
@@ -213,27 +225,19 @@ def require_secret(given: Inputs) -> None:
         )
 
 
-def require_leverages(found: Floats, most: float, given: Inputs | None = None) -> None:
-    """Check that no record's fitted value is mostly its own true value.
+def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
+    """Check that no record's fitted value is mostly its own true value. Raises MaskingError.
 
     A record that stands alone in S, by a rare category or an outlying number, decides its own
-    fitted value; its masked value is then nearly the true one.
-
-    Args:
-        found: the weight of each record's own value in its fitted one: n numbers, 0 to 1.
-        most: the largest weight allowed, above 0 and at most 1; 1 allows all.
-        given: S and X, for a message that names the columns by which such records stand out.
-
-    Raises:
-        OptionError: `most` is out of its range.
-        MaskingError: some weights are larger.
+    fitted value; its masked value is then nearly the true one. `found` has the weight of each
+    record's own value in its fitted one: n numbers, 0 to 1.
     """
-    require_limit(most, Annotated[float, Gt(0), Le(1)], "max_leverage")
-    lone = found > most if most < 1 else np.zeros(len(found), dtype=np.bool_)
-    if lone.any():
+    most = limits.max_leverage
+    lone = found > most
+    if most < 1 and lone.any():
         count = int(np.count_nonzero(lone))
         records = "1 record stands" if count == 1 else f"{count} records stand"
-        by = ", ".join(map(repr, _standing_out(given, lone))) if given is not None else ""
+        by = ", ".join(map(repr, _standing_out(given, lone)))
         raise MaskingError(
             f"{records} nearly alone in S{f', most by {by}' if by else ''}: in the masked value of"
             f" such a record its own true value would weigh more than {most:g}.",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.influence import Influence
-from pramana_core.mask.core.inputs import Inputs, inputs
+from pramana_core.mask.core.inputs import Inputs, Limits, inputs
 from pramana_core.mask.core.noise import Randomness, require_randomness
 from pramana_core.mixed import Floats
 
@@ -56,7 +55,7 @@ class Method:
 
     Attributes:
         name: its name wherever a method is chosen.
-        run: the method itself: `run(inputs, rng, **options)`.
+        run: the method itself: `run(inputs, rng, limits)`, or `run(inputs, rng, noise=...)`.
         keeps: a sentence on which relationships survive it.
         protects: a sentence on what it protects and what not.
         options: its options, each with its default.
@@ -88,10 +87,7 @@ class Method:
                 numbers and of categories, or None for no such column.
             X: the confidential columns: n x q numbers, n numbers, or a frame of numbers.
             rng: the randomness.
-            options: the method's own. `max_leverage`: the largest weight that a record's own value
-                may have in its prediction. `max_told`: the largest share of what S leaves of a
-                record that its masked value may tell (`Influence.told`), above 0 and below 1; None
-                for warnings only. Those of a kernel may be given by their own names.
+            options: the method's own: the `Limits`, or `noise`.
 
         Raises:
             OptionError: the method has no such option, or a value is out of its range.
@@ -99,21 +95,18 @@ class Method:
             MaskingError: S tells a column of X exactly, a record stands alone in S, more than
                 `max_told` is told of one, or there are too few records.
         """
-        known = [*self.options, *(_KERNEL if "kernel" in self.options else ())]
-        if unknown := sorted(set(options) - set(known)):
+        if unknown := sorted(set(options) - set(self.options)):
             raise OptionError(
                 f"Method {self.name!r} has no option"
-                f" {unknown[0]!r}{did_you_mean(unknown[:1], known)}; it takes"
-                f" {', '.join(known) or 'no options'}.",
+                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; it takes"
+                f" {', '.join(self.options)}.",
                 where=unknown[0],
             )
         require_randomness(rng)
-        if kernel := {name: options.pop(name) for name in _KERNEL if name in options}:
-            options["kernel"] = KernelOptions(**kernel)
-        return replace(self.run(inputs(S, X), rng, **options), method=self.name)
-
-
-_KERNEL = tuple(option.name for option in fields(KernelOptions))
+        given = inputs(S, X)
+        if "noise" in self.options:
+            return replace(self.run(given, rng, **options), method=self.name)
+        return replace(self.run(given, rng, Limits(**options)), method=self.name)
 
 
 def method_of(name: str, methods: Mapping[str, Method]) -> Method:

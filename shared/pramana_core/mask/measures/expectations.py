@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from pramana_core.kernel_regression.fitting import fit_kernel
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed import Floats, basis_of, leverages, with_constant
 
@@ -72,7 +71,7 @@ def expectation(
     n = len(features)
     chosen = np.sort(rng.permutation(n)[:most]) if n > most else np.arange(n)
     inputs = standard(features)
-    fit = fit_kernel(inputs[chosen], targets[chosen], KernelOptions(landmarks=landmarks), rng)
+    fit = fit_kernel(inputs[chosen], targets[chosen], rng, landmarks=landmarks)
     fitted = fit.fitted if n == len(chosen) else fit.predict(inputs)
     left_out = fitted.copy()
     left_out[chosen] = fit.left_out

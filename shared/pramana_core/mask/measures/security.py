@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.kernel_regression.fitting import LANDMARKS
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.inputs import Inputs
 from pramana_core.mask.core.noise import Randomness
@@ -33,8 +33,7 @@ def security_rows(
     influence: Influence | None = None,
 ) -> list[Measure]:
     """Return all measures of security; those of own weights only if the method states them."""
-    landmarks = KernelOptions().landmarks
-    curves = expectation("kernel", given.told, masked, rng, most=MOST, landmarks=landmarks)
+    curves = expectation("kernel", given.told, masked, rng, most=MOST, landmarks=LANDMARKS)
     on_step()
     rows: list[Measure] = []
     gains = snooper_gains(

@@ -16,19 +16,13 @@ from pramana_core.mask.core.copula import (
     reordered,
 )
 from pramana_core.mask.core.influence import hidden, influence_of
-from pramana_core.mask.core.inputs import MAX_LEVERAGE, Inputs, require_maskable, require_secret
+from pramana_core.mask.core.inputs import Inputs, Limits, require_maskable, require_secret
 from pramana_core.mask.core.masked import Masked, facts
 from pramana_core.mask.core.noise import Randomness, exact_noise
 from pramana_core.mixed import MixedTable, NumericColumn, numeric_table
 
 
-def cgadp(
-    given: Inputs,
-    rng: Randomness,
-    *,
-    max_leverage: float = MAX_LEVERAGE,
-    max_told: float | None = None,
-) -> Masked:
+def cgadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
 
     Monotonic relationships between pairs of columns are kept, and the marginals nearly so: masked
@@ -36,16 +30,10 @@ def cgadp(
     records have is kept, too. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3; of ties see
     `copula_correlations`.)
     """
-    return _masked(given, rng, max_leverage, max_told, shuffled=False)
+    return _masked(given, rng, limits, shuffled=False)
 
 
-def shuffle(
-    given: Inputs,
-    rng: Randomness,
-    *,
-    max_leverage: float = MAX_LEVERAGE,
-    max_told: float | None = None,
-) -> Masked:
+def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by data shuffling: released values are those of X, at other records.
 
     Perturbed values Y* are drawn under a normal copula, whose correlations are 2 sin(pi r / 6) of
@@ -53,12 +41,10 @@ def shuffle(
     with the i-th smallest Y*. Marginals are exactly the original; monotonic relationships are kept.
     (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
     """
-    return _masked(given, rng, max_leverage, max_told, shuffled=True)
+    return _masked(given, rng, limits, shuffled=True)
 
 
-def _masked(
-    given: Inputs, rng: Randomness, max_leverage: float, max_told: float | None, *, shuffled: bool
-) -> Masked:
+def _masked(given: Inputs, rng: Randomness, limits: Limits, *, shuffled: bool) -> Masked:
     """Return X redrawn given S: the noise is orthogonal to the scores of S and X, and has exactly
     the covariance that the copula's correlations leave; without ties this is EGADP of the scores.
     """
@@ -70,7 +56,7 @@ def _masked(
     )
     scores = numeric_table(given.x.names, normal_scores(given.matrix))
     scored = Inputs(MixedTable(tuple(columns), given.records), scores)
-    require_maskable(scored, scored.both.shape[1], max_leverage)
+    require_maskable(scored, scored.both.shape[1], limits)
     require_secret(given)
     prediction, root = conditional(scored, copula_correlations(scored, by_ranks=shuffled))
     drawn = prediction + exact_noise(rng, scored.both, root * np.sqrt(scored.records))
@@ -81,5 +67,5 @@ def _masked(
         values = from_normal_scores(drawn * spread, given.matrix)
     influence = influence_of(scored.leverages, scored.both, columns=given.columns)
     warnings = gravest_first((*influence.warnings, *cautions(given, scored)))
-    influence = hidden(influence, max_told)
+    influence = hidden(influence, limits)
     return Masked(values, details=facts(scored), warnings=warnings, influence=influence)

@@ -11,37 +11,25 @@ import numpy as np
 
 from pramana_core.mask.core.cautions import cautions, gravest_first
 from pramana_core.mask.core.influence import hidden, influence_of
-from pramana_core.mask.core.inputs import MAX_LEVERAGE, Inputs, require_maskable
+from pramana_core.mask.core.inputs import Inputs, Limits, require_maskable
 from pramana_core.mask.core.masked import Masked, facts
 from pramana_core.mask.core.noise import Randomness, exact_noise, normal_noise, symmetric_root
 from pramana_core.mixed import Floats
 
 
-def gadp(
-    given: Inputs,
-    rng: Randomness,
-    *,
-    max_leverage: float = MAX_LEVERAGE,
-    max_told: float | None = None,
-) -> Masked:
+def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
 
     The moments of (S, Y) are those of (S, X) in expectation and off by sampling error in the
     sample, like those of a second sample of n records; e is drawn without regard to X, so Y is
     independent of X given S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
     """
-    require_maskable(given, given.basis.shape[1], max_leverage)
+    require_maskable(given, given.basis.shape[1], limits)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
-    return _masked(given, normal_noise(rng, given.records, root), None, max_told)
+    return _masked(given, normal_noise(rng, given.records, root), None, limits)
 
 
-def ipso(
-    given: Inputs,
-    rng: Randomness,
-    *,
-    max_leverage: float = MAX_LEVERAGE,
-    max_told: float | None = None,
-) -> Masked:
+def ipso(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by information-preserving statistical obfuscation: exact moments, e orthogonal to S.
 
     Y is a draw given the sufficient statistics of the normal model of X on S: the coefficients and
@@ -53,18 +41,12 @@ def ipso(
     average. In small samples this is a share of what S does not tell of X that Y tells; whoever
     knows X for some of the records can learn it.
     """
-    require_maskable(given, given.basis.shape[1], max_leverage)
+    require_maskable(given, given.basis.shape[1], limits)
     noise = exact_noise(rng, given.basis, given.standard_residuals)
-    return _masked(given, noise, given.basis, max_told)
+    return _masked(given, noise, given.basis, limits)
 
 
-def egadp(
-    given: Inputs,
-    rng: Randomness,
-    *,
-    max_leverage: float = MAX_LEVERAGE,
-    max_told: float | None = None,
-) -> Masked:
+def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by exact general additive data perturbation: exact moments, e orthogonal to S and X.
 
     Y = prediction from S + e with e = b Sb^(-1/2) Sr^(1/2), where r are the residuals of X
@@ -77,14 +59,14 @@ def egadp(
     tables that differ by one record give it away (see docs/masking.md). Columns of X that others
     tell exactly are allowed: the masked ones tell each other likewise.
     """
-    require_maskable(given, given.both.shape[1], max_leverage)
+    require_maskable(given, given.both.shape[1], limits)
     noise = exact_noise(rng, given.both, given.standard_residuals)
-    return _masked(given, noise, given.both, max_told)
+    return _masked(given, noise, given.both, limits)
 
 
-def _masked(given: Inputs, noise: Floats, basis: Floats | None, max_told: float | None) -> Masked:
+def _masked(given: Inputs, noise: Floats, basis: Floats | None, limits: Limits) -> Masked:
     """Return the linear prediction with noise that is orthogonal to a basis, if to any."""
-    influence = hidden(influence_of(given.leverages, basis, columns=given.columns), max_told)
+    influence = hidden(influence_of(given.leverages, basis, columns=given.columns), limits)
     prediction = given.standard - given.standard_residuals
     return Masked(
         given.in_units(prediction + noise),

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.cautions import NEARLY_TOLD, Caution
-from pramana_core.mask.core.inputs import Inputs, require_leverages
+from pramana_core.mask.core.inputs import Inputs, Limits, require_leverages
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.methods.lone import ALONE, TAKEN, own_weights, with_vectors
 from pramana_core.mask.methods.squares import ROUNDING, Squares, no_squares, squares_left
@@ -176,44 +175,30 @@ class FittedExpectation:
         return leave_one_out(sizes, basis @ (basis.T @ sizes), weights)
 
 
-def learned(
-    given: Inputs,
-    options: KernelOptions,
-    rng: Randomness,
-    max_leverage: float,
-    max_told: float | None = None,
-) -> FittedExpectation:
-    """Learn E(X|S).
-
-    Args:
-        given: S and X.
-        options: the kernel regression's; lines are free of the penalty in any case.
-        rng: draws landmarks.
-        max_leverage: the largest weight of a record's own value in its expectation.
-        max_told: the share of what S leaves of a record that may be told; what curves add to its
-            weight keeps to it.
+def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
+    """Learn E(X|S) within limits of own weights; `rng` draws landmarks.
 
     Raises:
-        MaskingError: some records' own values weigh more, with the penalty given or with any.
+        MaskingError: some records' own values weigh more, with any penalty.
     """
-    fit = fit_kernel(given.told, given.standard, options, rng, smooth=True)
-    bounds, most = _bounds(given, max_leverage, max_told)
+    fit = fit_kernel(given.told, given.standard, rng, smooth=True)
+    bounds, most = _bounds(given, limits)
     curved = np.ones(given.columns, dtype=np.bool_)
     found = _expectation(given, fit, bounds, curved)
-    while options.penalty is None and _too_free(given, found, most):
-        penalties = tuple(SMOOTHER * penalty for penalty in fit.penalties)
-        smoother = replace(options, bandwidth=fit.bandwidth, penalty=penalties)
-        fit = fit_kernel(given.told, given.standard, smoother, rng, smooth=True)
+    while _too_free(given, found, most):
+        ridge = fit.bandwidth, tuple(SMOOTHER * penalty for penalty in fit.penalties)
+        fit = fit_kernel(given.told, given.standard, rng, smooth=True, ridge=ridge)
         found = _expectation(given, fit, bounds, curved)
-    if options.penalty is None and not (curved := _better(given, found)).all():
+    if not (curved := _better(given, found)).all():
         found = _expectation(given, fit, bounds, curved)
     found = _with_squares(given, found, bounds, curved, most)
-    require_leverages(found.leverages, max_leverage, given)
+    require_leverages(found.leverages, limits, given)
     return found
 
 
-def _bounds(given: Inputs, max_leverage: float, max_told: float | None) -> tuple[Floats, Floats]:
+def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
     """Return to what each record's own weight is held, and what it may be at most: n each."""
+    max_leverage, max_told = limits.max_leverage, limits.max_told
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
         return np.ones(given.records), np.ones(given.records)

@@ -7,11 +7,10 @@ values are reordered.
 
 from __future__ import annotations
 
-from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.cautions import cautions, gravest_first
 from pramana_core.mask.core.copula import from_normal_scores, normal_scores, reordered
-from pramana_core.mask.core.influence import hidden, influence_of, require_bound
-from pramana_core.mask.core.inputs import MAX_LEVERAGE, Inputs, require_maskable
+from pramana_core.mask.core.influence import hidden, influence_of
+from pramana_core.mask.core.inputs import Inputs, Limits, require_maskable
 from pramana_core.mask.core.masked import Masked, facts
 from pramana_core.mask.core.noise import Randomness, exact_noise, made_exact
 from pramana_core.mask.methods.learned import FittedExpectation, learned
@@ -21,12 +20,10 @@ from pramana_core.mixed import Floats
 def nmegadp(
     given: Inputs,
     rng: Randomness,
+    limits: Limits,
     *,
     copula: bool = False,
     shuffled: bool = False,
-    kernel: KernelOptions | None = None,
-    max_leverage: float = MAX_LEVERAGE,
-    max_told: float | None = None,
 ) -> Masked:
     """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
 
@@ -59,21 +56,17 @@ def nmegadp(
     Args:
         given: S and X.
         rng: the randomness.
+        limits: where curves would give a record's own value more weight, or more than `CURVED`,
+            the prediction of the others takes its place; if lines do, the table is refused.
         copula: whether e has the residuals' marginals and rank dependence.
         shuffled: whether true values are reordered.
-        kernel: bandwidth, penalty and landmarks; what it leaves open is chosen by left-out errors.
-        max_leverage: the largest weight of a record's own value in its expectation. Where curves
-            would give it more, or more than `CURVED`, the prediction of the others takes its
-            place. What lines give it beyond `max_leverage` is refused.
-        max_told: as of `Method`. Curves are held to it; if lines tell more, the table is refused.
 
     Raises: as of `Method`.
     """
-    require_bound(max_told)
-    require_maskable(given, given.both.shape[1], max_leverage)
-    relation = learned(given, kernel or KernelOptions(), rng, max_leverage, max_told)
+    require_maskable(given, given.both.shape[1], limits)
+    relation = learned(given, rng, limits)
     basis = relation.orthogonal(given, wide=not copula)
-    influence = hidden(influence_of(relation.own, basis), max_told)
+    influence = hidden(influence_of(relation.own, basis), limits)
     if copula:
         noise = _copula_noise(relation, basis, rng)
     else:

@@ -46,7 +46,6 @@ MISTAKES: Mistakes = {
     (OptionError, "tell"): [lambda: _mask(tell=["age", "debt"])],
     (OptionError, "rng"): [lambda: _mask(rng="one")],
     (OptionError, "noise"): [lambda: _mask(noise=0.2)],
-    (OptionError, "bandwidth"): [lambda: _mask(method="nmegadp", bandwidth=0.0)],
     (OptionError, "bounds"): [
         lambda: _mask(bounds={"debt": 0}),
         lambda: _mask(bounds={"age": (0, 100)}),
