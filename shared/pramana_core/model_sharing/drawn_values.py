@@ -49,14 +49,8 @@ def values_of(
     *,
     estimated: bool,
 ) -> ValueSampler:
-    """Return the sampler of an attribute's values.
-
-    Args:
-        attribute: the attribute.
-        conditions: the condition of each path on it; None if there is none.
-        counts: how many records each path has.
-        estimated: see `GenerationOptions`.
-    """
+    """Return the sampler of an attribute's values, on paths with their conditions on it and counts
+    of records; for `estimated` see `GenerationOptions`."""
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
     of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
@@ -197,13 +191,8 @@ def _numbers(
 
 
 def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
-    """Return the estimated shares of categories.
-
-    Args:
-        allowed: the codes that each condition leaves.
-        weights: how many records each condition has.
-        categories: the number of categories.
-    """
+    """Return the estimated shares of categories, from the codes that each condition leaves and how
+    many records it has."""
     inside = np.zeros((len(allowed), categories))
     for place, codes in enumerate(allowed):
         inside[place, list(codes)] = 1
@@ -217,14 +206,8 @@ def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categor
 
 
 def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
-    """Return the estimated shares of the cells between edges.
-
-    Args:
-        edges: the ends of m cells, m + 1, ascending.
-        starts: the first cell of each condition.
-        ends: the first cell beyond each.
-        weights: how many records each has.
-    """
+    """Return the estimated shares of the cells between m + 1 edges, from the first cell of each
+    condition, the first beyond it and how many records it has."""
     widths = np.diff(edges)
     even: Floats = widths / widths.sum()
     shares = even

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Gt
 
-from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.errors import ModelError, require_at_most
 from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.drawn_values import values_of
@@ -79,27 +79,16 @@ def generate_chunks(
     options: GenerationOptions | None = None,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Return the records of `generate` with the same randomness, in chunks; at least one chunk.
+    """Yield the records of `generate` with the same randomness, in chunks of at most `per_chunk`.
 
-    Besides the current chunk, 4 bytes for each record are kept to shuffle them.
-
-    Args:
-        tree, rng, options: as of `generate`; nothing else may draw from `rng` meanwhile.
-        per_chunk: the most records of a chunk.
+    There is at least one chunk. Besides it, 4 bytes for each record are kept to shuffle them.
+    Nothing else may draw from `rng` meanwhile.
 
     Raises:
         ModelError: as `generate`.
-        OptionError: `per_chunk` is below 1.
         LimitExceeded: more than 4 thousand million records are to be shuffled.
     """
-    if per_chunk < 1:
-        raise OptionError(f"per_chunk must be at least 1, not {per_chunk}.", where="per_chunk")
-    return _chunks(tree, rng, options or GenerationOptions(), per_chunk)
-
-
-def _chunks(
-    tree: SharedTree, rng: np.random.Generator, options: GenerationOptions, per_chunk: int
-) -> Iterator[MixedTable]:
+    options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
     if by_paths:
         sizes = cell_sizes(tree, options, rng)
@@ -131,12 +120,7 @@ def _chunks(
 
 def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
     """Return the numbers of all records in random order, in 4 bytes each."""
-    if records >= 1 << 32:
-        raise LimitExceeded(
-            f"{records:,} records are too many to be shuffled.",
-            where="records",
-            remedy="Ask for fewer.",
-        )
+    require_at_most(records, (1 << 32) - 1, "records to shuffle", "records", "Ask for fewer.")
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)
     return order

@@ -86,13 +86,7 @@ def grow_tree(
     or numbers at a threshold. With one, it takes the best splits whose parts all meet it: pruning
     afterwards often ends in nothing, for the first split takes out a part of one class. A question
     may then separate any set of categories, for a part of one class must be mixed with another.
-
-    Args:
-        schema: the class and the attributes.
-        table: the attributes of the records; other columns are ignored.
-        classes: the class codes of the records, n.
-        options: how it is grown.
-        requirement: what every path must meet.
+    `classes` are the n class codes; columns of the table that are no attributes are ignored.
 
     Raises:
         NotInstalled: scikit-learn is not installed, and nothing is required.

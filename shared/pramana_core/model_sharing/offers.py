@@ -21,15 +21,8 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records.
-
-    Attributes:
-        schema: their attributes and class.
-        classes: their class codes.
-        codes: of each attribute the codes of categories, or the ranks of numbers from 0, equal
-            numbers having the same.
-        values: of each attribute of numbers the different ones, ascending.
-    """
+    """n records: their class codes, and of each attribute the codes of categories or the ranks of
+    numbers from 0; `values` are the different numbers, ascending."""
 
     schema: TreeSchema
     classes: Codes
@@ -85,16 +78,8 @@ MOST_DIGITS = 18
 def between(left: float, right: float, *, whole: bool = False) -> float:
     """Return the number of fewest decimal digits between two, the nearest to their middle.
 
-    The middle itself would tell one record's value to whoever knows the other.
-
-    Args:
-        left: a number.
-        right: a greater one.
-        whole: whether both are whole: then so is the threshold, and may be `left` itself.
-
-    Returns:
-        At least `left` and below `right`. It is `left` only if the two are consecutive whole
-        numbers or neighbours among floats.
+    The middle itself would tell one record's value to whoever knows the other. The result is
+    `left` only if the two are neighbours among floats, or among whole numbers where both are.
     """
     low, high = Fraction(left), Fraction(right)
     if whole and high - low == 1:
@@ -158,13 +143,8 @@ def subsets(table: Floats) -> Floats:
 
     Of few categories these are all subsets. Of many they are each one alone, and the first
     1 .. m - 1 in the order of the share of each class; for two classes the best split by entropy or
-    Gini's index is among these (Breiman et al. 1984, section 4.2.2).
-
-    Args:
-        table: the counts of the classes of each category: m x classes.
-
-    Returns:
-        Zeros and ones: splits x m; the first category, of few, is never in the subset.
+    Gini's index is among these (Breiman et al. 1984, section 4.2.2). The table counts the classes
+    of each category, m x classes; the result is zeros and ones, splits x m.
     """
     m, classes = table.shape
     if m <= ALL_OF:
@@ -213,12 +193,8 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """The splits of categories: `parts` has the counts of the classes in each subset.
-
-    Attributes:
-        present: the codes that some row has, ascending.
-        chosen: zeros and ones: splits x present.
-    """
+    """The splits of categories: `parts` has the counts of the classes in each subset, `chosen` the
+    subsets of the codes that are `present`, as zeros and ones."""
 
     name: str
     extent: Values
@@ -241,14 +217,8 @@ class Subsets:
 def offered(
     records: Records, name: str, extent: Condition, rows: Codes
 ) -> Thresholds | Subsets | None:
-    """Return the splits of some rows by an attribute; None if they do not differ in it.
-
-    Args:
-        records: all records.
-        name: the attribute.
-        extent: what of it reaches the node.
-        rows: which records reach it.
-    """
+    """Return the splits by an attribute of the rows that reach a node, within what of it does; None
+    if they do not differ in it."""
     codes = records.codes[name][rows]
     if isinstance(extent, Interval):
         order = np.argsort(codes, kind="stable")
@@ -271,11 +241,7 @@ def offered(
 
 
 def entropy(counts: Floats) -> Floats:
-    """Return the entropy of the classes of m parts in nats, times their records.
-
-    Args:
-        counts: how many records of each part are of each class: m x classes.
-    """
+    """Return the entropy of the classes of m parts, counted m x classes, in nats times records."""
     records = counts.sum(axis=1)
     logs = np.log(np.where(counts > 0, counts, 1.0))
     return np.asarray(

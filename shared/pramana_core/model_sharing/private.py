@@ -63,10 +63,6 @@ class Noise(Protocol):
         This is the exponential mechanism. If one record more or less changes all scores in the same
         direction, each by at most 1, it is epsilon-differentially private for that; if it may
         change some up and others down, 2 epsilon.
-
-        Args:
-            scores: at least one.
-            epsilon: at least 0; with 0 all are equally likely.
         """
 
 
@@ -115,7 +111,7 @@ class PrivateTree:
 
 @dataclass
 class _Open:
-    """A node with its records and the conditions that lead to it; `question` is None in a leaf."""
+    """A node with its records and the conditions that lead to it."""
 
     rows: Rows
     box: Mapping[str, Condition]
@@ -144,13 +140,8 @@ def grow_private_tree(
 ) -> PrivateTree:
     """Return a tree that is epsilon-differentially private for the replacement of one record.
 
-    Args:
-        schema: the class and the attributes; declared, not read from the records.
-        table: the attributes of n records; other columns are ignored.
-        classes: their class codes, n.
-        epsilon: 1e-6 to 1000.
-        noise: draws the choices and the noise.
-        options: how it is grown; not chosen by looking at the records.
+    The schema and the options are declared, not read from the n records; epsilon is from 1e-6 to
+    1000, and `classes` are n class codes.
 
     Raises:
         OptionError: epsilon is out of its range.
@@ -197,10 +188,8 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
 
 
 def depth_for(records: int, classes: int, epsilon: float) -> int:
-    """Return a depth at which the average leaf has several times the noise of its counts.
-
-    `epsilon` is what the counts take; the other figures are public too.
-    """
+    """Return a depth at which the average leaf has several times the noise of its counts, which
+    take `epsilon`."""
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
     return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
 
@@ -238,13 +227,8 @@ def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
 class Questions:
     """The questions that may be asked of n records, and their scores.
 
-    Which questions are possible depends only on the schema and on the conditions of a node.
-
-    Attributes:
-        schema: the class and the attributes, declared.
-        records: the attributes of the records, as `TreeSchema.read` returns them.
-        classes: their class codes, n.
-        grid: into how many steps ranges of numbers are divided.
+    Which questions are possible depends only on the schema, on the `grid` of steps that divide
+    ranges of numbers, and on the conditions of a node.
     """
 
     schema: TreeSchema

@@ -53,7 +53,6 @@ class Branch:
         counts: the records of each class, as far as known.
         hits: how many records the current leaves below it predict correctly.
         attribute: what the node splits by; None for a leaf.
-        below: its parts.
         merged: whether it is a leaf that was several nodes.
     """
 

@@ -56,11 +56,8 @@ def evidence(parts: Floats, counts: Floats) -> Floats:
     """Return twice the logarithm of the likelihood ratio of splits against none.
 
     By chance alone it has nearly the chi-square distribution with one degree of freedom less than
-    there are classes (Wilks 1938).
-
-    Args:
-        parts: the counts of the classes on the first sides: splits x classes.
-        counts: those of both sides together.
+    there are classes (Wilks 1938). `parts` counts the classes on the first sides, splits x classes,
+    `counts` those of both sides.
     """
     whole = entropy(counts[None, :])
     return 2 * (whole - entropy(parts) - entropy(counts - parts))
@@ -188,10 +185,7 @@ class _Growth:
         return offers, np.split(gains, ends)
 
     def _gains(self, parts: Floats, counts: Floats) -> Floats:
-        """Return how much each split lowers entropy; minus infinity where it is not allowed.
-
-        The counts are as of `evidence`.
-        """
+        """Return how much each split lowers entropy; minus infinity where it is not allowed."""
         rest = counts - parts
         lowered = (entropy(counts[None, :]) - entropy(parts) - entropy(rest)) / counts.sum()
         fits = (parts.sum(axis=1) >= self.min_leaf) & (rest.sum(axis=1) >= self.min_leaf)

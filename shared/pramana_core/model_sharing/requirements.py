@@ -142,15 +142,11 @@ Tell = Literal["hits", "distribution"]
 
 
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
-    """Return a tree, pruned, whose leaves tell only what is released.
+    """Return a tree whose leaves tell only what is released.
 
     `tell` is "hits", the hits and misses of each path as in Sharkey (section 2.1), or
-    "distribution", its records of each class: a miner can then spread the misses as they are, and
-    sees which classes a path lacks.
-
-    Raises:
-        OptionError: there is no such form.
-        ModelError: distributions are asked for, and a leaf lacks its own.
+    "distribution", its records of each class. Raises OptionError for another form, ModelError where
+    a leaf lacks its distribution.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":

@@ -100,7 +100,7 @@ def are_whole(values: Floats) -> bool:
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range of numbers that tells of no single record.
+    """Return a range that tells of no single record.
 
     It goes from the k-th least to the k-th greatest number, both rounded outward to the power of
     ten below half their distance; k is a twentieth of the records, between 3 and 10, but never

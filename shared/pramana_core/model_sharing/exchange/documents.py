@@ -145,11 +145,8 @@ class TreeDocument(SchemaDocument):
             ) from None
 
     def to_tree(self, *, noised: bool = False) -> SharedTree:
-        """Return the tree, fully checked.
-
-        Args:
-            noised: whether the counts have noise, so that the class of a leaf need not be its most
-                frequent one.
+        """Return the tree, fully checked; where counts are `noised` the class of a leaf need not be
+        its most frequent one.
 
         Raises:
             DomainError: an attribute is wrong, or a name repeats.
@@ -301,12 +298,7 @@ class _Reader:
 def tree_of_nodes(
     schema: TreeSchema, nodes: Sequence[LeafDocument | SplitDocument], where: str
 ) -> SharedTree:
-    """Return the tree of some nodes, each listed before its children.
-
-    Raises:
-        ModelError: they form no tree, or a node names what the schema lacks.
-        LimitExceeded: the tree is too deep.
-    """
+    """Return the tree of some nodes, each before its children. Raises ModelError, LimitExceeded."""
     return _Reader(schema).tree(nodes, where)
 
 

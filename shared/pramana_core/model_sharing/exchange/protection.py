@@ -86,14 +86,8 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return what one must know of a tree before it leaves, in sentences.
-
-    Args:
-        requirement: what its paths meet.
-        classes: the number of classes.
-        epsilon: of a private tree.
-        tell: what the leaves of another tree tell, as in `released_form`.
-    """
+    """Return what one must know of a tree before it leaves, in sentences: what its paths meet and
+    tell (`released_form`), or the epsilon of a private tree."""
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"

@@ -70,14 +70,10 @@ def combine(
     *,
     owners: Sequence[str] | None = None,
 ) -> CombinedModel:
-    """Return the global model of several owners' trees.
+    """Return the global model of several owners' trees, one of each.
 
-    Args:
-        trees: one tree of each owner; their attributes have the same names.
-        options: how they are combined.
-        rng: the randomness of pseudo-data; by default that of `options.seed`.
-        on_step: called with the progress; what it raises stops the work.
-        owners: their names, for messages; by default `owner 1` and so on.
+    The randomness of pseudo-data is by default that of `options.seed`, the names of `owners`
+    `owner 1` and so on. What `on_step` raises stops the work.
 
     Raises:
         ModelError, DomainError: the trees cannot be combined, see `common_schema`, or count no
@@ -203,11 +199,7 @@ def labelled_chunks(
 
 
 def together(tables: Sequence[MixedTable]) -> MixedTable:
-    """Return the records of tables with the same columns, one after the other.
-
-    Raises:
-        ModelError: there are no tables.
-    """
+    """Return the records of tables with the same columns. Raises ModelError: there are none."""
     if not tables:
         raise ModelError("There are no tables to put together.", where="tables")
     columns: list[Column] = []
@@ -260,13 +252,8 @@ def counting_people(
     """Return a model of pseudo-records whose leaves count the people for whom these stand.
 
     A tree learned from pseudo-records of their likeliest class is too sure, and the more so the
-    more of them are drawn. Here a leaf says the mean of what is known of its pseudo-records.
-
-    Args:
-        model: what was learned from the records; naive Bayes stays as it is.
-        table: n pseudo-records with their attributes and class.
-        known: returns the probability of each class of some of them, by class.
-        people: for how many they stand together.
+    more of them are drawn. Here a leaf says the mean of what is `known` of its pseudo-records, the
+    probability of each class. Naive Bayes stays as it is.
     """
     if not isinstance(model, SharedTree | RuleModel):
         return model

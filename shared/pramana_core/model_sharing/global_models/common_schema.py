@@ -28,10 +28,7 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
 
     Attributes are in the first tree's order. Ranges of numbers are joined; numbers are whole if all
     owners say so. Categories and classes are those of any, in the order in which they first occur.
-
-    Args:
-        trees: one of each owner.
-        owners: their names, for messages; by default `owner 1` and so on.
+    Messages name the `owners`, by default `owner 1` and so on.
 
     Raises:
         ModelError: there is no tree; their classes have different names; an attribute is not in

@@ -94,13 +94,10 @@ def learn_rule(
     """Learn a conjunctive rule from n records.
 
     Conditions are of one category, or of numbers up to or above a threshold in the middle between
-    two neighbours. As in Weka, a third of the records is held out, and the rule is cut back to
-    those first conditions that predict them best; its counts are then those of all records.
-
-    Args:
-        schema, table, classes: as of `learn_global`, which also says what is raised.
-        min_leaf: the fewest records, not held out, that a rule covers and that it does not.
-        seed: decides which records are held out.
+    two neighbours. As in Weka, a third of the records is held out, which `seed` decides, and the
+    rule is cut back to those first conditions that predict them best; its counts are then those of
+    all records. `min_leaf` bounds the records, not held out, that a rule covers and that it does
+    not. See `learn_global` for what is raised.
     """
     records = schema.read(table)
     if not records.records:

@@ -24,15 +24,10 @@ def learn_global(
     model: GlobalName = "tree",
     options: GrowthOptions | None = None,
 ) -> GlobalModel:
-    """Learn a global model from n records.
+    """Learn a global model of a kind from n records and their class codes.
 
-    Args:
-        schema: the class and the attributes.
-        table: the attributes of the records; other columns are ignored.
-        classes: their class codes, n; not all classes need occur.
-        model: its kind; a tree is pruned as C4.5 prunes.
-        options: how a tree is grown. A rule takes the fewest records of either side, and the seed
-            that decides which records are held out.
+    A tree is pruned as C4.5 prunes. Of the options a rule takes the fewest records of either side,
+    and the seed that decides which records are held out.
 
     Raises:
         OptionError: there is no such model.

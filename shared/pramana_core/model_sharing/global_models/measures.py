@@ -34,10 +34,7 @@ class Share:
 def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
     """Return the share of n records whose class a model predicts correctly.
 
-    Raises:
-        EmptyTable: there are no records.
-        TableError: the numbers of classes and records differ.
-        MissingColumn, UnknownCategory: as `TreeSchema.read`.
+    Raises TableError where there are no records, or not a class for each; and as `predict`.
     """
     _require_records(table)
     if len(classes) != table.records:
@@ -48,10 +45,7 @@ def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
 def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
     """Return the share of records that two models predict alike.
 
-    Raises:
-        ModelError: they tell different classes.
-        EmptyTable: there are no records.
-        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    Raises ModelError where they tell different classes, EmptyTable, and as `predict`.
     """
     if one.schema.target != other.schema.target:
         raise ModelError("The two models do not tell the same classes.", where="target")
