@@ -34,7 +34,7 @@ TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->
 
 _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server
-core.alike core.csv_text
+core.alike core.canonical core.csv_text
 core.errors core.pictures core.progress core.spellings core.text_files core.ties
 pramana.checkout pramana.errors core.domain
 core.channels

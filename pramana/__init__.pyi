@@ -1,7 +1,6 @@
 from .client.connecting import connect as connect
 from .designing import Design as Design
 from .designing import design as design
-from .errors import AccessError as AccessError
 from .errors import BudgetExceeded as BudgetExceeded
 from .errors import ChangedSinceShown as ChangedSinceShown
 from .errors import ChannelError as ChannelError

@@ -187,7 +187,7 @@ def _promised(used: UsedTreeMessage) -> str:
     """Return in words what a release promises of its tree."""
     said = []
     if used.requirement is not None:
-        said.append(str(used.requirement.to_requirement()))
+        said.append(str(used.requirement))
     if used.epsilon is not None:
         said.append(f"epsilon {used.epsilon:.4g}")
     return "; ".join(said) or "nothing"

@@ -17,8 +17,9 @@ from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
+from pramana_core.wire.channels import NamedVariable
 from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
-from pramana_core.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
+from pramana_core.wire.models import CellMessage, ContingencyTableMessage
 
 CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""
@@ -44,9 +45,9 @@ def _length(text: str) -> int:
     return len(text.encode())
 
 
-def categories_of(variable: Variable) -> CategoriesMessage:
+def categories_of(variable: Variable) -> NamedVariable:
     """Return a variable as a model tells it."""
-    return CategoriesMessage(name=variable.name, categories=list(variable.categories))
+    return NamedVariable(name=variable.name, categories=list(variable.categories))
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:

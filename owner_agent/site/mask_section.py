@@ -11,10 +11,9 @@ from owner_agent.site.sections import (
     ColumnSection,
     Finite,
     Section,
-    repeated_in,
     require_listed_once,
 )
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, repeated_in
 from pramana_core.errors import OptionError
 from pramana_core.wire.base import Label
 

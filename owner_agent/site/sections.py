@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from owner_agent.state.tls_files import TlsFiles
+from pramana_core.alike import repeated_in
 from pramana_core.wire.base import Name
 from pramana_core.wire.services import require_address
 
@@ -40,11 +40,6 @@ class ColumnSection(Section):
     @classmethod
     def _a_name_alone(cls, written: Any) -> Any:
         return {"column": written} if isinstance(written, str) else written
-
-
-def repeated_in(names: Sequence[str]) -> list[str]:
-    """Return the names that are there more than once, sorted."""
-    return sorted({name for name in names if names.count(name) > 1})
 
 
 class MinerSection(Section):

@@ -31,11 +31,10 @@ from owner_agent.site.sections import (
     PeerSection,
     Section,
     StudyPlanSection,
-    repeated_in,
 )
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls_files import TlsFiles
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, repeated_in
 from pramana_core.errors import ConfigError
 from pramana_core.text_files import read_text
 from pramana_core.wire.base import KEY_COLUMN, Label, Name

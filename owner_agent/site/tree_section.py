@@ -12,9 +12,9 @@ from owner_agent.site.sections import (
     ColumnSection,
     Finite,
     Section,
-    repeated_in,
     require_listed_once,
 )
+from pramana_core.alike import repeated_in
 from pramana_core.errors import PramanaError
 from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute
 from pramana_core.model_sharing.requirements import Requirement

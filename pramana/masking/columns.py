@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns
+from pramana_core.alike import repeated_in
 from pramana_core.errors import OptionError, TableError
 from pramana_core.mixed import MixedTable, read_mixed
 
@@ -59,7 +60,7 @@ def columns_of(
         told = names_of(tell, "tell")
         require_columns(table, told, "tell")
     for names, argument in ((hidden, "confidential"), ([*told, *hidden], "tell")):
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+        if twice := repeated_in(names):
             raise OptionError(
                 f"tell and confidential must name {quoted(twice)} once.", where=argument
             )

@@ -168,7 +168,7 @@ class SharedModel(ClassTeller):
         if self.content.epsilon is not None:
             return Amplification(self.content.epsilon).told
         promise = self.content.requirement
-        return "nothing required" if promise is None else str(promise.to_requirement())
+        return "nothing required" if promise is None else str(promise)
 
     def _repr_html_(self) -> str:
         facts = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 
@@ -10,6 +11,11 @@ def first_few(names: Iterable[object], most: int = 6) -> str:
     every = list(map(str, names))
     more = f" and {len(every) - most:,} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
+
+
+def repeated_in(names: Iterable[str]) -> list[str]:
+    """Return the names that occur more than once, sorted."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def alike(name: str, known: Iterable[str]) -> str | None:

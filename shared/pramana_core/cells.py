@@ -43,14 +43,11 @@ def clean_cells(column: pa.ChunkedArray) -> pa.Array:
 
 
 def series_cells(column: Any, what: str) -> pa.Array:
-    """Return the cells of a pandas column as text; of any cell it is the same beside any others.
+    """Return the cells of a series, an index, an array or a list of values as text; that of a cell
+    is the same beside any others.
 
-    Args:
-        column: a series, an index, an array, or a list of values.
-        what: how a message calls it.
-
-    Raises:
-        TableError: a cell is no text, number or date, or cannot be written in UTF-8.
+    Raises TableError, which calls the column `what`: a cell is no text, number or date, or cannot
+    be written in UTF-8.
     """
     import pandas as pd
 

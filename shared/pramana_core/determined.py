@@ -82,13 +82,7 @@ class PairCounts:
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take columns; nothing is counted yet.
-
-        Args:
-            sizes: of each column the number of its categories.
-            givers: the columns that may give others away.
-            sensitive: the columns that may be given away.
-        """
+        """Take the sizes of columns, those that may give others away, and those that are sensitive."""
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1
@@ -96,12 +90,7 @@ class PairCounts:
     def add(
         self, columns: Mapping[str, npt.NDArray[np.integer[Any]]], most: float = math.inf
     ) -> None:
-        """Count the next records.
-
-        Args:
-            columns: codes by column, n of each.
-            most: at most so many records are in the whole table, if that is known.
-        """
+        """Count the next records, by their codes; `most` bounds the records of the whole table."""
         names = {name for pair in self._pairs for name in pair}
         wide = {name: columns[name][:: self._step].astype(np.int64) for name in names}
         for both, pair in list(self._pairs.items()):

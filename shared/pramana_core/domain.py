@@ -7,12 +7,11 @@ tensor over a domain is variable `i`, and code `c` of a variable is its category
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pramana_core.alike import did_you_mean
+from pramana_core.alike import did_you_mean, repeated_in
 from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
 CATEGORIES = 1 << 16
@@ -73,7 +72,7 @@ class Variable:
                 where=self.name,
             )
         if len(set(self.categories)) < self.size:
-            repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)
+            repeated = repeated_in(self.categories)
             raise DomainError(
                 f"Variable {self.name!r} lists a category twice: {repeated}.", where=self.name
             )
@@ -171,8 +170,7 @@ class Domain:
         if not isinstance(given, Sequence) or not all(isinstance(v, Variable) for v in given):
             raise DomainError(f"A domain is made of a list of variables, not of {given!r}.")
         object.__setattr__(self, "variables", tuple(given))
-        if len(set(self.names)) < len(self.names):
-            repeated = sorted(n for n, times in Counter(self.names).items() if times > 1)
+        if repeated := repeated_in(self.names):
             raise DomainError(f"The domain names a variable twice: {repeated}.")
 
     @classmethod

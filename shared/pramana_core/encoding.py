@@ -34,11 +34,11 @@ def encode(
     empty: int = EMPTY_CELL,
     unknown: int = UNKNOWN,
 ) -> npt.NDArray[np.int64]:
-    """Return the code of each of n cells.
+    """Return the code of each of n cells: labels, or numbers that are written as a label is or that
+    lie in an interval.
 
     Args:
-        cells: labels, or numbers that are written as a label is or that lie in an interval; those
-            of an Arrow array are read once where they are equal.
+        cells: equal ones of an Arrow array are read once.
         categories: the labels of the codes.
         empty: the code of an empty text that is no category.
         unknown: the code of any other cell that holds no category.

@@ -1,17 +1,12 @@
 """Every error Pramana raises on purpose, in one tree; each class has one stable code and title.
 
 Under `PramanaError` are `InputError` (what was given is wrong, and the giver can mend it),
-`KeyFileError`, `EstimationError`, `StateError` (what is stored forbids the request), `AccessError`,
+`KeyFileError`, `EstimationError`, `StateError` (what is stored forbids the request), `Forbidden`,
 `LimitExceeded` and `TransportError` (the other side did not answer as agreed).
 
 An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
 (`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
 `pramana_core.wire.services`. Tracebacks call each class as users do: `pramana.InputError`.
-
-Its parts:
-
-* What was given is wrong, is no key, or cannot support what was asked of it.
-* What is stored, who asks, or how much it is forbids the request.
 """
 
 from __future__ import annotations
@@ -91,16 +86,7 @@ def error_classes() -> Iterator[type[PramanaError]]:
 class InputError(
     PramanaError, code="input-invalid", title="The input is wrong", http_status=422, exit_code=2
 ):
-    """Something that was passed is wrong, and whoever passed it can correct it.
-
-    Examples:
-        >>> import pramana as pm
-        >>> try:
-        ...     pm.Domain.of(sex=["f", "f"])
-        ... except pm.InputError as error:
-        ...     print(type(error).__name__)
-        DomainError
-    """
+    """Something that was passed is wrong, and whoever passed it can correct it."""
 
 
 class DomainError(InputError, code="domain-invalid", title="The domain is invalid"):
@@ -313,14 +299,6 @@ class NotFitted(StateError, AttributeError, code="not-fitted", title="Nothing wa
     """An estimator was asked for something that it only has after `fit`.
 
     It is an `AttributeError` too, so that `hasattr(model, "classes_")` is False before `fit`.
-
-    Examples:
-        >>> import pramana as pm
-        >>> try:
-        ...     pm.DecisionTree("survived").predict(pm.example("titanic"))
-        ... except pm.NotFitted as error:
-        ...     print(error)
-        This DecisionTree has not learned anything yet; call fit first.
     """
 
 
@@ -365,18 +343,14 @@ class WorkerLost(StateError, code="worker-lost", title="Its worker was lost", ht
     """A job was given up: its worker ended in the middle of it, time after time."""
 
 
-class AccessError(PramanaError, code="access", title="Access denied", http_status=403, exit_code=4):
-    """The caller may not do this."""
+class Forbidden(PramanaError, code="forbidden", title="Not allowed", http_status=403, exit_code=4):
+    """The caller may not do this: the token is good, but not for that."""
 
 
 class Unauthenticated(
-    AccessError, code="unauthenticated", title="A valid token is needed", http_status=401
+    Forbidden, code="unauthenticated", title="A valid token is needed", http_status=401
 ):
     """No token, or one that is wrong, expired or revoked."""
-
-
-class Forbidden(AccessError, code="forbidden", title="Not allowed"):
-    """The token is good but its role or study does not allow this."""
 
 
 class LimitExceeded(
@@ -392,15 +366,7 @@ class LimitExceeded(
 def require_at_most(
     number: float, most: float, what: str, where: str | None = None, remedy: str | None = None
 ) -> None:
-    """Check that there are at most so many of something. Raises LimitExceeded.
-
-    Args:
-        number: how many there are.
-        most: how many are allowed.
-        what: the noun of what is counted.
-        where: the field or option that asks for them.
-        remedy: what to do.
-    """
+    """Check that there are at most so many of what is counted. Raises LimitExceeded."""
     if number > most:
         raise LimitExceeded(
             f"There would be {number:,} {what}; {most:,} are allowed.", where=where, remedy=remedy

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from pramana_core.alike import repeated_in
 from pramana_core.errors import EmptyTable, MissingColumn, TableError, UnknownCategory
 
 if TYPE_CHECKING:
@@ -142,9 +143,7 @@ class MixedTable:
     records: int
 
     def __post_init__(self) -> None:
-        names = self.names
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
+        if twice := repeated_in(self.names):
             raise TableError(f"Columns occur twice: {twice}.", where=", ".join(twice))
         for column in self.columns:
             if len(column) != self.records:
@@ -196,14 +195,11 @@ class MixedTable:
 
 
 def read_mixed(data: Any, what: str = "S") -> MixedTable:
-    """Return an array or a data frame as a table.
+    """Return an array of n or n x k numbers, or a data frame, as a table.
 
     Columns of numbers are numeric; those of text, of categories and of truth values are
-    categorical, their categories in the order of a categorical column's or else sorted.
-
-    Args:
-        data: a frame, or an array of n or n x k numbers whose columns are then called `what`1, ...
-        what: how messages call it.
+    categorical, their categories in the order of a categorical column's or else sorted. Columns of
+    an array are called `what`1, ..., as messages call the data.
 
     Raises:
         EmptyTable: no records.
@@ -349,7 +345,7 @@ def design_of(table: MixedTable) -> Design:
     """
     columns = list(_columns(table))
     labels = [label for label, *_ in columns]
-    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+    if twice := repeated_in(labels):
         raise TableError(
             f"Columns {twice} are named like categories of others.",
             where=", ".join(twice),

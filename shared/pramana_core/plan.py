@@ -7,15 +7,14 @@ numbers in their shortest decimal form, so its SHA-256 digest is its identity on
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pramana_core.alike import repeated_in
+from pramana_core.canonical import canonical_json, digest_of
 from pramana_core.channels import (
     Choice,
     Coordinated,
@@ -103,7 +102,7 @@ class Block:
         # Representatives are left out: they change what a category stands for, not what is drawn,
         # and other draws of the same values would be another loss.
         variables = [{"name": v.name, "categories": list(v.categories)} for v in self.variables]
-        return _digest({"variables": variables, "channel": self.channel.as_dict()})
+        return digest_of({"variables": variables, "channel": self.channel.as_dict()})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the canonical JSON form."""
@@ -168,7 +167,7 @@ class Plan:
             raise PlanError(f"A plan is made of a list of blocks, not of {given!r}.")
         object.__setattr__(self, "blocks", tuple(given))
         names = [name for block in self.blocks for name in block.names]
-        repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+        repeated = repeated_in(names)
         if not names or repeated:
             raise PlanError(
                 f"A plan randomizes each variable in exactly one block; repeated: {repeated}."
@@ -249,12 +248,12 @@ class Plan:
 
     def canonical_json(self) -> bytes:
         """Return the bytes whose SHA-256 is the plan's identity (sorted keys, UTF-8)."""
-        return _canonical(self.as_dict())
+        return canonical_json(self.as_dict())
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
-        return _digest(self.as_dict())
+        return digest_of(self.as_dict())
 
 
 def _told(block: Block) -> str:
@@ -307,13 +306,3 @@ def _variable(variable: Variable) -> dict[str, Any]:
     if variable.representatives is not None:
         form["representatives"] = list(variable.representatives)
     return form
-
-
-def _canonical(value: dict[str, Any]) -> bytes:
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    ).encode()
-
-
-def _digest(value: dict[str, Any]) -> str:
-    return hashlib.sha256(_canonical(value)).hexdigest()

@@ -32,11 +32,8 @@ _LEAST_ALIKE = 7
 def why_codes(name: str, texts: Collection[str]) -> str:
     """Return why the digits of a column are codes and no numbers; nothing where they are numbers.
 
-    A number is not written 02116, 1E5 or +49301234, and a date is not cut as a number is.
-
-    Args:
-        name: the column's name, which may say that it holds codes.
-        texts: its different texts, each written as a number.
+    A number is not written 02116, 1E5 or +49301234, and a date is not cut as a number is. The
+    column's name may say that it holds codes; `texts` are its different texts, written as numbers.
     """
     if any(re.match(r"[+-]?0[0-9]", text) for text in texts):
         return "numbers with zeros before them"
@@ -67,12 +64,8 @@ def are_years(texts: Collection[str]) -> bool:
 def looks_like_record(header: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row of a table is probably a record and no header.
 
-    More than half of its cells look like the cells below them: a value that is there too, a number
-    above numbers, or digits in the same places.
-
-    Args:
-        header: the first row's cells.
-        columns: for each, cells of its column.
+    More than half of its cells look like the cells of their column: a value that is there too, a
+    number above numbers, or digits in the same places.
     """
     alike = 0
     for name, cells in zip(header, columns, strict=True):

@@ -9,16 +9,14 @@ or withheld (`StudyPlan.departures`).
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pramana_core.alike import first_few
+from pramana_core.alike import first_few, repeated_in
+from pramana_core.canonical import canonical_json, digest_of
 from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
@@ -167,32 +165,17 @@ class StudyPlan:
                 }
                 for name, variables in self.owners
             ],
-            "sets": [
-                {
-                    "weight": one.weight,
-                    "parts": [
-                        {
-                            "owner": part.owner,
-                            "axes": list(part.axes),
-                            "channel": document(part.channel),
-                        }
-                        for part in one.parts
-                    ],
-                }
-                for one in self.sets
-            ],
+            "sets": document(self.sets),
         }
 
     def canonical_json(self) -> bytes:
-        """Return the bytes whose SHA-256 is the plan's identity (sorted keys, UTF-8)."""
-        return json.dumps(
-            self.as_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":")
-        ).encode()
+        """Return the bytes whose SHA-256 is the plan's identity."""
+        return canonical_json(self.as_dict())
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal: its identity and the coin's name."""
-        return hashlib.sha256(self.canonical_json()).hexdigest()
+        return digest_of(self.as_dict())
 
     def reports(self, owner: str) -> bool:
         """Whether an owner has a part in any set."""
@@ -308,7 +291,7 @@ def _shown(block: Block) -> str:
 
 
 def _require_once(what: str, names: Sequence[str]) -> None:
-    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    repeated = repeated_in(names)
     if repeated or not names:
         raise PlanError(
             f"A study plan names each {what} exactly once; repeated: {repeated}."

@@ -109,14 +109,8 @@ def progress_bar(
     on: Console | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Iterator[Bar]:
-    """Show a bar with the time left, on standard error of a terminal, where the work takes long.
-
-    Args:
-        doing: what is being done.
-        patience: seconds after which the bar appears.
-        on: another console, for tests.
-        clock: seconds, for tests.
-    """
+    """Show a bar with the time left, on standard error of a terminal, where the work takes longer
+    than `patience` seconds; tests give another console and clock."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -175,12 +169,8 @@ def _root(
 def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -> typer.Typer:
     """End the help of every command with an example and the exit codes; return the application.
 
-    Every command refuses options that are `nan` or `inf`.
-
-    Args:
-        app: the program, or a group of its commands.
-        program: what is typed before the commands.
-        examples: what is typed after `program`, by the words of each command.
+    Every command refuses options that are `nan` or `inf`. `examples` has what is typed after
+    `program`, by the words of each command.
     """
     for command in app.registered_commands:
         if command.callback is not None and not hasattr(command.callback, "finite"):
@@ -227,11 +217,8 @@ OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
 def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     """Run a command-line application; PramanaErrors become a message and their exit code.
 
-    So do a file or folder that cannot be used, a full disk, and a library that is not installed.
-
-    Args:
-        app: the application.
-        extra: the optional dependencies that have all that its commands need.
+    So do a file or folder that cannot be used, a full disk, and a library that is not installed,
+    which the optional dependencies `extra` have.
     """
     command: Callable[..., Any] = typer.main.get_command(app)
     for stream in (sys.stdout, sys.stderr):

@@ -49,7 +49,7 @@ Labels = Annotated[tuple[Label, ...], Field(strict=False, min_length=1, max_leng
 Number = Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST)]
 
 # Documents hold attributes as they are, and read them from plain dictionaries too.
-_DOCUMENT = ConfigDict(extra="forbid", allow_inf_nan=False)
+DOCUMENT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class NumericAttribute:
         DomainError: the range is empty, or a message cannot hold the name.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENT
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
 
     name: Label
     low: Number
@@ -97,7 +97,7 @@ class CategoricalAttribute:
         LimitExceeded: there are more than `MOST_CATEGORIES`.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = _DOCUMENT
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
 
     name: Label
     categories: Labels

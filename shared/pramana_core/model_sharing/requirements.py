@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Gt
+from pydantic import ConfigDict
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.learn.common.options import require_limit
-from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.learn.common.options import require_limit, require_limits
+from pramana_core.model_sharing.attributes import DOCUMENT, TreeSchema
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 
 SLACK = 1e-10
@@ -50,35 +51,23 @@ class Requirement:
         k = 5 and (c, l) = (10, 3), by the exact counts
     """
 
-    k: float | None = None
-    c: float | None = None
-    l: int | None = None  # noqa: E741
+    __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
+
+    k: Annotated[float, Ge(1)] | None = None
+    c: Annotated[float, Gt(0)] | None = None
+    l: Annotated[int, Ge(2)] | None = None  # noqa: E741
     exact: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("k", "c", "l"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise OptionError(f"{name} must be a number or None, not {value!r}.", where=name)
-            # Plain numbers, which can be written as JSON; l counts classes, 2.0 are 2.
-            number = float(value)
-            whole = isinstance(value, Integral) or (name == "l" and number.is_integer())
-            plain = int(number) if whole else number
-            object.__setattr__(self, name, plain)
-        if not isinstance(self.exact, bool):
-            raise OptionError(f"exact must be True or False, not {self.exact!r}.", where="exact")
+        require_limits(self)
+        # Plain numbers, which are written as JSON in one way.
+        for name, plain in (("k", float), ("c", float), ("l", int)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, plain(getattr(self, name)))
         if (self.c is None) != (self.l is None):
             raise OptionError("c and l go together: (c, l)-diversity needs both.", where="c")
         if self.k is None and self.c is None:
             raise OptionError("A requirement must have k, or c and l.", where="k")
-        if self.k is not None and not 1 <= self.k < math.inf:
-            raise OptionError(f"k must be at least 1, not {self.k}.", where="k")
-        if self.l is not None and not (float(self.l).is_integer() and self.l >= 2):
-            raise OptionError(f"l must be a whole number of at least 2, not {self.l}.", where="l")
-        if self.c is not None and not 0 < self.c < math.inf:
-            raise OptionError(f"c must be above 0, not {self.c}.", where="c")
 
     def require_for(self, schema: TreeSchema) -> None:
         """Check that trees of a schema can meet it. Raises OptionError: l is above its classes."""

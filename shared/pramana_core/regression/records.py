@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pramana_core.alike import repeated_in
 from pramana_core.errors import EstimationError, OptionError, TableError
 from pramana_core.mixed import (
     CategoricalColumn,
@@ -104,8 +105,7 @@ def require_features(names: Sequence[str], target: str) -> None:
             where="features",
             remedy="A column cannot explain itself; name others.",
         )
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+    if twice := repeated_in(names):
         raise OptionError(f"Features are named twice: {twice}.", where="features")
     if not names:
         raise OptionError(

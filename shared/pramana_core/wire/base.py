@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 from pramana_core.domain import CATEGORIES, VARIABLES
 
@@ -42,6 +48,16 @@ class Message(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, serialize_by_alias=True, allow_inf_nan=False
     )
+
+
+class SparseMessage(Message):
+    """A message that leaves out keys without a value, as canonical JSON does."""
+
+    # A return type would stand in the API's document in place of the fields.
+    @model_serializer(mode="wrap")
+    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        written: dict[str, Any] = write(self)
+        return {key: value for key, value in written.items() if value is not None}
 
 
 Item = TypeVar("Item")

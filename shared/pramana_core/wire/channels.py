@@ -17,17 +17,15 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
-    SerializerFunctionWrapHandler,
     StrictInt,
     create_model,
-    model_serializer,
 )
 from pydantic_core import CoreSchema
 
 from pramana_core.channels import FAMILIES, PARTS, Transition, UnitTransition, keys_of
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message
+from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, SparseMessage
 
 
 class ChannelMessage(Protocol):
@@ -112,7 +110,7 @@ class NamedVariable(Message):
     categories: Annotated[list[Label], Field(min_length=2, max_length=MAX_CATEGORIES)]
 
 
-class VariableMessage(NamedVariable):
+class VariableMessage(NamedVariable, SparseMessage):
     """A variable's name, its categories in code order, and the numbers they stand for, if any."""
 
     representatives: (
@@ -122,13 +120,6 @@ class VariableMessage(NamedVariable):
         ]
         | None
     ) = None
-
-    # A return type would stand in the API's document in place of the fields.
-    @model_serializer(mode="wrap")
-    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave the key out where there are no numbers, as the canonical JSON does."""
-        written: dict[str, Any] = write(self)
-        return {key: value for key, value in written.items() if value is not None}
 
     def to_variable(self) -> Variable:
         """Return the variable. Raises DomainError."""

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from pramana_core.marginals.lack_of_fit import filled_in_words
+from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
+from pramana_core.wire.channels import NamedVariable
 from pramana_core.wire.jobs import Job, JobSpec
 from pramana_core.wire.privacy import AmplificationMessage, Owner, Study, StudyPrivacy, TokenEnding
-from pramana_core.wire.release_kinds import RequirementMessage
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
@@ -119,13 +120,6 @@ class BayesNetMessage(ModelHead):
     parameters: list[ParameterMessage]
 
 
-class CategoriesMessage(Message):
-    """A variable of a model with its categories."""
-
-    name: str
-    categories: list[str]
-
-
 class CellMessage(Message):
     """The number of records with a combination of categories, with both errors.
 
@@ -147,7 +141,7 @@ class ContingencyTableMessage(ModelHead):
     """Estimated counts of every combination of categories, the last variable's fastest."""
 
     kind: Literal["contingency-table"] = "contingency-table"
-    variables: list[CategoriesMessage]
+    variables: list[NamedVariable]
     cells: list[CellMessage]
 
 
@@ -279,7 +273,7 @@ class UsedTreeMessage(Message):
     owner: str
     paths: int
     counted: float
-    requirement: RequirementMessage | None
+    requirement: Requirement | None
     counts: Literal["exact", "propagated", "noised"]
     epsilon: float | None
     class_match: float

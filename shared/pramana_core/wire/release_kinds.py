@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    StringConstraints,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, model_validator
 
-from pramana_core.alike import first_few
+from pramana_core.alike import first_few, repeated_in
+from pramana_core.canonical import canonical_json, digest_of
 from pramana_core.errors import ModelError
 from pramana_core.model_sharing.attributes import CategoricalAttribute
 from pramana_core.model_sharing.exchange.documents import TreeDocument
@@ -26,7 +18,14 @@ from pramana_core.model_sharing.private_options import EPSILONS
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.plan import Plan
-from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
+from pramana_core.wire.base import (
+    MAX_CATEGORIES,
+    MAX_RECORDS,
+    MAX_VARIABLES,
+    Label,
+    Message,
+    SparseMessage,
+)
 from pramana_core.wire.channels import PlanMessage, VariableMessage
 from pramana_core.wire.parts import RecordSchema
 
@@ -60,18 +59,11 @@ class DescribedContent(Message):
     @property
     def digest(self) -> str:
         """The identity of what is described; `protection` is no part of it."""
-        document = self.model_dump(mode="json", exclude={"protection"})
-        return hashlib.sha256(_canonical(document)).hexdigest()
+        return digest_of(self.model_dump(mode="json", exclude={"protection"}))
 
     def canonical_json(self) -> bytes:
         """Return what is stored: keys sorted, no spaces."""
-        return _canonical(self.model_dump(mode="json"))
-
-
-def _canonical(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    ).encode()
+        return canonical_json(self.model_dump(mode="json"))
 
 
 def itself(content: Any) -> Any:
@@ -162,7 +154,7 @@ MethodName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}
 """The name of a masking method, in small letters."""
 
 
-class TableColumn(Message):
+class TableColumn(SparseMessage):
     """A column of a masked table: told as it is, or masked; of numbers, or of categories.
 
     Only numbers are masked. A column of categories has them in code order.
@@ -187,13 +179,6 @@ class TableColumn(Message):
             raise ValueError(f"column {self.name!r} has a category twice")
         return self
 
-    # A return type would stand in the API's document in place of the fields.
-    @model_serializer(mode="wrap")
-    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave the key out where there are no categories."""
-        written: dict[str, Any] = write(self)
-        return {key: value for key, value in written.items() if value is not None}
-
 
 class MaskedTableMessage(DescribedContent):
     """The content of masked records: the columns, and how they were masked.
@@ -210,7 +195,7 @@ class MaskedTableMessage(DescribedContent):
     def _consistent(self) -> MaskedTableMessage:
         if not self.masked:
             raise ValueError("a masked table must have a masked column")
-        if twice := sorted(name for name, count in Counter(self.names).items() if count > 1):
+        if twice := repeated_in(self.names):
             raise ValueError(f"columns occur twice: {first_few(twice)}")
         return self
 
@@ -253,25 +238,6 @@ _ROUNDING = 1 + 1e-9
 """Counts may be sums of fractions."""
 
 
-class RequirementMessage(Message):
-    """What the owner promises of every path; see `Requirement`. What is null is not promised."""
-
-    k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
-    c: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    l: Annotated[int, Field(ge=2, le=MAX_CATEGORIES, strict=True)] | None = None  # noqa: E741
-    exact: Annotated[bool, Field(strict=True)] = True
-
-    @model_validator(mode="after")
-    def _consistent(self) -> RequirementMessage:
-        if (self.c is None) != (self.l is None) or (self.k is None and self.c is None):
-            raise ValueError("a requirement must have k, or c and l together, or all three")
-        return self
-
-    def to_requirement(self) -> Requirement:
-        """Return the requirement."""
-        return Requirement(k=self.k, c=self.c, l=self.l, exact=self.exact)
-
-
 class SharedTreeMessage(DescribedContent):
     """The content of a shared tree, and what its owner says of it.
 
@@ -284,7 +250,7 @@ class SharedTreeMessage(DescribedContent):
     """
 
     tree: TreeDocument | None
-    requirement: RequirementMessage | None = None
+    requirement: Requirement | None = None
     counts: Literal["exact", "propagated", "noised"] = "exact"
     epsilon: Annotated[float, Field(ge=EPSILONS[0], le=EPSILONS[1], allow_inf_nan=False)] | None = (
         None
@@ -317,10 +283,9 @@ class SharedTreeMessage(DescribedContent):
         Raises:
             ModelError, ValidationError: names or sizes cannot be sent.
         """
-        shown = promised(tree, asked)
         return cls(
             tree=TreeDocument.of(tree),
-            requirement=None if shown is None else RequirementMessage(**vars(shown)),
+            requirement=promised(tree, asked),
             protection=list(protection),
             **facts,
         )
@@ -358,16 +323,14 @@ class SharedTreeMessage(DescribedContent):
             LimitExceeded: it is too large or too deep.
         """
         tree = self.to_tree()
-        if self.requirement is not None:
-            requirement = self.requirement.to_requirement()
-            broken = [n for n, leaf in enumerate(tree.leaves, 1) if not requirement.met_by(leaf)]
-            if broken:
-                raise ModelError(
-                    f"{len(broken)} of {len(tree.leaves)} paths do not meet the requirement that is"
-                    " told with the tree.",
-                    where="requirement",
-                    remedy="Prune the tree until all do, or promise what it meets.",
-                )
+        asked = self.requirement
+        if broken := sum(asked is not None and not asked.met_by(leaf) for leaf in tree.leaves):
+            raise ModelError(
+                f"{broken} of {len(tree.leaves)} paths do not meet the requirement that is told"
+                " with the tree.",
+                where="requirement",
+                remedy="Prune the tree until all do, or promise what it meets.",
+            )
         self._require_records(tree.records)
         return tree
 

@@ -12,7 +12,7 @@ from tests.owner_agent.release.tree.sharing import shared, unwatched
 
 
 def _promised(made):
-    return made.message.requirement.to_requirement()
+    return made.message.requirement
 
 
 def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
@@ -21,7 +21,7 @@ def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
     model = release["manifest"].model
     assert not release["bodies"]
     assert not outcome.already
-    assert model.requirement.to_requirement() == Requirement(k=10, c=8, l=2)
+    assert model.requirement == Requirement(k=10, c=8, l=2)
     assert (model.counts, model.epsilon, model.records) == ("exact", None, 300)
     tree = model.require_promised()
     assert tree.records == 300
