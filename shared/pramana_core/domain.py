@@ -20,6 +20,9 @@ CATEGORIES = 1 << 16
 VARIABLES = 1 << 12
 """A block or a job has at most this many variables."""
 
+OWNERS = 256
+"""A study has at most this many owners."""
+
 _SHOWN = 10
 """The printed form of a domain names so many variables."""
 

@@ -13,7 +13,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le, Len, Lt
 
 from pramana_core.alike import first_few, repeated_in
 from pramana_core.canonical import canonical_json, digest_of
@@ -27,7 +29,7 @@ from pramana_core.channels import (
     Transition,
 )
 from pramana_core.channels.base import document
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import OWNERS, VARIABLES, Domain, Variable
 from pramana_core.errors import PlanError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import NOTHING, Amplification, composed
@@ -38,10 +40,10 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class StudyPart:
-    """One owner's part of a set: indices of its variables, and their channel."""
+    """What one owner, by its place, reports in a set: places of its variables, and the channel."""
 
-    owner: int
-    axes: tuple[int, ...]
+    owner: Annotated[int, Ge(0), Lt(OWNERS)]
+    axes: Annotated[tuple[Annotated[int, Ge(0)], ...], Len(1, VARIABLES)]
     channel: Transition
 
 
@@ -49,8 +51,8 @@ class StudyPart:
 class StudySet:
     """A set of variables that a record reports with probability `weight` / 2^32, owner by owner."""
 
-    weight: int
-    parts: tuple[StudyPart, ...]
+    weight: Annotated[int, Ge(1), Le(RESOLUTION)]
+    parts: Annotated[tuple[StudyPart, ...], Len(1, OWNERS)]
 
 
 @dataclass(frozen=True)

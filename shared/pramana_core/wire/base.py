@@ -12,7 +12,7 @@ from pydantic import (
     model_serializer,
 )
 
-from pramana_core.domain import CATEGORIES, VARIABLES
+from pramana_core.domain import CATEGORIES, OWNERS, VARIABLES
 
 KEY_BYTES = 16
 """Length of a record pseudonym."""
@@ -24,7 +24,7 @@ MAX_PARTS = 10_000
 MAX_VARIABLES = VARIABLES
 MAX_CATEGORIES = CATEGORIES
 MAX_RECORDS = 1 << 34
-MAX_OWNERS = 256
+MAX_OWNERS = OWNERS
 MAX_ASKED = 16
 
 

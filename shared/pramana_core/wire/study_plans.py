@@ -9,12 +9,10 @@ from pydantic import Field
 
 from pramana_core.channels import CHOICES, RESOLUTION
 from pramana_core.domain import Variable
-from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.study_plan import StudyPlan, StudySet
 from pramana_core.wire.base import MAX_OWNERS, MAX_VARIABLES, Label, Message, Name, Sha256
-from pramana_core.wire.channels import AnyChannel, NamedVariable
+from pramana_core.wire.channels import NamedVariable, message_of
 from pramana_core.wire.privacy import AmplificationMessage
-
-_Count = Annotated[int, Field(ge=0, strict=True)]
 
 
 class StudyPlanOwner(Message):
@@ -24,26 +22,14 @@ class StudyPlanOwner(Message):
     variables: Annotated[list[NamedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
 
 
-class StudyPartMessage(Message):
-    """What one owner, by its place, reports in a set: places of its variables, and the channel."""
-
-    owner: Annotated[int, Field(ge=0, lt=MAX_OWNERS, strict=True)]
-    axes: Annotated[list[_Count], Field(min_length=1, max_length=MAX_VARIABLES)]
-    channel: AnyChannel
-
-
-class StudySetMessage(Message):
-    """A set of variables that a record reports with probability `weight` / 2^32."""
-
-    weight: Annotated[int, Field(ge=1, le=RESOLUTION, strict=True)]
-    parts: Annotated[list[StudyPartMessage], Field(min_length=1, max_length=MAX_OWNERS)]
-
-
 class StudyPlanMessage(Message):
     """The canonical JSON of a study plan (see `StudyPlan.as_dict`, which writes it)."""
 
     owners: Annotated[list[StudyPlanOwner], Field(min_length=1, max_length=MAX_OWNERS)]
-    sets: Annotated[list[StudySetMessage], Field(min_length=1, max_length=CHOICES)]
+    sets: Annotated[
+        list[message_of(StudySet)],  # type: ignore[misc] # made from the dataclass
+        Field(min_length=1, max_length=CHOICES),
+    ]
 
     @classmethod
     def from_plan(cls, plan: StudyPlan) -> StudyPlanMessage:
@@ -56,17 +42,7 @@ class StudyPlanMessage(Message):
             (owner.name, tuple(Variable(v.name, tuple(v.categories)) for v in owner.variables))
             for owner in self.owners
         )
-        sets = tuple(
-            StudySet(
-                one.weight,
-                tuple(
-                    StudyPart(part.owner, tuple(part.axes), part.channel.to_transition())
-                    for part in one.parts
-                ),
-            )
-            for one in self.sets
-        )
-        return StudyPlan(owners, sets)
+        return StudyPlan(owners, tuple(one.to_transition() for one in self.sets))
 
 
 class ReportedShare(Message):
