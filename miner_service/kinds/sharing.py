@@ -39,14 +39,13 @@ from pramana_core.model_sharing.exchange.documents import (
     model_json,
     read_model_json,
 )
-from pramana_core.model_sharing.exchange.drawing import draw_model
+from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.generating import GenerationOptions, generate
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
 from pramana_core.model_sharing.global_models.common_schema import common_schema, in_schema
 from pramana_core.model_sharing.global_models.measures import class_match, path_match
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
@@ -151,21 +150,21 @@ def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> I
 
 
 def _draw(message: ModelSharingMessage) -> str:
-    model = _model(message)
-    if not _drawable(model):
+    picture = _picture(_model(message))
+    if picture is None:
         raise NotFound(
-            "A model that is not made of trees has no picture, nor has one of very many leaves.",
+            "Only a tree of not too many leaves has a picture.",
             where="svg",
             remedy="Read its text or document.",
         )
-    return draw_model(model).svg()
+    return picture
 
 
-def _drawable(model: GlobalModel) -> bool:
-    """Whether a model is made of trees that are small enough for a picture."""
-    trees = [model] if isinstance(model, SharedTree) else []
-    trees += model.trees if isinstance(model, VotesModel) else ()
-    return 0 < sum(len(tree.leaves) for tree in trees) * model.schema.classes <= MOST_DRAWN
+def _picture(model: GlobalModel) -> str | None:
+    """Return the picture of a tree that is small enough for one."""
+    if isinstance(model, SharedTree) and len(model.leaves) * model.schema.classes <= MOST_DRAWN:
+        return draw_shared_tree(model).svg()
+    return None
 
 
 def _page(message: ModelSharingMessage) -> str:
@@ -175,7 +174,7 @@ def _page(message: ModelSharingMessage) -> str:
         message,
         learned=model,
         schema=model.schema,
-        picture=draw_model(model).svg() if _drawable(model) else None,
+        picture=_picture(model),
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_promised,

@@ -19,16 +19,15 @@ from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.showing import card
 from pramana.showing import plain_text as plain_html
-from pramana_core.errors import InputError, OptionError, TableError
+from pramana_core.errors import InputError, ModelError, OptionError, TableError
 from pramana_core.learn.common.documents import DocumentPart, faults, write_json
 from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
-from pramana_core.model_sharing.exchange.drawing import draw_model
+from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
@@ -263,8 +262,12 @@ class CombinedTrees(ClassTeller, Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
-        with one_sentence():
-            return draw_model(self._fitted)
+        if not isinstance(self._fitted, SharedTree):
+            raise ModelError(
+                f"A model of kind {self._fitted.kind!r} has no picture; read to_text().",
+                where="model",
+            )
+        return draw_shared_tree(self._fitted)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -272,7 +275,7 @@ class CombinedTrees(ClassTeller, Estimator):
             return plain_html(repr(self))
         heading = f"{type(self).__name__}({self._options_told()})"
         facts = self._source_facts() + self._facts()
-        if isinstance(self._fitted, SharedTree | VotesModel):
+        if isinstance(self._fitted, SharedTree):
             return card(heading, facts, self._picture().svg())
         return card(heading, facts) + plain_html(self.to_text())
 

@@ -1,4 +1,4 @@
-"""Pictures of shared trees, and of global models that are made of them.
+"""Pictures of shared trees.
 
 A tree is drawn from left to right in the layout of all trees (`pramana_core.pictures.trees`). A
 leaf has a bar of its classes; misses whose class is not told are grey.
@@ -10,62 +10,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pramana_core.errors import ModelError
 from pramana_core.mixed import Floats
 from pramana_core.model_sharing.exchange.text import number, part_words, records_words
-from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
-from pramana_core.pictures.svg import Group, Layout, Shape, Text, colour, short
+from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import UNKNOWN, Item, TreePicture, fitting_depth
 
 MOST_DRAWN = 60
 """The most rows of a picture; deeper trees are cut."""
 
-_VOTERS = 8
-"""The most trees of votes that are drawn."""
-
 
 def draw_shared_tree(tree: SharedTree) -> Layout:
     """Return a picture of a tree, as deep as `MOST_DRAWN` rows allow."""
-    drawn = _picture(tree)
-    name = f"Decision tree for {tree.schema.target.name}"
-    return Layout(drawn.width, drawn.height, name, [*drawn.parts()])
-
-
-def draw_model(model: GlobalModel) -> Layout:
-    """Return a picture of a global model of one tree, or of several below one another.
-
-    Raises:
-        ModelError: models of its kind have no picture, but a text.
-    """
-    if isinstance(model, SharedTree):
-        return draw_shared_tree(model)
-    if not isinstance(model, VotesModel):
-        raise ModelError(
-            f"A model of kind {model.kind!r} has no picture.",
-            where="kind",
-            remedy="Read its text (`write_model_text`).",
-        )
-    parts: list[Shape] = []
-    top, width, trees = 0.0, 0.0, len(model.trees)
-    for place, tree in enumerate(model.trees[:_VOTERS], 1):
-        paths = f"{len(tree.leaves):,} path{'' if len(tree.leaves) == 1 else 's'}"
-        one = _picture(tree, f"Tree {place} of {trees}: {paths}, {records_words(tree.records)}")
-        parts.append(Group([*one.parts()], place=(0, top), apart=True))
-        top, width = top + one.height, max(width, one.width)
-    if trees > _VOTERS:
-        parts.append(Text(18, top, f"{trees - _VOTERS} more trees are not drawn.", 12, "#555"))
-        top += 18
-    return Layout(width, top, f"The votes of {trees} trees", parts)
-
-
-def _picture(tree: SharedTree, title: str = "") -> TreePicture:
     depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
     cut = depth + 1 < tree.depth
     foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
     target = tree.schema.target.name, tree.schema.target.categories
-    return TreePicture(_item(tree, tree.root, depth), target, title=title, foot=foot)
+    drawn = TreePicture(_item(tree, tree.root, depth), target, foot=foot)
+    name = f"Decision tree for {tree.schema.target.name}"
+    return Layout(drawn.width, drawn.height, name, [*drawn.parts()])
 
 
 def _below(node: Node) -> list[Node]:

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from pramana_core.errors import ModelError
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.exchange.drawing import (
     MOST_DRAWN,
-    draw_model,
     draw_shared_tree,
 )
 from pramana_core.model_sharing.exchange.text import (
@@ -52,14 +50,8 @@ def test_every_leaf_is_told_and_drawn(tree: SharedTree):
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-def test_every_model_has_text_and_those_of_trees_a_picture(model):
-    said = write_model_text(model)
-    assert "colour" in said
-    if model.kind in ("tree", "votes"):
-        assert "colour" in " ".join(texts(draw_model(model).svg()))
-    else:
-        with pytest.raises(ModelError):
-            draw_model(model)
+def test_every_model_has_text(model):
+    assert "colour" in write_model_text(model)
 
 
 def wide_tree(parts: int) -> SharedTree:
