@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -37,8 +37,6 @@ from pramana_core.alike import first_few
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
-from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions, require_within
-from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Method
 from pramana_core.mask.recommending import Recommendation, recommend
 from pramana_core.mixed import CategoricalColumn, Column, MixedTable
@@ -68,13 +66,8 @@ def listed(names: Collection[str]) -> str:
     return text if len(text) <= LISTED else f"{len(names):,} columns"
 
 
-def protection(
-    method: Method, told: Sequence[str], bounds: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Return what a method keeps and gives away: facts of the method, not of the table.
-
-    `told` are the columns told as they are, `bounds` those whose masked values are cut.
-    """
+def protection(method: Method, told: Sequence[str]) -> tuple[str, ...]:
+    """Return what a method keeps and gives away, beside columns that are released as they are."""
     beside = listed(told) if told else "nothing"
     said = [NO_BOUND, method.protects]
     if method.independent:
@@ -104,11 +97,6 @@ def protection(
             "A second release of nearly the same records would give away the values of those that"
             " differ, by subtraction; the ledger refuses it."
         )
-    if bounds and not method.released_values:
-        said.append(
-            f"Masked values beyond the bounds of {listed(bounds)} are cut to them: the mean and"
-            " the covariances of a column with such values are not exactly kept."
-        )
     return tuple(said)
 
 
@@ -137,7 +125,6 @@ def read_columns(site: Site) -> MaskTable:
     told, masked = (
         MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
     )
-    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
     _require_hidden(section.tell, told, masked)
     return MaskTable(read.record_ids, told, masked, read.dropped)
 
@@ -182,7 +169,6 @@ class MaskPlan:
         table: n records, sorted by pseudonym.
         keys: their pseudonyms, (n,).
         choice: the method.
-        bounds: to which masked values are cut, by column.
         identity: of table and options, 64 digits; equal exactly if the masked values are.
         secrets: the owner's.
         study: the study.
@@ -191,7 +177,6 @@ class MaskPlan:
     table: MaskTable
     keys: Pseudonyms
     choice: MethodChoice
-    bounds: Bounds
     identity: str
     secrets: Secrets
     study: str
@@ -218,11 +203,9 @@ class MaskPlan:
         options = section.options_of(method.name)
         # "1" once counted masked copies; without it the same table would be masked anew.
         how = [FORM, content, method.name, _written(options), "1"]
-        if section.limits:
-            how.append(_written(section.limits))
         identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
         choice = MethodChoice(method, options, advice)
-        made = cls(table, keys, choice, section.limits, identity, secrets, study)
+        made = cls(table, keys, choice, identity, secrets, study)
         try:
             _ = made.message
         except ValidationError as error:
@@ -245,7 +228,7 @@ class MaskPlan:
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
         ]
-        words = protection(method, told.names, self.bounds)
+        words = protection(method, told.names)
         return MaskedTableMessage(columns=columns, method=method.name, protection=list(words))
 
     @property
@@ -261,15 +244,12 @@ class MaskPlan:
         )
 
     def masked(self, watch: StagedProgress) -> Masked:
-        """Mask the table and cut it to the bounds. Raises TableError, MaskingError."""
-        table, choice = self.table.confidential, self.choice
+        """Mask the table. Raises TableError, MaskingError."""
+        table, choice = self.table, self.choice
         watch("masking", 0, 1)
-        masked = choice.method(self.table.told, table, self.randomness(1), **choice.options)
+        masked = choice.method(table.told, table.confidential, self.randomness(1), **choice.options)
         watch("masking", 1, 1)
-        costs = cut_cautions(table.names, self.bounds, table.matrix(), masked.matrix)
-        found = gravest_first((*masked.warnings, *costs))
-        matrix = bounded(table.names, self.bounds, masked.matrix)
-        return replace(masked, matrix=matrix, warnings=found)
+        return masked
 
 
 def _told(column: Column) -> TableColumn:

@@ -66,7 +66,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     chosen = now.chosen
     choice, table, losses = chosen.choice, chosen.table, losses_by(now)
     advice, influence = choice.recommendation, now.masked.influence
-    told, bounds = table.told.names, chosen.bounds
+    told = table.told.names
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
     alarms = measures.alarms
@@ -76,10 +76,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         else "No measure shows"
     ) + " that the masked values reveal more of a record than the public columns do."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(choice.method, told, bounds)
-    keeps = choice.method.keeps
-    if bounds and not choice.method.released_values:
-        keeps += f" Columns cut to bounds ({', '.join(bounds)}) keep them nearly."
+    promises = protection(choice.method, told)
     how = "named in the site file" if advice is None else "recommended for this table"
     numbers = {
         "records": len(chosen.keys),
@@ -135,7 +132,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
             "What this protects, and what it does not",
             [Sentence(words, "point") for words in promises],
         ),
-        _relationships(keeps, None if advice is None else asdict(advice)),
+        _relationships(choice.method.keeps, None if advice is None else asdict(advice)),
         *_pictures(now),
         _measures("What it gives away", verdict, _rows(measures, "security")),
         *_named(now),
@@ -156,9 +153,8 @@ def _cautions(now: PreparedMask) -> Iterator[str]:
     if advice is not None:
         yield from advice.lost
     table = now.chosen.table.confidential
-    for name, fact in below_zero(table.names, table.matrix(), now.masked.matrix):
-        cuts = f'bounds = {{ "{name}" = {{ low = 0 }} }} in [mask] cuts them off'
-        yield f"{fact}: {cuts}; methods that shuffle keep to true values."
+    for fact in below_zero(table.names, table.matrix(), now.masked.matrix):
+        yield f"{fact}; methods that shuffle keep to true values."
     for words in left_out(now, "release"):
         yield Caution(words, Gravity.NOTE)
 

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from owner_agent.site.sections import (
     ColumnName,
     ColumnSection,
-    Finite,
     Section,
     require_listed_once,
 )
@@ -38,28 +37,13 @@ class TellSection(ColumnSection):
         return self
 
 
-class BoundsSection(Section):
-    """The smallest and the largest value that a masked column may have; one may be left out."""
-
-    low: Finite | None = None
-    high: Finite | None = None
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.low is None and self.high is None:
-            raise ValueError("bounds need low, high or both")
-        if self.low is not None and self.high is not None and not self.low < self.high:
-            raise ValueError(f"low must be below high, and {self.low:g} is not below {self.high:g}")
-        return self
-
-
 class MaskSection(Section):
     """Masking: the confidential columns, all numeric, and those that are told as they are.
 
     `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's.
     `max_leverage` is how much of its own masked value a record's true one may decide, `max_told`
-    how much of what the told columns leave of it may be told. Masked values beyond `bounds` are cut
-    to them. Records with empty cells are refused, or dropped and counted.
+    how much of what the told columns leave of it may be told. Records with empty cells are refused,
+    or dropped and counted.
     """
 
     confidential: Annotated[tuple[ColumnName, ...], Field(min_length=1)]
@@ -68,7 +52,6 @@ class MaskSection(Section):
     options: dict[str, Any] = Field(default_factory=dict)
     max_leverage: Annotated[float, Field(gt=0, le=1)] | None = None
     max_told: Annotated[float, Field(gt=0, lt=1)] | None = None
-    bounds: dict[ColumnName, BoundsSection] = Field(default_factory=dict)
     missing: Literal["refuse", "drop"] = "refuse"
 
     @property
@@ -81,27 +64,12 @@ class MaskSection(Section):
         """The names of all columns that leave."""
         return self.told + self.confidential
 
-    @property
-    def limits(self) -> dict[str, tuple[float | None, float | None]]:
-        """The bounds of masked columns, by their names, in the order of the columns."""
-        return {
-            name: (self.bounds[name].low, self.bounds[name].high)
-            for name in self.confidential
-            if name in self.bounds
-        }
-
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
         if twice := repeated_in(self.columns):
             raise ValueError(
                 f"column {twice[0]!r} is named twice; it is told as it is or confidential, once"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _bounds_of_masked_columns(self) -> Self:
-        if unknown := sorted(set(self.bounds) - set(self.confidential)):
-            raise ValueError(f"bounds are of confidential columns, and {unknown[0]!r} is not one")
         return self
 
     @model_validator(mode="after")

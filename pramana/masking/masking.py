@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pramana_core.mask import Masked
-    from pramana_core.mask.core.bounds import Bounds
     from pramana_core.mask.recommending import Recommendation
 
 AUTO = "auto"
@@ -66,7 +65,6 @@ def mask(
     *,
     tell: str | Sequence[str] | None = None,
     keep_order: bool = False,
-    bounds: Bounds | None = None,
     **options: Any,
 ) -> MaskedFrame:
     """Mask confidential numeric columns so that regressions give what they give on the true ones.
@@ -91,9 +89,6 @@ def mask(
             out. Columns that identify people are refused.
         keep_order: whether rows and index stay. By default the rows come in random order with a new
             index: the order of a sorted table tells its values.
-        bounds: a lower and an upper bound of confidential columns, such as
-            `{"income": (0, None)}`. Masked values beyond them are cut to them, and a warning says
-            what that costs.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
             true value may weigh in its own masked one), or `max_told=0.1` (how much of what the
             told columns leave unknown of a record its masked value may tell).
@@ -105,8 +100,7 @@ def mask(
         TableError: it is no table, cells are missing, a confidential column holds no numbers, or a
             told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
         MaskingError: a column has one value only, records are too few, or some stand alone.
-        OptionError: an unknown method or option, a column that is both told and masked, bounds that
-            true values exceed.
+        OptionError: an unknown method or option, or a column that is both told and masked.
 
     Examples:
         >>> import pramana as pm
@@ -117,7 +111,6 @@ def mask(
         True
     """
     from pramana_core.mask import METHODS
-    from pramana_core.mask.core.bounds import bounded
     from pramana_core.mask.core.cautions import gravest_first
 
     known = [AUTO, *METHODS]
@@ -132,7 +125,6 @@ def mask(
         require_limit(keep_order, bool, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
-    limits = _bounds_of(bounds, columns)
     seed, records = int(generator.integers(1 << 32)), len(columns.table)
     # Drawn in any case: the same seed masks alike in either order.
     mixed = generator.permutation(records)
@@ -147,9 +139,9 @@ def mask(
         method=chosen.name,
         tell=columns.told,
         confidential=columns.confidential,
-        frame=_released(origin, bounded(columns.confidential, limits, made.matrix), keep_order),
+        frame=_released(origin, made.matrix, keep_order),
         origin=origin,
-        warnings=gravest_first([*made.warnings, *_cautions(columns, limits, made)]),
+        warnings=gravest_first([*made.warnings, *_cautions(columns, made)]),
         details=made.details,
         influence=made.influence,
     )
@@ -163,59 +155,17 @@ def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
     return found if keep_order else found.reset_index(drop=True)
 
 
-def _bounds_of(given: object, columns: Columns) -> Bounds:
-    """Return the bounds of a call. Raises OptionError."""
-    from pramana_core.mask.core.bounds import require_within
-
-    if given is not None and not isinstance(given, Mapping):
-        raise OptionError(
-            "bounds must be a dict of a lower and an upper bound for each column, such as"
-            f' {{"income": (0, None)}}, not {shown(given)}.',
-            where="bounds",
-        )
-    found: dict[str, tuple[float | None, float | None]] = {}
-    for name, pair in (given or {}).items():
-        if name not in columns.confidential:
-            raise OptionError(
-                f"bounds must be of confidential columns, {quoted(columns.confidential)}, not"
-                f" {name!r}.",
-                where="bounds",
-            )
-        try:
-            # The digits of a text would be taken for a pair.
-            ends = () if isinstance(pair, str) else pair
-            low, high = (None if one is None else float(one) for one in ends)
-            good = all(one is None or one == one for one in (low, high))
-            good = good and (low is None or high is None or low < high)
-        except (TypeError, ValueError):
-            good = False
-        if not good:
-            raise OptionError(
-                f"bounds of {name!r} must be a lower and a larger upper number, None for none, not"
-                f" {shown(pair)}.",
-                where="bounds",
-            )
-        found[name] = low, high
-    require_within(found, columns.confidential, columns.x.matrix(), "bounds")
-    return found
-
-
-def _cautions(columns: Columns, limits: Bounds, made: Masked) -> list[str]:
+def _cautions(columns: Columns, made: Masked) -> list[str]:
     """Return what a call adds to the warnings of its method."""
-    from pramana_core.mask.core.bounds import cut_cautions
     from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
 
     hidden, true, masked = columns.confidential, columns.x.matrix(), made.matrix
-    found = list(cut_cautions(hidden, limits, true, masked))
-    found += [
-        Caution(
-            f"{fact}: bounds={{{name!r}: (0, None)}} cuts them off, at the cost of exact moments."
-        )
-        for name, fact in below_zero(hidden, true, masked)
-        if name not in limits
+    found = [
+        Caution(f"{fact}; methods that shuffle keep to true values.")
+        for fact in below_zero(hidden, true, masked)
     ]
     if columns.dropped:
         names = ", ".join(columns.dropped)
         said = f"Columns neither told nor confidential are not released: {names}."
         found.append(Caution(said, Gravity.NOTE))
-    return list(found)
+    return found

@@ -82,7 +82,7 @@ class PairCounts:
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take the sizes of columns, those that may give others away, and those that are sensitive."""
+        """Take the sizes of columns, those that may give others away, and sensitive ones."""
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1

@@ -42,11 +42,6 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
         MASK + 'method = "nmegadp"\noptions = { kernel = { width = 1 } }\n',
         MASK + "max_leverage = 0\n",
         MASK + "max_told = 0\n",
-        MASK + "bounds = { income = { low = 0 } }\n",
-        MASK + "bounds = { debt = { low = 1, high = 0 } }\n",
-        MASK + "bounds = { debt = {} }\n",
-        MASK + "bounds = { debt = { low = nan } }\n",
-        MASK + "bounds = { debt = { least = 0 } }\n",
         MASK + "copies = 0\n",
         MASK + 'missing = "guess"\n',
         MASK + VARIABLE % ("debt", "true", CHANNEL),
@@ -70,15 +65,6 @@ def test_options_are_those_of_the_method(tmp_path):
 def test_a_bound_on_what_is_told_is_asked_of_whichever_method(tmp_path):
     mask = site_of(tmp_path, MASK + "max_told = 0.1\n").mask
     assert mask.options_of("egadp") == mask.options_of("nmegadp") == {"max_told": 0.1}
-
-
-def test_bounds_are_pairs_in_the_order_of_the_columns(tmp_path):
-    text = "bounds = { debt = { high = 9 }, expenditure = { low = 0, high = 1e6 } }\n"
-    assert site_of(tmp_path, MASK + text).mask.limits == {
-        "expenditure": (0.0, 1e6),
-        "debt": (None, 9.0),
-    }
-    assert site_of(tmp_path, MASK).mask.limits == {}
 
 
 def test_a_site_without_the_section_says_what_to_add(tmp_path):

@@ -147,11 +147,11 @@ def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}" if names else ""
 
 
-def below_zero(names: Sequence[str], true: Floats, masked: Floats) -> Iterator[tuple[str, str]]:
-    """Yield columns, of n x q, in which masked values but no true one are below 0, and say so."""
+def below_zero(names: Sequence[str], true: Floats, masked: Floats) -> Iterator[str]:
+    """Say in which columns, of n x q, masked values but no true one are below 0."""
     for name, values, released in zip(names, true.T, masked.T, strict=True):
         count = int(np.count_nonzero(released < 0))
         if count and not np.any(values < 0):
             many = f"{count:,} masked values of {name!r} are"
             one = f"1 masked value of {name!r} is"
-            yield name, f"{one if count == 1 else many} below 0, and no true one is"
+            yield f"{one if count == 1 else many} below 0, and no true one is"

@@ -1,4 +1,4 @@
-"""`max_told` and `bounds` of the site file: demanded, kept or refused, and said on the page."""
+"""`max_told` of the site file: demanded, kept or refused, and said on the page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from owner_agent.release.masked import PreparedMask, read_columns
+from owner_agent.release.masked import PreparedMask
 from owner_agent.report.masked import mask_report
 from owner_agent.site.site import load_site
-from pramana_core.errors import MaskingError, OptionError
+from pramana_core.errors import MaskingError
 from pramana_core.mask.measures import Measures
 from pramana_core.report.page import html
 from pramana_core.report.report import Report
@@ -88,27 +88,7 @@ def test_a_bound_on_what_is_told_is_kept_or_refused_by_whichever_method(masked, 
         masked("max_told = 0.0001\n", method=method)
 
 
-def test_bounds_cut_masked_values_and_say_what_that_costs(masked):
-    cut = masked("bounds = { debt = { low = 0 } }\n", debts=True)
+def test_values_below_zero_are_said(masked):
     free = masked("", debts=True)
-    assert cut.masked.matrix[:, 1].min() == 0
-    assert free.masked.matrix[:, 1].min() < 0
     (hint,) = (words for words in _report(free).numbers["warnings"] if "below 0" in words)
-    assert 'bounds = { "debt" = { low = 0 } } in [mask] cuts them off' in hint
-    report = _report(cut)
-    (said,) = (words for words in report.numbers["warnings"] if "cut to its bounds" in words)
-    assert "'debt'" in said
-    assert "moves its mean by" in said
-    assert "debt" in report.numbers["protection"][-1]
-    assert cut.chosen.message.protection[-1] == report.numbers["protection"][-1]
-    assert not any("cut to" in words for words in _report(free).numbers["protection"])
-    # It is another release than that without bounds.
-    assert cut.chosen.identity != free.chosen.identity
-
-
-def test_bounds_that_true_values_lie_beyond_are_refused_before_anything_is_masked(shop, masked):
-    with pytest.raises(OptionError):
-        masked("bounds = { debt = { high = 1 } }\n")
-    with pytest.raises(OptionError) as refused:
-        read_columns(load_site(shop.folder / "site.toml"))
-    assert refused.value.where == "mask.bounds"
+    assert "methods that shuffle keep to true values" in hint

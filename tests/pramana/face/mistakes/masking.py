@@ -46,16 +46,6 @@ MISTAKES: Mistakes = {
     (OptionError, "tell"): [lambda: _mask(tell=["age", "debt"])],
     (OptionError, "rng"): [lambda: _mask(rng="one")],
     (OptionError, "noise"): [lambda: _mask(noise=0.2)],
-    (OptionError, "bounds"): [
-        lambda: _mask(bounds={"debt": 0}),
-        lambda: _mask(bounds={"age": (0, 100)}),
-        lambda: _mask(bounds={"debt": (None, 0)}),
-        lambda: _mask(bounds=0),
-        lambda: _mask(bounds={"debt": (1e9, -1e9)}),
-        lambda: _mask(bounds={"debt": (float("nan"), None)}),
-        lambda: _mask(bounds={"debt": "09"}),
-        lambda: _mask(bounds={"dept": (0, None)}),
-    ],
     (OptionError, "max_told"): [
         lambda: _mask(max_told=1.0),
         lambda: _mask(method="nmegadp", max_told="little"),
