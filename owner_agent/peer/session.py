@@ -123,6 +123,8 @@ class Session:
 
 def error_of(problem: ProblemDetail) -> PramanaError:
     """Return the error of the same class that another owner met, so that exit codes agree."""
-    kinds = {kind.code: kind for kind in error_classes() if kind.__init__ is PramanaError.__init__}
+    # Of classes with one code the base.
+    every = reversed(list(error_classes()))
+    kinds = {kind.code: kind for kind in every if kind.__init__ is PramanaError.__init__}
     kind = kinds.get(problem.code, SessionEnded)
     return kind(problem.detail, where=problem.where, remedy=problem.remedy)

@@ -1,4 +1,4 @@
-"""Every error Pramana raises on purpose, in one tree; each class has one stable code and title.
+"""Every error Pramana raises on purpose, in one tree, and the table of their codes and statuses.
 
 Under `PramanaError` are `InputError` (what was given is wrong, and the giver can mend it),
 `KeyFileError`, `EstimationError`, `StateError` (what is stored forbids the request), `Forbidden`,
@@ -12,18 +12,81 @@ An error says what was wrong (`message`), where (`where`, machine-readable) and 
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 PUBLIC = "pramana"
 """The package that users take these classes from, all of them."""
 
 
+_TABLE: Mapping[str, tuple[Any, ...]] = {
+    "InputError": ("input-invalid", "The input is wrong", 422, 2),
+    "DomainError": ("domain-invalid", "The domain is invalid"),
+    "UnknownVariable": ("unknown-variable", "Unknown variable"),
+    "UnknownCategory": ("unknown-category", "Unknown category"),
+    "ChannelError": ("channel-invalid", "The transition matrix is invalid"),
+    "PlanError": ("plan-invalid", "The plan is not consistent"),
+    "UnprotectedVariable": ("sensitive-without-channel", "A sensitive variable is not randomized"),
+    "PlanConflict": ("plan-conflict", "Released before under another randomization", 409),
+    "RecordsCorrected": ("records-corrected", "Records were corrected since they were reported"),
+    "RecordsExchanged": ("records-exchanged", "Many records are others than were reported"),
+    "StructureError": ("structure-invalid", "The structure is not a network"),
+    "OptionError": ("option-invalid", "An option is out of range"),
+    "ProtocolUnsupported": (
+        "protocol-unsupported",
+        "The version of the protocol is not served",
+        400,
+    ),
+    "ConfigError": ("config-invalid", "The configuration is wrong"),
+    "TableError": ("table-invalid", "The table is wrong"),
+    "DuplicateRecordId": ("record-id-duplicate", "Record ids occur twice"),
+    "ModelError": ("model-invalid", "The shared tree is wrong"),
+    "RequirementUnmet": ("requirement-unmet", "No tree meets the requirement"),
+    "KeyFileError": ("key-file", "A secret of the service is absent or unsafe", 500, 3),
+    "EstimationError": ("estimation-failed", "The data cannot support the estimate", 422, 6),
+    "NotConverged": ("not-converged", "The estimate did not converge"),
+    "StateError": ("state", "The state forbids the request", 409, 4),
+    "NotFound": ("not-found", "Not found", 404),
+    "Conflict": ("conflict", "In conflict with what is stored"),
+    "ChangedSinceShown": ("changed-since-shown", "It changed since it was shown"),
+    "PartInvalid": ("part-invalid", "The part does not hold what was announced", 422),
+    "BudgetExceeded": ("budget-exceeded", "More than the study's privacy budget leaves"),
+    "StudyPlanNotFollowed": (
+        "study-plan-not-followed",
+        "The release does not follow the study's plan",
+    ),
+    "LinkageDiffers": ("linkage-differs", "The linkage secret is another one"),
+    "RecordsDoNotAlign": ("records-do-not-align", "The owners' records are not the same"),
+    "VariablesMissing": ("variables-missing", "Variables are not reported"),
+    "NotReady": ("not-ready", "Not ready", 503),
+    "StorageFull": ("storage-full", "No room to store it", 507),
+    "TooManyRequests": ("too-many-requests", "Too many requests at once", 429),
+    "NotInstalled": ("not-installed", "An optional extra is not installed", 501),
+    "SmallCounts": ("counts-too-small", "Exact parameters would rest on too few records"),
+    "OtherGroupings": (
+        "other-groupings",
+        "Exact parameters would reveal other groupings of a column",
+    ),
+    "SessionEnded": ("session-ended", "The joint session was ended"),
+    "StoreCorrupt": ("store-corrupt", "Stored data are damaged", 500),
+    "HistoryLost": ("history-lost", "It is not known what has left", 409),
+    "WorkerLost": ("worker-lost", "Its worker was lost", 500),
+    "Forbidden": ("forbidden", "Not allowed", 403, 4),
+    "Unauthenticated": ("unauthenticated", "A valid token is needed", 401),
+    "LimitExceeded": ("limit-exceeded", "Larger than this service allows", 413, 4),
+    "TransportError": ("transport", "Another service did not answer as agreed", 502, 5),
+    "Unreachable": ("miner-unreachable", "The miner did not answer"),
+    "Refused": ("miner-refused", "The miner refused", 502, 4),
+    "PeerUnreachable": ("peer-unreachable", "Another owner did not answer"),
+    "PeerDeviated": ("peer-deviated", "Another owner did not do as announced"),
+}
+"""By class: code, title, HTTP status and exit code, where they differ from those of its base."""
+
+
 class PramanaError(Exception):
     """The base class of all errors of this package; `str(error)` is the message, then the remedy.
 
-    Each class has a code and a title of its own, and inherits `http_status` and `exit_code` unless
-    it sets them.
+    Code, title, HTTP status and exit code are those of `_TABLE`, or of the class above.
 
     Attributes:
         message: what was wrong.
@@ -46,14 +109,11 @@ class PramanaError(Exception):
     """What a command ends with: 1 unforeseen, 2 input, 3 keys, 4 refused by state or rights,
     5 transport, 6 estimation."""
 
-    def __init_subclass__(
-        cls, *, code: str, title: str, http_status: int | None = None, exit_code: int | None = None
-    ) -> None:
-        cls.code, cls.title = code, title
-        if cls.__module__ == __name__:
-            cls.__module__ = PUBLIC
-        cls.http_status = cls.http_status if http_status is None else http_status
-        cls.exit_code = cls.exit_code if exit_code is None else exit_code
+    def __init_subclass__(cls) -> None:
+        cls.__module__ = PUBLIC
+        inherited = cls.code, cls.title, cls.http_status, cls.exit_code
+        own = _TABLE.get(cls.__name__, ())
+        cls.code, cls.title, cls.http_status, cls.exit_code = own + inherited[len(own) :]
 
     def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None):
         super().__init__(message)
@@ -80,206 +140,155 @@ def error_classes() -> Iterator[type[PramanaError]]:
         pending += current.__subclasses__()
 
 
-# What was given is wrong, is no key, or cannot support what was asked of it.
-
-
-class InputError(
-    PramanaError, code="input-invalid", title="The input is wrong", http_status=422, exit_code=2
-):
+class InputError(PramanaError):
     """Something that was passed is wrong, and whoever passed it can correct it."""
 
 
-class DomainError(InputError, code="domain-invalid", title="The domain is invalid"):
+class DomainError(InputError):
     """A variable or domain that cannot exist: no categories, a name twice."""
 
 
-class UnknownVariable(InputError, code="unknown-variable", title="Unknown variable"):
+class UnknownVariable(InputError):
     """A variable that the domain at hand does not have."""
 
 
-class UnknownCategory(InputError, code="unknown-category", title="Unknown category"):
+class UnknownCategory(InputError):
     """A category that the variable does not have."""
 
 
-class ChannelError(InputError, code="channel-invalid", title="The transition matrix is invalid"):
+class ChannelError(InputError):
     """A transition matrix that is not one, or does not fit its variables."""
 
 
-class SingularChannel(
-    ChannelError, code="channel-singular", title="The transition matrix has no inverse"
-):
+class SingularChannel(ChannelError):
     """The inverse was asked of a transition matrix that has none."""
 
 
-class PlanError(InputError, code="plan-invalid", title="The plan is not consistent"):
+class PlanError(InputError):
     """Blocks that overlap, leave a variable out or name one that is not there."""
 
 
-class UnprotectedVariable(
-    PlanError, code="sensitive-without-channel", title="A sensitive variable is not randomized"
-):
+class UnprotectedVariable(PlanError):
     """A sensitive variable would leave its owner unrandomized."""
 
 
-class PlanConflict(
-    PlanError,
-    code="plan-conflict",
-    title="Released before under another randomization",
-    http_status=409,
-):
+class PlanConflict(PlanError):
     """The same variable was already released under a different randomization."""
 
 
-class RecordsCorrected(
-    PlanConflict, code="records-corrected", title="Records were corrected since they were reported"
-):
+class RecordsCorrected(PlanConflict):
     """Records that were reported before have other values now, and nobody said what to do."""
 
 
-class RecordsExchanged(
-    PlanConflict, code="records-exchanged", title="Many records are others than were reported"
-):
+class RecordsExchanged(PlanConflict):
     """Many records are gone or new since the last release, and nobody said whose they are."""
 
 
-class StructureError(InputError, code="structure-invalid", title="The structure is not a network"):
+class StructureError(InputError):
     """A network structure with a cycle, an unknown node or a repeated parent."""
 
 
-class OptionError(InputError, code="option-invalid", title="An option is out of range"):
+class OptionError(InputError):
     """An option outside its range."""
 
 
-class ProtocolUnsupported(
-    InputError,
-    code="protocol-unsupported",
-    title="The version of the protocol is not served",
-    http_status=400,
-):
+class ProtocolUnsupported(InputError):
     """Client and miner have no version of the protocol in common."""
 
 
-class ConfigError(InputError, code="config-invalid", title="The configuration is wrong"):
+class ConfigError(InputError):
     """A configuration file that cannot be read or says something impossible."""
 
 
-class TableError(InputError, code="table-invalid", title="The table is wrong"):
+class TableError(InputError):
     """The owner's table does not match what its configuration says."""
 
 
-class EmptyTable(TableError, code="table-empty", title="There are no records"):
+class EmptyTable(TableError):
     """The table has no rows."""
 
 
-class MissingColumn(TableError, code="column-missing", title="A column is missing"):
+class MissingColumn(TableError):
     """A configured column is not in the table."""
 
 
-class DuplicateRecordId(TableError, code="record-id-duplicate", title="Record ids occur twice"):
+class DuplicateRecordId(TableError):
     """Some record ids occur more than once."""
 
 
-class MaskingError(InputError, code="masking-invalid", title="The columns cannot be masked so"):
+class MaskingError(InputError):
     """Numeric columns cannot be masked as asked, or it would release true values."""
 
 
-class ModelError(InputError, code="model-invalid", title="The shared tree is wrong"):
+class ModelError(InputError):
     """A tree or a global model whose parts contradict one another."""
 
 
-class RequirementUnmet(InputError, code="requirement-unmet", title="No tree meets the requirement"):
+class RequirementUnmet(InputError):
     """However a tree is pruned, nothing is left of it that is anonymous enough."""
 
 
-class KeyFileError(
-    PramanaError, code="key-file", title="A secret of the service is absent or unsafe", exit_code=3
-):
+class KeyFileError(PramanaError):
     """A secret is absent, weak, a documented example, or readable by others."""
 
 
-class EstimationError(
-    PramanaError,
-    code="estimation-failed",
-    title="The data cannot support the estimate",
-    http_status=422,
-    exit_code=6,
-):
+class EstimationError(PramanaError):
     """The counts cannot support the estimate that was asked."""
 
 
-class NotConverged(EstimationError, code="not-converged", title="The estimate did not converge"):
+class NotConverged(EstimationError):
     """An iteration reached its limit before its stated tolerance."""
 
 
-# What is stored, who asks, or how much it is forbids the request.
-
-
-class StateError(
-    PramanaError, code="state", title="The state forbids the request", http_status=409, exit_code=4
-):
+class StateError(PramanaError):
     """What is stored forbids the request; nothing was changed."""
 
 
-class NotFound(StateError, code="not-found", title="Not found", http_status=404):
+class NotFound(StateError):
     """No such resource, or none that this caller may see."""
 
 
-class Conflict(StateError, code="conflict", title="In conflict with what is stored"):
+class Conflict(StateError):
     """The same key was used before with other content."""
 
 
-class ChangedSinceShown(
-    StateError, code="changed-since-shown", title="It changed since it was shown"
-):
+class ChangedSinceShown(StateError):
     """Somebody agreed to what was shown, and something else would be done now."""
 
 
-class PartInvalid(
-    StateError,
-    code="part-invalid",
-    title="The part does not hold what was announced",
-    http_status=422,
-):
+class PartInvalid(StateError):
     """The bytes are those announced but do not hold what the release announced."""
 
 
-class BudgetExceeded(
-    StateError, code="budget-exceeded", title="More than the study's privacy budget leaves"
-):
+class BudgetExceeded(StateError):
     """A release would tell more than the study's budget of epsilon leaves."""
 
 
-class StudyPlanNotFollowed(
-    StateError, code="study-plan-not-followed", title="The release does not follow the study's plan"
-):
+class StudyPlanNotFollowed(StateError):
     """A release randomizes other than the plan that the owners of the study agreed on."""
 
 
-class LinkageDiffers(StateError, code="linkage-differs", title="The linkage secret is another one"):
+class LinkageDiffers(StateError):
     """A release was made under another linkage secret than those of the study's other owners."""
 
 
-class RecordsDoNotAlign(
-    StateError, code="records-do-not-align", title="The owners' records are not the same"
-):
+class RecordsDoNotAlign(StateError):
     """The owners' records are not the same set."""
 
 
-class VariablesMissing(StateError, code="variables-missing", title="Variables are not reported"):
+class VariablesMissing(StateError):
     """No sealed release reports a variable that the job needs."""
 
 
-class NotReady(StateError, code="not-ready", title="Not ready", http_status=503):
+class NotReady(StateError):
     """The result is not there yet."""
 
 
-class StorageFull(StateError, code="storage-full", title="No room to store it", http_status=507):
+class StorageFull(StateError):
     """The disk, or the store of objects, has no room; nothing was changed."""
 
 
-class TooManyRequests(
-    StateError, code="too-many-requests", title="Too many requests at once", http_status=429
-):
+class TooManyRequests(StateError):
     """Somebody sends more, or more at once, than the service takes from one; it may wait.
 
     Attributes:
@@ -289,77 +298,54 @@ class TooManyRequests(
     retry_seconds: int = 1
 
 
-class NotInstalled(
-    StateError, code="not-installed", title="An optional extra is not installed", http_status=501
-):
+class NotInstalled(StateError):
     """What was asked needs an optional extra that is not installed here."""
 
 
-class NotFitted(StateError, AttributeError, code="not-fitted", title="Nothing was learned yet"):
+class NotFitted(StateError, AttributeError):
     """An estimator was asked for something that it only has after `fit`.
 
     It is an `AttributeError` too, so that `hasattr(model, "classes_")` is False before `fit`.
     """
 
 
-class JobCancelled(StateError, code="job-cancelled", title="The job was cancelled"):
+class JobCancelled(StateError):
     """The job was cancelled while it ran."""
 
 
-class SmallCounts(
-    StateError, code="counts-too-small", title="Exact parameters would rest on too few records"
-):
+class SmallCounts(StateError):
     """Exact parameters would rest on fewer records than the custodian allows."""
 
 
-class OtherGroupings(
-    StateError,
-    code="other-groupings",
-    title="Exact parameters would reveal other groupings of a column",
-):
+class OtherGroupings(StateError):
     """Exact parameters by two groupings of a column would reveal the records between them."""
 
 
-class SessionEnded(StateError, code="session-ended", title="The joint session was ended"):
+class SessionEnded(StateError):
     """A joint session was ended before its result: interrupted, or past its deadline."""
 
 
-class StoreCorrupt(
-    StateError, code="store-corrupt", title="Stored data are damaged", http_status=500
-):
+class StoreCorrupt(StateError):
     """Stored bytes are not those that were acknowledged."""
 
 
-class HistoryLost(
-    StoreCorrupt,
-    code="history-lost",
-    title="It is not known what has left",
-    http_status=409,
-):
+class HistoryLost(StoreCorrupt):
     """A state directory does not know all that left from it, or may have left."""
 
 
-class WorkerLost(StateError, code="worker-lost", title="Its worker was lost", http_status=500):
+class WorkerLost(StateError):
     """A job was given up: its worker ended in the middle of it, time after time."""
 
 
-class Forbidden(PramanaError, code="forbidden", title="Not allowed", http_status=403, exit_code=4):
+class Forbidden(PramanaError):
     """The caller may not do this: the token is good, but not for that."""
 
 
-class Unauthenticated(
-    Forbidden, code="unauthenticated", title="A valid token is needed", http_status=401
-):
+class Unauthenticated(Forbidden):
     """No token, or one that is wrong, expired or revoked."""
 
 
-class LimitExceeded(
-    PramanaError,
-    code="limit-exceeded",
-    title="Larger than this service allows",
-    http_status=413,
-    exit_code=4,
-):
+class LimitExceeded(PramanaError):
     """A request or computation is larger than the service allows."""
 
 
@@ -373,24 +359,15 @@ def require_at_most(
         )
 
 
-# The other side did not answer as agreed.
-
-
-class TransportError(
-    PramanaError,
-    code="transport",
-    title="Another service did not answer as agreed",
-    http_status=502,
-    exit_code=5,
-):
+class TransportError(PramanaError):
     """The other side did not answer as agreed."""
 
 
-class Unreachable(TransportError, code="miner-unreachable", title="The miner did not answer"):
+class Unreachable(TransportError):
     """No answer, or none that speaks the contract, after all retries."""
 
 
-class Refused(TransportError, code="miner-refused", title="The miner refused", exit_code=4):
+class Refused(TransportError):
     """The miner answered with a problem document.
 
     `status` is the HTTP status and `problem_code` the miner's stable code.
@@ -404,13 +381,9 @@ class Refused(TransportError, code="miner-refused", title="The miner refused", e
         self.problem_code = problem_code
 
 
-class PeerUnreachable(
-    TransportError, code="peer-unreachable", title="Another owner did not answer"
-):
+class PeerUnreachable(TransportError):
     """Another owner did not answer, not in time, or not as an owner's agent does."""
 
 
-class PeerDeviated(
-    TransportError, code="peer-deviated", title="Another owner did not do as announced"
-):
+class PeerDeviated(TransportError):
     """Another owner sent other data than it announced, or the owners disagree on a result."""

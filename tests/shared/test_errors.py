@@ -28,9 +28,12 @@ FACE = [*(ROOT / "pramana").rglob("*.py"), *(ROOT / "shared").rglob("*.py")]
 """What people call from Python."""
 
 
-def test_every_class_has_a_code_and_a_title_of_its_own():
-    for names in ([kind.code for kind in CLASSES], [kind.title for kind in CLASSES]):
+def test_codes_and_titles_of_the_table_are_different():
+    assert {kind.__name__ for kind in CLASSES} >= errors._TABLE.keys()
+    for names in zip(*(row[:2] for row in errors._TABLE.values()), strict=True):
         assert len(set(names)) == len(names) > 40
+    # A class without a row is told as its base.
+    assert errors.EmptyTable.code == errors.TableError.code
     assert not {kind.code for kind in CLASSES} & set(HTTP_PROBLEMS)
 
 
