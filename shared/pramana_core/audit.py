@@ -57,12 +57,7 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append one entry with the time, or nothing of it.
-
-        Raises:
-            LimitExceeded: its line would be too long.
-            StorageFull: the disk has no room for it.
-        """
+        """Append one entry with the time, or nothing of it. Raises LimitExceeded, StorageFull."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:

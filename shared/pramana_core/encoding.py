@@ -37,11 +37,8 @@ def encode(
     """Return the code of each of n cells: labels, or numbers that are written as a label is or that
     lie in an interval.
 
-    Args:
-        cells: equal ones of an Arrow array are read once.
-        categories: the labels of the codes.
-        empty: the code of an empty text that is no category.
-        unknown: the code of any other cell that holds no category.
+    An empty text that is no category has the code `empty`, any other cell without a category
+    `unknown`. Equal cells of an Arrow array are read once.
     """
     reader = CategoryReader(categories)
 

@@ -219,11 +219,9 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column coded as a tree or another model knows it: None stands for numbers.
+    """Return a column coded as a tree or another model knows it; None stands for numbers.
 
-    Raises:
-        TableError: it has categories in place of numbers, or numbers in place of categories.
-        UnknownCategory: it has values in other categories.
+    Raises TableError: categories in place of numbers, or the reverse; UnknownCategory.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")

@@ -52,14 +52,11 @@ def require_own_folder(folder: Path) -> None:
 
 
 def require_private_key(key: Path) -> None:
-    """Check that only its owner may use a private key, as PostgreSQL does.
+    """Check that only its owner may use a private key, as PostgreSQL does. Raises KeyFileError,
+    OSError.
 
     A key that belongs to root may be read by its group: systems keep keys that several services use
     in this way.
-
-    Raises:
-        KeyFileError: other people may use it.
-        OSError: it is not there.
     """
     state = key.stat()
     mode = stat.S_IMODE(state.st_mode)

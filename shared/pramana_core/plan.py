@@ -182,14 +182,12 @@ class Plan:
 
     @classmethod
     def combine(cls, plans: Iterable[Plan]) -> Plan:
-        """Join the plans of owners that hold different variables of the same records.
+        """Join the plans of owners that hold different variables of the same records. Raises
+        PlanError.
 
         Parts of one study plan draw by one coin: they become one block, sampled over the variables
         of all of them, whose choices are what the owners report together. Of an owner that is not
         among the plans nothing is known, and a part that is alone stays as it is.
-
-        Raises:
-            PlanError: a variable is in two of the plans.
         """
         if isinstance(plans, Plan):
             plans = [plans]

@@ -119,17 +119,11 @@ class StudyPlan:
 
     @classmethod
     def of(cls, plan: Plan, owners: Sequence[tuple[str, Sequence[str]]]) -> StudyPlan:
-        """Return the study plan of one sampled block over all owners' variables.
+        """Return the study plan of one sampled block, its variables owner by owner. Raises
+        PlanError.
 
         Sets within one owner are reported by any channel; those over several by a `Product` with
         channels for each owner's part.
-
-        Args:
-            plan: one block, sampled; its variables owner by owner.
-            owners: each owner's name and variables.
-
-        Raises:
-            PlanError: the plan is not of that form.
         """
         block = plan.blocks[0]
         names = [name for _, held in owners for name in held]

@@ -225,13 +225,8 @@ def _penalty_fits(
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals (n x l x q) and leverages (n x l) of fits with l penalties.
-
-    Args:
-        spectrum: the kernel over n records.
-        targets: n x q.
-        shrinkage: of each eigenvector for each penalty, s x l.
-    """
+    """Return the residuals (n x l x q) and leverages (n x l) of fits to targets, n x q, with l
+    penalties, which shrink each eigenvector, s x l."""
     n, q = targets.shape
     count = shrinkage.shape[1]
     along = spectrum.vectors.T @ targets
@@ -257,12 +252,7 @@ def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp
     """Return the errors of left-out records; those of a small group are left out together.
 
     Records of a group share a row h of the smoother; without c of them the error is
-    r + c h / (1 - c h) mean(r), r the residuals of the group.
-
-    Args:
-        left: residuals, n x l x q.
-        leverages: n x l.
-        groups: n.
+    r + c h / (1 - c h) mean(r), r the residuals of the group, which are `left`: n x l x q.
     """
     sizes = np.bincount(groups)
     shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)

@@ -84,15 +84,10 @@ _LONGEST = 26
 def relationships_chart(
     versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
 ) -> Chart:
-    """Return a chart of relationships, a column each, in several versions, a row each.
+    """Return a chart of relationships, a column each, in several named versions, a row each.
 
     A line joins the means of groups of equally many records. Columns share their axes over all
     versions.
-
-    Args:
-        versions: a name and a table each, such as the original and the masked records.
-        pairs: the columns across and upwards.
-        heading: stands above all.
     """
 
     def draw(axes: Sequence[Axes]) -> None:

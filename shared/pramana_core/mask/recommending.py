@@ -120,16 +120,10 @@ def dependence(
     beside: Floats | None = None,
     least: float = MATTERS,
 ) -> Evidence:
-    """Return how a column of n numbers depends on others.
+    """Return how a column of n numbers depends on those of a table.
 
-    Args:
-        about: names the columns.
-        table: the others.
-        target: the column.
-        rng: draws landmarks.
-        beside: columns that only the kernel uses, n x i, to see whether the relationship changes
-            with them.
-        least: the share of variance that a kernel must explain beyond a monotonic fit.
+    Only the kernel uses the columns `beside`, n x i, to see whether the relationship changes with
+    them. `least` is the share of variance that a kernel must explain beyond a monotonic fit.
     """
     scores = normal_scores(target[:, None])[:, 0]
     explained = []

@@ -197,10 +197,8 @@ class TreeSchema:
     def read(self, table: MixedTable) -> MixedTable:
         """Return the attributes of n records, in order, their categories coded as here.
 
-        Raises:
-            MissingColumn: the table lacks an attribute.
-            TableError: it has categories in place of numbers, or numbers in place of categories.
-            UnknownCategory: a record has a category that the attribute lacks.
+        Raises MissingColumn; TableError: categories in place of numbers or the reverse;
+        UnknownCategory.
         """
         columns = (coded_as(table[name], self.labels.get(name), "tree") for name in self.names)
         return MixedTable(tuple(columns), table.records)

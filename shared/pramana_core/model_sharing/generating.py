@@ -82,11 +82,7 @@ def generate_chunks(
     """Yield the records of `generate` with the same randomness, in chunks of at most `per_chunk`.
 
     There is at least one chunk. Besides it, 4 bytes for each record are kept to shuffle them.
-    Nothing else may draw from `rng` meanwhile.
-
-    Raises:
-        ModelError: as `generate`.
-        LimitExceeded: more than 4 thousand million records are to be shuffled.
+    Nothing else may draw from `rng` meanwhile. Raises as `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
@@ -143,9 +139,6 @@ def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Gene
     Hits and misses of all paths are rounded together, then the misses of each path over its other
     classes: by their counts if the leaf has them, else evenly (section 2.2). So whole counts give
     proposition 1 exactly: hit + miss records on each path, hit of them of its class.
-
-    Raises:
-        ModelError: as `generate`.
     """
     total = _pseudo_records(tree, options)
     leaves = tree.leaves

@@ -86,13 +86,10 @@ def grow_tree(
     or numbers at a threshold. With one, it takes the best splits whose parts all meet it: pruning
     afterwards often ends in nothing, for the first split takes out a part of one class. A question
     may then separate any set of categories, for a part of one class must be mixed with another.
-    `classes` are the n class codes; columns of the table that are no attributes are ignored.
 
     Raises:
         NotInstalled: scikit-learn is not installed, and nothing is required.
-        EmptyTable: there are no records.
-        TableError: there is not one class code for each record.
-        MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
+        TableError: there are no records, or not one class code for each; and as `TreeSchema.read`.
         LimitExceeded: there are too many records times categories.
         OptionError: the requirement asks for more classes than there are.
         RequirementUnmet: no tree of one split meets the requirement.

@@ -74,10 +74,7 @@ def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requ
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
     At the root some splits of each attribute are tried (`_first_splits`). The one is taken whose
-    whole tree lowers entropy most; of a tie the one that itself does.
-
-    Raises:
-        RequirementUnmet: all records together do not meet it, or no split does.
+    whole tree lowers entropy most; of a tie the one that itself does. Raises RequirementUnmet.
     """
     growth = _Growth(records, min_leaf, requirement)
     everyone = np.arange(len(records))

@@ -85,12 +85,10 @@ class Requirement:
         return replace(self, exact=False)
 
     def met_by(self, leaf: Leaf) -> bool:
-        """Return whether a leaf meets it.
+        """Return whether a leaf meets it. Raises ModelError: it does not tell the exact counts that
+        decide.
 
         Counts within `SLACK` of a border are on it: k is then met, (c, l) is not.
-
-        Raises:
-            ModelError: the exact counts decide, and the leaf does not tell them.
         """
         if self.k is not None and leaf.records < self.k * (1 - SLACK):
             return False

@@ -32,11 +32,8 @@ class Pages:
     def render(self, template: str, *, address: str = "", **shown: Any) -> bytes:
         """Return the text of a page; what no text may hold is replaced.
 
-        Args:
-            template: a file of the folder `templates`.
-            address: of the page in the service. Links of the page become relative to it, so that
-                they hold behind a proxy that puts a prefix before all addresses.
-            shown: what the template names.
+        Links become relative to the page's address in the service, so that they hold behind a proxy
+        that puts a prefix before all addresses. `shown` is what the template names.
         """
         text = self._environment.get_template(template).render(**shown)
         if address:

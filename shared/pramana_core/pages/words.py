@@ -65,12 +65,8 @@ _APART = "\u2068{}\u2069"
 
 
 def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
-    """Return a sentence on each randomized block of a plan, and one on its public variables.
-
-    Args:
-        plan: the plan.
-        whole: name every block and variable, and not only the first of many.
-    """
+    """Return a sentence on each randomized block of a plan, and one on its public variables;
+    with `whole` on all of many."""
     names = None if whole else _NAMES
     as_it_is = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
     randomized = [block for block in plan.blocks if not block.channel.is_identity]

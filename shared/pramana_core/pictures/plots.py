@@ -85,14 +85,10 @@ _ONE_AT_A_TIME = threading.Lock()
 def picture(
     draw: Callable[[Figure], None], size: tuple[float, float], form: str, salt: str, **how: Any
 ) -> bytes:
-    """Return a figure in a form of matplotlib's.
+    """Return a figure of a width and height in inches in a form of matplotlib's, `png` or `svg`.
 
-    Args:
-        draw: draws on the figure.
-        size: width and height in inches.
-        form: `png` or `svg`.
-        salt: makes ids that differ from those of figures with another.
-        how: more for matplotlib's `savefig`.
+    `draw` draws on it; `salt` makes ids that differ from those of figures with another; `how` is
+    more for `savefig`.
     """
     from matplotlib.figure import Figure
 
@@ -120,11 +116,7 @@ def svg(
 ) -> str:
     """Return a figure as SVG that loads nothing and may stand in a page among others.
 
-    Args:
-        draw: draws on the figure.
-        size: width and height in inches.
-        salt: the figure's own in its page, so that ids never collide.
-        title: says what the picture is, for who cannot see it.
+    `salt` is its own in its page, so that ids never collide; `title` is for who cannot see it.
     """
     found = picture(draw, size, "svg", salt, metadata={"Date": None, "Creator": None})
     text = printable(found.decode())

@@ -30,14 +30,9 @@ class Fit:
 
 
 def least_squares(matrix: Floats, targets: Floats) -> Fit:
-    """Fit a target by the columns of a matrix of full rank, through QR.
+    """Fit n targets by the columns of a matrix of full rank, n x k, the constant first, through QR.
 
-    Args:
-        matrix: n x k; the first column is the constant.
-        targets: n numbers.
-
-    Raises:
-        EstimationError: there are not more records than columns.
+    Raises EstimationError: there are not more records than columns.
     """
     records, columns = matrix.shape
     if records <= columns:

@@ -78,10 +78,7 @@ def read_records(
 def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
     """Return the features of records to predict, their categories coded as in the model.
 
-    Raises:
-        MissingColumn: a feature is missing.
-        TableError: a feature has categories in place of numbers, or the reverse.
-        UnknownCategory: a feature has a category that the model did not learn.
+    Raises MissingColumn, TableError and UnknownCategory where they are not those that were learned.
     """
     return MixedTable(
         tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records

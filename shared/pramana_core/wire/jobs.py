@@ -72,12 +72,8 @@ class WithOptions(Message, Generic[OptionsT]):
 def options_from(
     options: type[Any], **as_messages: Any
 ) -> Callable[[type[MessageT]], type[MessageT]]:
-    """Add a field for each option that a message does not declare, and the options' description.
-
-    Args:
-        options: the dataclass of the options.
-        as_messages: the types of those options that messages bound more closely.
-    """
+    """Add a field for each option that a message does not declare, and the options' description;
+    `as_messages` are the types of those options that messages bound more closely."""
     types = types_of(options) | as_messages
 
     def extended(message: type[MessageT]) -> type[MessageT]:

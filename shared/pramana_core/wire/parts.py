@@ -116,12 +116,9 @@ class RecordSchema:
         return np.dtype(np.float64) if size is None else code_dtype(size)
 
     def require(self, columns: Mapping[str, Values]) -> None:
-        """Check the values of a part's columns.
-
-        Raises:
-            PartInvalid: a code that its column does not have, or a number that is missing,
-                infinite or beyond what can be squared and added up.
-        """
+        """Check the values of a part's columns. Raises PartInvalid: a code that its column does
+        not have, or a number that is missing, infinite or beyond what can be squared and added
+        up."""
         for name, size in self.sizes.items():
             values = columns[name]
             if size is None:

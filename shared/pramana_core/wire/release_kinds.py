@@ -271,17 +271,10 @@ class SharedTreeMessage(DescribedContent):
     def of(
         cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **facts: Any
     ) -> SharedTreeMessage:
-        """Return the message of a tree as it is released.
+        """Return the message of a tree whose leaves show what may be public.
 
-        Args:
-            tree: the tree, its leaves showing what may be public.
-            asked: the requirement its paths met with all counts; the part of it that the counts
-                still show is promised.
-            protection: sentences for its receiver.
-            facts: the other fields.
-
-        Raises:
-            ModelError, ValidationError: names or sizes cannot be sent.
+        Of the requirement `asked`, which its paths met with all counts, the part is promised that
+        the counts still show. Raises ModelError, ValidationError: names or sizes cannot be sent.
         """
         return cls(
             tree=TreeDocument.of(tree),
@@ -316,11 +309,7 @@ class SharedTreeMessage(DescribedContent):
     def require_promised(self) -> SharedTree:
         """Return the tree, of which all is checked: that it is one, and meets what is promised.
 
-        Raises:
-            ModelError: the paths are not those of a tree, or their counts contradict what is said
-                of them.
-            DomainError: an attribute or the class cannot be.
-            LimitExceeded: it is too large or too deep.
+        Raises ModelError, DomainError, LimitExceeded: it is not, or too large.
         """
         tree = self.to_tree()
         asked = self.requirement

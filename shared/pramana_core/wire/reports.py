@@ -160,9 +160,8 @@ class CellFormat:
     def pack(self, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.void]:
         """Return rows of codes as cells.
 
-        Raises:
-            InputError: a row has too many or too few codes, or a code that its variable does not
-                have; it is named by its place from 0 and the variable.
+        Raises InputError, which names the row by its place from 0 and the variable: too many or too
+        few codes, or one that its variable does not have.
         """
         for place, row in enumerate(rows):
             if len(row) != len(self.sizes):

@@ -20,9 +20,8 @@ def is_loopback(url: str) -> bool:
 def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
     """Check an address that a token is sent to; `permission` says how to allow plain http.
 
-    Raises:
-        ValueError: it is none, holds more than a host and a path, or would carry the token
-            unencrypted to another machine.
+    Raises ValueError: it is none, holds more than a host and a path, or would carry the token
+    unencrypted to another machine.
     """
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:

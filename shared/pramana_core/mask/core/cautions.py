@@ -72,11 +72,8 @@ def cautions(
 ) -> tuple[Caution, ...]:
     """Return sentences on what is unusual about S and X; they name columns and never values.
 
-    Args:
-        given: S and X.
-        scored: what is predicted in their place, such as normal scores; the size of single values
-            then does not matter to the noise.
-        predicting: whether X is predicted from S, and the noise made to fit.
+    With `scored`, such as normal scores, in their place, the size of single values does not matter
+    to the noise; `predicting` says whether X is predicted from S, and the noise made to fit.
     """
     used = given if scored is None else scored
     shares = np.max(given.standard**2, axis=0) / given.records

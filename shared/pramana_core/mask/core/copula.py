@@ -88,16 +88,8 @@ def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
 def conditional(
     scored: Inputs, correlations: Floats, smallest: float = 1e-8
 ) -> tuple[Floats, Floats]:
-    """Return what S tells of the normal variables behind X, and a root of what is left.
-
-    Args:
-        scored: S and X by their scores.
-        correlations: those of `copula_correlations`.
-        smallest: eigenvalues of S's correlations below it count as 0.
-
-    Returns:
-        The prediction, n x q, and a q x q root of the covariance of the rest.
-    """
+    """Return what S tells of the normal variables behind X, n x q, and a q x q root of the
+    covariance of the rest; eigenvalues of S's correlations below `smallest` count as 0."""
     p = scored.told.shape[1]
     between = correlations[:p, p:]
     coefficients = np.linalg.pinv(correlations[:p, :p], rcond=smallest, hermitian=True) @ between

@@ -128,14 +128,9 @@ class Influence:
 def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int = 1) -> Influence:
     """Return each record's part in its own Y, a prediction and noise on it.
 
-    Noise that is orthogonal to k columns has, in n - k free directions, the variance of what S
-    leaves: n / (n - k) of it for a record that decides none of the columns, times 1 - h for one
-    whose leverage in them is h.
-
-    Args:
-        weights: of records' own values in their prediction: n x q, or n for all columns.
-        basis: orthonormal columns that the noise is orthogonal to, n x k; None if it is free.
-        columns: q.
+    Noise that is orthogonal to k columns, the basis, has, in n - k free directions, the variance of
+    what S leaves: n / (n - k) of it for a record that decides none of the columns, times 1 - h for
+    one whose leverage in them is h. Weights are n x q, or n for all q columns.
     """
     own = np.repeat(weights[:, None], columns, axis=1) if weights.ndim == 1 else weights
     noise = np.ones(len(own))

@@ -189,14 +189,8 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
 
 
 def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
-    """Check that X can be predicted from S and noise be added, and that this hides X.
-
-    `columns` is the number of columns that the noise is orthogonal to, the constant included.
-
-    Raises:
-        MaskingError: too few records, a record that stands alone in S, or a column of X that S
-            tells exactly.
-    """
+    """Check that X can be predicted from S and noise be added that is orthogonal to so many
+    columns, and that this hides X. Raises MaskingError."""
     least = columns + given.columns + 1
     if given.records < least:
         raise MaskingError(

@@ -80,14 +80,8 @@ class Method:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def __call__(self, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-        """Mask X beside S.
-
-        Args:
-            S: the non-confidential columns: n x p numbers, n numbers, a frame with columns of
-                numbers and of categories, or None for no such column.
-            X: the confidential columns: n x q numbers, n numbers, or a frame of numbers.
-            rng: the randomness.
-            options: the method's own: the `Limits`, or `noise`.
+        """Mask X beside S, both as of `inputs`, with the method's own options: `Limits`, or
+        `noise`.
 
         Raises:
             OptionError: the method has no such option, or a value is out of its range.

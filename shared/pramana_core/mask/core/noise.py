@@ -47,19 +47,12 @@ def normal_noise(rng: Randomness, records: int, root: Floats) -> Floats:
 
 
 def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
-    """Return noise e that is orthogonal to a basis and has the same cross products as `like`.
+    """Return noise e, n x q, that is orthogonal to a basis and has the same cross products as
+    `like`.
 
     e = b Sb^(-1/2) Sr^(1/2), where b are the residuals of random V regressed on the basis
-    (AlAhmadi, list of symbols; Muralidhar and Sarathy 2005).
-
-    Args:
-        rng: the randomness.
-        basis: orthonormal columns, the constant in their span: n x k.
-        like: what the cross products are copied from, m x q: residuals r, or any square root of the
-            wanted e'e. n is at least k + q.
-
-    Returns:
-        n x q.
+    (AlAhmadi, list of symbols; Muralidhar and Sarathy 2005). The basis is orthonormal, n x k, with
+    the constant in its span; `like`, m x q, are residuals r, or any square root of the wanted e'e.
     """
     return made_exact(rng.standard_normal((len(basis), like.shape[1])), basis, like)
 

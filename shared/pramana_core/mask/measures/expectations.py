@@ -46,16 +46,11 @@ def expectation(
     most: int = MOST_FITTED,
     landmarks: int = LANDMARKS,
 ) -> Expectation:
-    """Return the expectations of targets given features.
+    """Return the expectations of targets, n x q, given features, n x k in any units.
 
-    Args:
-        kind: "linear" (least squares) or "kernel" (kernel ridge regression).
-        features: n x k in any units; columns without variation count for nothing.
-        targets: n x q.
-        rng: draws which records a kernel is made of.
-        standardize: whether all features count alike; else as far as they are spread.
-        most: a kernel is fitted on at most so many records.
-        landmarks: and spanned by so many.
+    Columns without variation count for nothing; with `standardize` all others count alike, else as
+    far as they are spread. A kernel is fitted on at most `most` records, which `rng` draws, and
+    spanned by `landmarks`.
     """
     centre, scale = features.mean(axis=0), features.std(axis=0)
     kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))

@@ -65,13 +65,8 @@ def snooper_gains(
 ) -> tuple[Gain, ...]:
     """Return the gain of a snooper for each confidential column.
 
-    Args:
-        told: S, n x p.
-        true: X, n x q.
-        masked: Y, n x k.
-        rng: draws the folds.
-        expected: fitted E(Y|S), n x k, if it is known.
-        on_fold: called after each fold.
+    `told` is S, n x p, `true` X, n x q, `masked` Y, n x k; `expected` is E(Y|S) if it is known.
+    `rng` draws the folds, and `on_fold` is called after each.
     """
     if expected is None:
         expected = expectation("kernel", told, masked, rng, most=MOST).fitted

@@ -84,12 +84,9 @@ def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> 
 
 
 def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[float, float]:
-    """Return slope and R2 of the masked relationship on the true one (AlAhmadi V.2, VII.2).
+    """Return slope and R2 of n masked predictions on the true ones (AlAhmadi V.2, VII.2).
 
-    Args:
-        by_true: the predictions of the true model, n.
-        by_masked: those of the masked one.
-        variance: of the column; a true relationship that is rounding beside it has neither.
+    A true relationship that is rounding beside the column's variance has neither.
     """
     original, masked = by_true - by_true.mean(), by_masked - by_masked.mean()
     size, other = float(original @ original), float(masked @ masked)

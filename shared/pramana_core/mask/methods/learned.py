@@ -257,14 +257,8 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) by a kernel regression, with lone records held back to the bounds.
-
-    Args:
-        given: S and X.
-        fit: the kernel regression.
-        bounds: of the weight of each record's own value, n numbers.
-        curved: for which columns it is used, q truth values; the others are predicted by lines.
-    """
+    """Return E(X|S) by a kernel fit for the `curved` columns and lines for the others, with lone
+    records held back to the bounds."""
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
     shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)

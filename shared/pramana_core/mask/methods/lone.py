@@ -31,11 +31,8 @@ def with_vectors(base: Floats, vectors: Floats) -> Floats:
     """Return an orthonormal basis that noise is orthogonal to, and that leaves each record noise.
 
     A record that stands alone has eigenvectors nearly of its own, and noise orthogonal to these
-    spares it. So its row in them is shortened, until they take at most `TAKEN` of its variance.
-
-    Args:
-        base: orthonormal columns that are kept, n x b.
-        vectors: n x m, of which as much as possible is kept.
+    spares it. So its row in the vectors, n x m, is shortened, until they take at most `TAKEN` of
+    its variance beside the base, n x b, which is kept.
     """
     fixed = leverages(base)
     shares = np.ones(len(base))

@@ -45,14 +45,9 @@ class Squares:
     ) -> tuple[Floats, Floats, Floats]:
         """Return the parts of an expectation with these squares.
 
-        Args:
-            given: S and X.
-            expectation: without these, of the standardized X, n x q.
-            own: how much records' own values weigh in it, n x q.
-
-        Returns:
-            An orthonormal basis of the constant, S and these; the rest of the expectation, n x q;
-            and a bound on the weights in the regression of X on both.
+        They are an orthonormal basis of the constant, S and these; the rest of the expectation, n x
+        q; and a bound on the weights in the regression of X on both, from the `own` weights without
+        these.
         """
         plain = np.column_stack([given.basis, self.basis])
         curves = residual(expectation, plain)
@@ -71,13 +66,8 @@ def no_squares(given: Inputs) -> Squares:
 
 
 def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
-    """Return the squares and products of S of which the residuals surely have a slope.
-
-    Args:
-        given: S and X.
-        expectation: of the standardized X, n x q.
-        residuals: standardized X less that, n x q.
-    """
+    """Return the squares and products of S of which the residuals surely have a slope;
+    expectation and residuals are of the standardized X, n x q."""
     basis = basis_of(np.column_stack([given.basis, expectation]))
     names, found = [], []
     for name, values in _candidates(given):

@@ -150,10 +150,8 @@ class TreeDocument(SchemaDocument):
 
         Raises:
             DomainError: an attribute is wrong, or a name repeats.
-            ModelError: a node names what the schema lacks, counts disagree, or the nodes do not
-                form one tree.
-            LimitExceeded: the conditions name more than `MOST_VALUES` categories, or the tree is
-                too deep.
+            ModelError: a node names what the schema lacks, counts disagree, or it is no tree.
+            LimitExceeded: it is too deep, or names more than `MOST_VALUES` categories.
         """
         self._require_small()
         schema = self.tree_schema()

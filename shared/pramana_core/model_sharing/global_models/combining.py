@@ -76,8 +76,7 @@ def combine(
     `owner 1` and so on. What `on_step` raises stops the work.
 
     Raises:
-        ModelError, DomainError: the trees cannot be combined, see `common_schema`, or count no
-            records.
+        ModelError, DomainError: the trees count no records, or see `common_schema`.
         OptionError: the numbers of names and trees differ.
         LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn.
         NotInstalled: a tree is to be learned, and scikit-learn is not installed.
@@ -121,10 +120,8 @@ def pseudo_chunks(
     """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
 
     They are the same for any size of chunks; by default a chunk holds at most `RECORDS_AT_ONCE`
-    records and `NUMBERS_AT_ONCE` numbers. Arguments and errors are as those of `combine`.
-
-    Raises:
-        OptionError: the method draws no pseudo-data.
+    records and `NUMBERS_AT_ONCE` numbers. Raises as `combine`, and OptionError: the method draws
+    none.
     """
     options = options or CombineOptions()
     if not options.draws:

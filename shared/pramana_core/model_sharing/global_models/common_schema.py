@@ -122,10 +122,8 @@ def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str |
 def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
     """Return a tree with its categories and classes coded as in a wider schema.
 
-    Categories that the tree does not know go, at each split, where most of its records go.
-
-    Raises:
-        ModelError, MissingColumn: the schema lacks something that the tree has.
+    Categories that the tree does not know go, at each split, where most of its records go. Raises
+    ModelError: the schema lacks something that the tree has.
     """
     if tree.schema == schema:
         return tree

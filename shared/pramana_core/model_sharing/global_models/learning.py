@@ -27,14 +27,8 @@ def learn_global(
     """Learn a global model of a kind from n records and their class codes.
 
     A tree is pruned as C4.5 prunes. Of the options a rule takes the fewest records of either side,
-    and the seed that decides which records are held out.
-
-    Raises:
-        OptionError: there is no such model.
-        NotInstalled: a tree is to be learned, and scikit-learn is not installed.
-        LimitExceeded: there are too many records and categories; see `grow_tree`.
-        EmptyTable: there are no records.
-        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    and the seed that decides which records are held out. Raises OptionError for another kind,
+    TableError where there are no records, as `TreeSchema.read`, and as `grow_tree`.
     """
     require_limit(model, GlobalName, "model")
     options = options or GrowthOptions()

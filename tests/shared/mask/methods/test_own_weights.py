@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pramana_core.errors import MaskingError
 from pramana_core.mask import METHODS
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.masked import Masked
@@ -204,14 +203,3 @@ def test_lone_records_have_noise_and_little_weight(seed: int):
     assert influence.noises.min() > 0.5
     assert influence.told.max() < 0.4
     assert masked.details["held_back"] > 5
-
-
-@pytest.mark.slow
-def test_a_bound_can_be_demanded_and_is_kept_or_refused():
-    s, x = humps(4, 300)
-    for most in (0.2, 0.05):
-        masked = nmegadp(s, x, np.random.default_rng(1), max_told=most)
-        assert masked.influence is not None
-        assert masked.influence.told.max() <= most
-    with pytest.raises(MaskingError):
-        nmegadp(s, x, np.random.default_rng(1), max_told=1e-5)
