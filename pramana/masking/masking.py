@@ -155,7 +155,7 @@ def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
     return found if keep_order else found.reset_index(drop=True)
 
 
-def _cautions(columns: Columns, made: Masked) -> list[str]:
+def _cautions(columns: Columns, made: Masked) -> Sequence[str]:
     """Return what a call adds to the warnings of its method."""
     from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
 

@@ -307,7 +307,7 @@ def share_tree(
         growing = required if by == "growing" else None
         tree = grow_tree(schema, table, classes, growth, requirement=growing)
         if required is not None:
-            tree = prune(tree, required).tree
+            tree = prune(tree, required)
         released = released_form(tree, tell)
         words = protection_words(required, schema.classes, tell=tell)
         words += read_words(undeclared(schema, ranges, categories))

@@ -183,7 +183,7 @@ def released(
     tree = kept.trees(fold, options)[owner]
     if tree is not None and options.requirement is not None:
         try:
-            tree = prune(tree, options.requirement, options.counts).tree
+            tree = prune(tree, options.requirement, options.counts)
         except RequirementUnmet:
             return None
     return None if tree is None else released_form(tree, options.told)

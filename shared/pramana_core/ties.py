@@ -9,7 +9,6 @@ then by name) and say so.
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
@@ -136,8 +135,3 @@ def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     """Return whether a value is at least a bound, or smaller by no more than a tie; NaN is not."""
     known = not (np.isnan(value) or np.isnan(bound))
     return known and not exceeds(bound, value, scale=scale, tie=tie)
-
-
-def ceiling(value: float, *, tie: float = TIE) -> int:
-    """Return the least whole number that a value does not exceed by more than a tie."""
-    return math.ceil(value - tie * abs(value))

@@ -63,7 +63,6 @@ from pramana_core.wire.parts import (
     RecordSchema,
     content_digest,
     encode_part,
-    encode_part_json,
     key_order,
 )
 from pramana_core.wire.privacy import (
@@ -91,6 +90,7 @@ from pramana_core.wire.releases import (
 )
 from pramana_core.wire.services import problem_of
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
+from tests.json_parts import encode_part_json
 from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():

@@ -9,7 +9,6 @@ from pramana_core.ties import (
     FITTED_TIE,
     TIE,
     ascending,
-    ceiling,
     descending,
     exceeds,
     first_largest,
@@ -67,12 +66,6 @@ def test_each_row_has_its_own_tie(nudge: float):
     assert list(first_largest_of_rows(rows)) == [1, 2, 1]
     logs = [[-math.inf, -700.0, -700.0 * (1 + nudge)], [-math.inf, -math.inf, -math.inf]]
     assert list(first_largest_of_rows(logs)) == [1, 0]
-
-
-@pytest.mark.parametrize("nudge", NUDGES)
-def test_a_whole_number_is_its_own_ceiling_however_it_was_rounded(nudge: float):
-    assert ceiling(1000.0 * (1 + nudge)) == 1000
-    assert ceiling(1000.001 * (1 + nudge)) == 1001
 
 
 @pytest.mark.parametrize("tie", [TIE, FITTED_TIE])

@@ -79,8 +79,8 @@ def gained(target: Floats, simple: Floats | float, flexible: Floats) -> Explaine
 
 def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Floats:
     """Return predictions of n numbers, each record left out in turn."""
-    options = {"most": RECORDS, "landmarks": LANDMARKS}
-    return expectation(fit, features, target[:, None], rng, **options).left_out[:, 0]
+    found = expectation(fit, features, target[:, None], rng, most=RECORDS, landmarks=LANDMARKS)
+    return found.left_out[:, 0]
 
 
 @dataclass(frozen=True)

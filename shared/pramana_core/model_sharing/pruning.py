@@ -53,7 +53,6 @@ class Branch:
         counts: the records of each class, as far as known.
         hits: how many records the current leaves below it predict correctly.
         attribute: what the node splits by; None for a leaf.
-        merged: whether it is a leaf that was several nodes.
     """
 
     condition: Condition | None
@@ -62,7 +61,6 @@ class Branch:
     hits: float
     attribute: str | None = None
     below: list[Branch] = field(default_factory=list)
-    merged: bool = False
 
 
 Join = Callable[[Sequence[Branch]], Branch]
@@ -92,7 +90,7 @@ def join_by_hits(branches: Sequence[Branch]) -> Branch:
 def _joined(branches: Sequence[Branch], cut: Leaf, counts: Floats) -> Branch:
     conditions = [b.condition for b in branches if b.condition is not None]
     condition = together(conditions) if conditions else None
-    return Branch(condition, cut, counts, float(counts[cut.label]), merged=True)
+    return Branch(condition, cut, counts, float(counts[cut.label]))
 
 
 def branches_of(tree: SharedTree, join: Join) -> list[Branch]:
@@ -224,15 +222,9 @@ def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[lis
             return
 
 
-@dataclass(frozen=True)
-class Pruned:
-    """A tree that meets a requirement, and how many records are on another path than before."""
-
-    tree: SharedTree
-    records_moved: float
-
-
-def prune(tree: SharedTree, requirement: Requirement, counts: PropagatedCounts = "exact") -> Pruned:
+def prune(
+    tree: SharedTree, requirement: Requirement, counts: PropagatedCounts = "exact"
+) -> SharedTree:
     """Return a tree cut back so that every path meets a requirement; its root still splits.
 
     Raises:
@@ -259,11 +251,11 @@ def prune(tree: SharedTree, requirement: Requirement, counts: PropagatedCounts =
             branch.below = merge_fewest(branch.below, join, met)
         branch.hits = sum(part.hits for part in branch.below)
         if len(branch.below) == 1:
-            branch.attribute, branch.below, branch.merged = None, [], True
+            branch.attribute, branch.below = None, []
             branch.hits = float(branch.counts[branch.cut.label])
     if root.attribute is None:
         raise _refusal(tree, requirement, root.cut)
-    return Pruned(SharedTree(tree.schema, _node_of(root)), _merged_records(root))
+    return SharedTree(tree.schema, _node_of(root))
 
 
 def _refusal(tree: SharedTree, requirement: Requirement, root: Leaf) -> RequirementUnmet:
@@ -279,8 +271,3 @@ def _refusal(tree: SharedTree, requirement: Requirement, root: Leaf) -> Requirem
         remedy="Grow the tree with the requirement, which takes only splits whose parts can meet"
         " it; ask for less (a smaller k or l, a larger c); or learn from more records.",
     )
-
-
-def _merged_records(branch: Branch) -> float:
-    own = branch.cut.records if branch.merged else 0.0
-    return own + sum(map(_merged_records, branch.below))

@@ -269,19 +269,6 @@ def _field(buffer: memoryview, table: int, index: int) -> int:
     return table + offset if offset else 0
 
 
-def encode_part_json(
-    schema: RecordSchema, keys: Pseudonyms, columns: Mapping[str, Values]
-) -> bytes:
-    """Return one part as JSON: readable, and several times larger than Arrow."""
-    raw = keys.tobytes()
-    starts = range(0, len(raw), KEY_BYTES)
-    part = PartJson(
-        keys=[raw[start : start + KEY_BYTES].hex() for start in starts],
-        columns={name: columns[name].tolist() for name in schema.sizes},
-    )
-    return part.model_dump_json().encode()
-
-
 def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dict[str, Values]]:
     """Read one JSON part and check it against its schema. Raises PartInvalid as `decode_part`."""
     try:

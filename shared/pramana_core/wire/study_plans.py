@@ -27,7 +27,7 @@ class StudyPlanMessage(Message):
 
     owners: Annotated[list[StudyPlanOwner], Field(min_length=1, max_length=MAX_OWNERS)]
     sets: Annotated[
-        list[message_of(StudySet)],  # type: ignore[misc] # made from the dataclass
+        list[message_of(StudySet)],  # type: ignore[valid-type] # made from the dataclass
         Field(min_length=1, max_length=CHOICES),
     ]
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from miner_service.settings import Quotas
 from miner_service.store.schema import PartRow
-from pramana_core.wire.parts import encode_part_json
+from tests.json_parts import encode_part_json
 from tests.miner_service.masking import masked
 
 

@@ -13,7 +13,8 @@ from miner_service.intake import intake
 from miner_service.settings import WebSettings
 from pramana_core.domain import Domain
 from pramana_core.plan import Plan
-from pramana_core.wire.parts import RecordSchema, content_digest, encode_part, encode_part_json
+from pramana_core.wire.parts import RecordSchema, content_digest, encode_part
+from tests.json_parts import encode_part_json
 
 
 def test_the_sealed_file_has_the_records_in_one_piece(miner, release_a, keys_of):

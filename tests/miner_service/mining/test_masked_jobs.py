@@ -7,7 +7,7 @@ import pytest
 
 from miner_service import kinds
 from pramana_core.wire.jobs import RegressionSpec
-from pramana_core.wire.parts import encode_part_json
+from tests.json_parts import encode_part_json
 from tests.miner_service.masking import COLUMNS, LEAST_SQUARES, masked, send_clumsily
 
 JOBS = "/v1/studies/asia/jobs"

@@ -19,10 +19,10 @@ from pramana_core.wire.parts import (
     decode_part,
     decode_part_json,
     encode_part,
-    encode_part_json,
 )
 from pramana_core.wire.release_kinds import KINDS, MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
+from tests.json_parts import encode_part_json
 
 AGE = {"name": "age", "role": "told", "type": "numeric"}
 SEX = {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]}
@@ -57,18 +57,6 @@ def create(**changed: Any) -> dict[str, Any]:
     digest = release_digest(table_of().digest, [PartManifest.model_validate(part)])
     made = {"name": "m1", "kind": "masked-records", "table": TABLE, "records": 2}
     return made | {"parts": [part], "digest": digest} | changed
-
-
-@pytest.mark.parametrize(("encode", "decode"), FORMS)
-def test_what_is_encoded_is_decoded_to_the_last_bit(encode, decode):
-    schema = table_of().schema_of_parts
-    columns = columns_of(schema)
-    keys, found = decode(schema, encode(schema, keys_of(20), columns))
-    assert keys.tobytes() == keys_of(20).tobytes()
-    assert list(found) == list(schema.sizes)
-    for name, values in columns.items():
-        assert found[name].dtype == schema.dtype(name)
-        assert found[name].tobytes() == values.astype(schema.dtype(name)).tobytes()
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 1e101])

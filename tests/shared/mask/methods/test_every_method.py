@@ -233,19 +233,11 @@ def test_records_are_told_apart_by_place_and_not_by_index():
     np.testing.assert_array_equal(values, masked(told, x))
 
 
-def test_the_bound_on_leverage_can_be_moved_and_outliers_are_counted():
-    told, x = lone_category()
-    found = mask("egadp", told, x, generator(), max_leverage=1)
-    assert found.details["largest_leverage"] == pytest.approx(1)
-    # What the bound is for: the masked value is the true one.
-    np.testing.assert_allclose(found.matrix[7], x.to_numpy()[7], rtol=1e-9)
-    with pytest.raises(MaskingError):
-        mask("egadp", *mixed(), generator(), max_leverage=0.001)
+def test_ranks_know_of_no_outlier_in_s():
     outlying = FEW.copy()
     outlying[[5, 9], [0, 1]] = 1e12
     with pytest.raises(MaskingError):
         mask("nmegadp", outlying, FEW_X, generator())
-    # Ranks know of no outlier in S.
     ranked = np.argsort(np.argsort(outlying, axis=0), axis=0).astype(float)
     np.testing.assert_array_equal(
         masked(outlying[:, :1], FEW_X, "shuffle"), masked(ranked[:, :1], FEW_X, "shuffle")

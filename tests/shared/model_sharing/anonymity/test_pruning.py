@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.pruning import (
     PropagatedCounts,
-    Pruned,
     branches_of,
     join_by_hits,
     join_exactly,
@@ -51,29 +51,23 @@ def test_what_is_pruned_meets_the_requirement_or_is_refused(
     except RequirementUnmet:
         assert not meets(grown, requirement)
         return
-    assert meets(pruned.tree, requirement)
-    assert isinstance(pruned.tree.root, Split)
-    assert len(pruned.tree.leaves) >= 2
-    assert pruned.tree.records == pytest.approx(grown.records)
+    assert meets(pruned, requirement)
+    assert isinstance(pruned.root, Split)
+    assert len(pruned.leaves) >= 2
+    assert pruned.records == pytest.approx(grown.records)
     if counts == "exact":
-        assert np.array_equal(
-            pruned.tree.class_counts().sum(axis=0), grown.class_counts().sum(axis=0)
-        )
+        assert np.array_equal(pruned.class_counts().sum(axis=0), grown.class_counts().sum(axis=0))
     if meets(grown, requirement):
-        assert pruned.tree == grown
-    before, after = list(grown.paths()), list(pruned.tree.paths())
-    same = [path for path in before if path in after]
-    moved = grown.records - sum(path.leaf.records for path in same)
-    assert pruned.records_moved == pytest.approx(moved)
+        assert pruned == grown
 
 
 MIXED = leaf(6, 4, 2)
-PURE = leaf(12, 0, 0)
+MIXED_CITY = by_city(*[MIXED] * 5)
 
 
-def parts_of(pruned: Pruned) -> dict[tuple[int, ...], Node]:
-    assert isinstance(pruned.tree.root, Split)
-    return {c.codes: one for c, one in pruned.tree.root.parts if isinstance(c, Values)}
+def parts_of(pruned: SharedTree) -> dict[tuple[int, ...], Node]:
+    assert isinstance(pruned.root, Split)
+    return {c.codes: one for c, one in pruned.root.parts if isinstance(c, Values)}
 
 
 def test_the_fewest_are_those_that_suffice_and_lose_least():
@@ -82,8 +76,8 @@ def test_the_fewest_are_those_that_suffice_and_lose_least():
     assert isinstance(grown.root, Split)
     side_by_side = prune(grown, Requirement(c=5, l=2))
     # Only what is beside an interval can be merged with it, though it loses 9 hits.
-    assert isinstance(side_by_side.tree.root, Split)
-    assert [part for part, _ in side_by_side.tree.root.parts] == [
+    assert isinstance(side_by_side.root, Split)
+    assert [part for part, _ in side_by_side.root.parts] == [
         Interval(up_to=20), *(part for part, _ in grown.root.parts[2:]),
     ]  # fmt: skip
     work = tree(Split("work", tuple((Values((n,)), one) for n, one in enumerate(grown.leaves))))
@@ -102,30 +96,24 @@ def test_the_fewest_of_many_categories_are_found():
         schema, Split("x", tuple((Values((n,)), one) for n, one in enumerate(leaves)))
     )
     pruned = prune(grown, Requirement(k=10))
-    assert meets(pruned.tree, Requirement(k=10))
-    assert len(pruned.tree.leaves) == 15
-    assert sum(leaf.hit for leaf in pruned.tree.leaves) == 180
+    assert meets(pruned, Requirement(k=10))
+    assert len(pruned.leaves) == 15
+    assert sum(leaf.hit for leaf in pruned.leaves) == 180
 
 
-def test_exact_diversity_is_not_shown_by_propagated_counts():
-    with pytest.raises(OptionError):
-        prune(by_city(*[MIXED] * 5), Requirement(c=5, l=2), "propagated")
-
-
-def test_other_counts_are_refused():
-    with pytest.raises(OptionError):
-        prune(by_city(*[MIXED] * 5), Requirement(k=5), "guessed")  # type: ignore[arg-type]
-
-
-def test_a_requirement_that_all_records_together_do_not_meet_is_refused():
-    with pytest.raises(RequirementUnmet) as refused:
-        prune(by_city(*[MIXED] * 5), Requirement(k=1000))
-    assert refused.value.where == "city"
-
-
-def test_a_tree_of_one_leaf_is_refused():
-    with pytest.raises(RequirementUnmet):
-        prune(tree(MIXED), Requirement(k=1))
+@pytest.mark.parametrize(
+    ("grown", "asked", "error", "where"),
+    [
+        (MIXED_CITY, (Requirement(c=5, l=2), "propagated"), OptionError, "counts"),
+        (MIXED_CITY, (Requirement(k=5), "guessed"), OptionError, "counts"),
+        (MIXED_CITY, (Requirement(k=1000),), RequirementUnmet, "city"),
+        (tree(MIXED), (Requirement(k=1),), RequirementUnmet, None),
+    ],
+)
+def test_what_cannot_be_pruned_is_refused(grown: SharedTree, asked: Any, error: Any, where: str):
+    with pytest.raises(error) as refused:
+        prune(grown, *asked)
+    assert refused.value.where == where
 
 
 @pytest.mark.slow
@@ -134,14 +122,14 @@ def test_deep_and_wide_trees_are_pruned():
     schema = TreeSchema(Variable("y", ("a", "b")), (NumericAttribute("x", 0, 1000),))
     deep = SharedTree(schema, chain(MOST_DEPTH))
     pruned = prune(deep, Requirement(k=5))
-    assert pruned.tree.depth == MOST_DEPTH - 1
+    assert pruned.depth == MOST_DEPTH - 1
     ends = [-math.inf, *map(float, range(1, 1800)), math.inf]
     small = [(Interval(a, b), Leaf.of((1.0, 1.0))) for a, b in pairwise(ends)]
     wide = SharedTree(schema, Split("x", tuple(
         (Interval(ends[n], ends[n + 60]), Split("x", tuple(small[n : n + 60])))
         for n in range(0, 1800, 60)
     )))  # fmt: skip
-    assert len(prune(wide, Requirement(k=4)).tree.leaves) == 900
+    assert len(prune(wide, Requirement(k=4)).leaves) == 900
 
 
 def chain(depth: int) -> Node:
@@ -186,19 +174,16 @@ def test_exact_counts_need_all_classes():
 # What leaves an owner: hits and misses, or distributions.
 
 
-GROWN = by_city(*[leaf(6, 4, 2)] * 5)
-
-
 def test_hits_and_misses_tell_no_other_class():
-    told = released_form(GROWN)
+    told = released_form(MIXED_CITY)
     assert set(told.leaves) == {Leaf(0, 6, 6)}
     assert all(one.distribution is None for one in told.leaves)
-    assert [p.conditions for p in told.paths()] == [p.conditions for p in GROWN.paths()]
+    assert [p.conditions for p in told.paths()] == [p.conditions for p in MIXED_CITY.paths()]
 
 
 def test_distributions_are_told_if_there_are_some():
-    assert released_form(GROWN, "distribution") == GROWN
+    assert released_form(MIXED_CITY, "distribution") == MIXED_CITY
     with pytest.raises(ModelError):
         released_form(by_city(*[Leaf(0, 6, 6)] * 5), "distribution")
     with pytest.raises(OptionError):
-        released_form(GROWN, "records")
+        released_form(MIXED_CITY, "records")
