@@ -141,7 +141,16 @@ def error_classes() -> Iterator[type[PramanaError]]:
 
 
 class InputError(PramanaError):
-    """Something that was passed is wrong, and whoever passed it can correct it."""
+    """Something that was passed is wrong, and whoever passed it can correct it.
+
+    Examples:
+        >>> import pramana as pm
+        >>> try:
+        ...     pm.Domain.of(sex=["f", "f"])
+        ... except pm.InputError as error:
+        ...     print(type(error).__name__)
+        DomainError
+    """
 
 
 class DomainError(InputError):
@@ -306,6 +315,14 @@ class NotFitted(StateError, AttributeError):
     """An estimator was asked for something that it only has after `fit`.
 
     It is an `AttributeError` too, so that `hasattr(model, "classes_")` is False before `fit`.
+
+    Examples:
+        >>> import pramana as pm
+        >>> try:
+        ...     pm.DecisionTree("survived").predict(pm.example("titanic"))
+        ... except pm.NotFitted as error:
+        ...     print(error)
+        This DecisionTree has not learned anything yet; call fit first.
     """
 
 

@@ -59,6 +59,8 @@ class Requirement:
     exact: bool = True
 
     def __post_init__(self) -> None:
+        if isinstance(self.l, float) and self.l.is_integer():
+            object.__setattr__(self, "l", int(self.l))  # 2.0 classes are 2
         require_limits(self)
         # Plain numbers, which are written as JSON in one way.
         for name, plain in (("k", float), ("c", float), ("l", int)):
