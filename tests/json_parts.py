@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
-from pramana_core.wire.parts import RecordSchema
+from pramana_core.wire.parts import PartJson, RecordSchema
 
 
 def encode_part_json(schema: RecordSchema, keys: np.ndarray, columns: dict) -> bytes:
-    part = {
-        "keys": [key.tobytes().hex() for key in keys],
-        "columns": {name: columns[name].tolist() for name in schema.sizes},
-    }
-    return json.dumps(part, separators=(",", ":")).encode()
+    hexadecimal = [key.tobytes().hex() for key in keys]
+    numbers = {name: columns[name].tolist() for name in schema.sizes}
+    return PartJson(keys=hexadecimal, columns=numbers).model_dump_json().encode()

@@ -41,6 +41,7 @@ from pramana_core.wire.jobs import (
 from pramana_core.wire.models import (
     BayesClassifierMessage,
     DecisionTreeMessage,
+    DocumentMessage,
     LinearClassifierMessage,
 )
 
@@ -63,9 +64,7 @@ _FORMS = ("svg", "text", "bif")
 """The forms of a model, besides its page and its document, that can be asked for."""
 
 SpecT = TypeVar("SpecT", bound=DecisionTreeSpec | LinearClassifierSpec | BayesClassifierSpec)
-MessageT = TypeVar(
-    "MessageT", bound=DecisionTreeMessage | LinearClassifierMessage | BayesClassifierMessage
-)
+MessageT = TypeVar("MessageT", bound=DocumentMessage)
 
 
 class _ClassifierKind(CountsKind[SpecT, MessageT]):

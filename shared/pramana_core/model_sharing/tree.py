@@ -176,13 +176,7 @@ class SharedTree:
     @cached_property
     def depth(self) -> int:
         """The most splits on a way from the root to a leaf."""
-        deepest, waiting = 0, [(self.root, 0)]
-        while waiting:
-            node, depth = waiting.pop()
-            deepest = max(deepest, depth)
-            if isinstance(node, Split):
-                waiting += [(below, depth + 1) for _, below in node.parts]
-        return deepest
+        return _depth(self.root)
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths to all leaves, with the last condition on each attribute."""
@@ -221,21 +215,18 @@ class SharedTree:
         return found
 
     @cached_property
-    def _class_counts(self) -> Floats:
+    def class_counts(self) -> Floats:
+        """The counts of all classes in each leaf: leaves x classes, not to be written to."""
         found = np.array([leaf.classes(self.schema.classes) for leaf in self.leaves])
         found.flags.writeable = False
         return found
-
-    def class_counts(self) -> Floats:
-        """Return the counts of all classes in each leaf: leaves x classes, not to be written to."""
-        return self._class_counts
 
     def probabilities(self, table: MixedTable) -> Floats:
         """Return the probability of each class of n records: n x classes; raises as `leaf_of`.
 
         A leaf without records gives each class the same.
         """
-        counts = self._class_counts
+        counts = self.class_counts
         totals = counts.sum(axis=1, keepdims=True)
         even = np.full_like(counts, 1 / self.schema.classes)
         shares = np.divide(counts, totals, out=even, where=totals > 0)
@@ -257,6 +248,10 @@ def leaves_below(node: Node) -> Iterator[Leaf]:
             yield here
         else:
             waiting += [below for _, below in reversed(here.parts)]
+
+
+def _depth(node: Node) -> int:
+    return 0 if isinstance(node, Leaf) else 1 + max(_depth(below) for _, below in node.parts)
 
 
 def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:

@@ -215,25 +215,28 @@ class AssociationRulesMessage(ModelHead):
     rules: list[RuleMessage]
 
 
-class DecisionTreeMessage(ModelHead):
-    """A decision tree; `document` is what predictions are made from, here and where it travels."""
+class DocumentMessage(ModelHead):
+    """A model whose `document` is what predictions are made from, here and where it travels."""
+
+    document: dict[str, Any]
+
+
+class DecisionTreeMessage(DocumentMessage):
+    """A decision tree."""
 
     kind: Literal["decision-tree"] = "decision-tree"
-    document: dict[str, Any]
 
 
-class LinearClassifierMessage(ModelHead):
-    """A linear classifier; for `document` see `DecisionTreeMessage`."""
+class LinearClassifierMessage(DocumentMessage):
+    """A linear classifier."""
 
     kind: Literal["linear-classifier"] = "linear-classifier"
-    document: dict[str, Any]
 
 
-class BayesClassifierMessage(ModelHead):
-    """A Bayesian network classifier; for `document` see `DecisionTreeMessage`."""
+class BayesClassifierMessage(DocumentMessage):
+    """A Bayesian network classifier."""
 
     kind: Literal["bayes-classifier"] = "bayes-classifier"
-    document: dict[str, Any]
 
 
 class MaskingMessage(Message):
@@ -248,15 +251,11 @@ class MaskingMessage(Message):
     masked: list[str]
 
 
-class RegressionMessage(ModelHead):
-    """A regression on masked records; for `document` see `DecisionTreeMessage`.
-
-    `masking` says how the records were masked, release by release.
-    """
+class RegressionMessage(DocumentMessage):
+    """A regression on masked records; `masking` says how they were masked, release by release."""
 
     kind: Literal["regression"] = "regression"
     masking: list[MaskingMessage]
-    document: dict[str, Any]
 
 
 class UsedTreeMessage(Message):
@@ -281,8 +280,8 @@ class UsedTreeMessage(Message):
     path_match: float | None
 
 
-class ModelSharingMessage(ModelHead):
-    """A model of released trees; for `document` see `DecisionTreeMessage`.
+class ModelSharingMessage(DocumentMessage):
+    """A model of released trees.
 
     `records` is the number of records that the trees count, `pseudo_records` the number drawn to
     learn from. `notes` are sentences on how it was learned. With `holds_releases` the trees
@@ -294,7 +293,6 @@ class ModelSharingMessage(ModelHead):
     pseudo_records: int
     notes: list[str]
     holds_releases: bool
-    document: dict[str, Any]
 
 
 ModelMessage = Annotated[

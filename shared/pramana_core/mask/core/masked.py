@@ -61,8 +61,8 @@ class Method:
         options: its options, each with its default.
         released_values: whether it releases true values in another order.
         independent: whether Y tells nothing of X beyond S.
-        orthogonal: whether the noise is orthogonal to X in the sample: each masked column of each
-            copy is then an equation that the true values fulfil.
+        orthogonal: whether the noise is orthogonal to X in the sample: each masked column is then
+            an equation that the true values fulfil.
         exact_moments: whether means and covariances of (S, Y) are those of (S, X) in the sample.
     """
 

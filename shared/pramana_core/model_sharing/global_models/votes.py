@@ -51,7 +51,7 @@ class VotesModel:
         """For each tree, the class shares of each of its leaves: leaves x classes."""
         found = []
         for tree in self.trees:
-            counts = tree.class_counts() + _SMOOTHING / self.schema.classes
+            counts = tree.class_counts + _SMOOTHING / self.schema.classes
             found.append(counts / counts.sum(axis=1, keepdims=True))
         return tuple(found)
 

@@ -56,7 +56,7 @@ def test_what_is_pruned_meets_the_requirement_or_is_refused(
     assert len(pruned.leaves) >= 2
     assert pruned.records == pytest.approx(grown.records)
     if counts == "exact":
-        assert np.array_equal(pruned.class_counts().sum(axis=0), grown.class_counts().sum(axis=0))
+        assert np.array_equal(pruned.class_counts.sum(axis=0), grown.class_counts.sum(axis=0))
     if meets(grown, requirement):
         assert pruned == grown
 

@@ -44,10 +44,10 @@ def test_leaves_count_the_records_that_their_conditions_hold_of(seed: int):
     table = random_table(rng, schema, int(rng.integers(1, 60)))
     classes = rng.integers(0, schema.classes, table.records)
     tree = grow_tree(schema, table, classes, GrowthOptions(seed=seed))
-    assert np.array_equal(tree.class_counts(), counted(tree, table, classes))
+    assert np.array_equal(tree.class_counts, counted(tree, table, classes))
     # As far as it goes: what is not of one class does not differ.
     leaf = tree.leaf_of(table)
-    for place in np.flatnonzero(np.count_nonzero(tree.class_counts(), axis=1) > 1):
+    for place in np.flatnonzero(np.count_nonzero(tree.class_counts, axis=1) > 1):
         alike = table.rows(leaf == place)
         for column in alike.columns:
             values = column.codes if isinstance(column, CategoricalColumn) else column.values

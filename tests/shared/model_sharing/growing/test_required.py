@@ -40,7 +40,7 @@ def test_a_tree_meets_what_it_was_grown_with(seed: int, requirement: Requirement
     assert len(tree.leaves) >= 2
     counts = np.zeros((len(tree.leaves), schema.classes))
     np.add.at(counts, (tree.leaf_of(table), classes), 1)
-    assert np.array_equal(tree.class_counts(), counts)
+    assert np.array_equal(tree.class_counts, counts)
 
 
 def wards() -> tuple[TreeSchema, MixedTable, np.ndarray]:

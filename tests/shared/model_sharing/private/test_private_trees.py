@@ -88,7 +88,7 @@ def test_a_leaf_without_counts_tells_the_class_above_it():
 def test_counts_below_zero_are_none():
     made = grow_private_tree(SCHEMA, TABLE, CLASSES, 0.1, noise(), PrivateOptions(depth=2, grid=2))
     assert (made.noised < 0).any()
-    assert np.array_equal(made.tree.class_counts(), np.maximum(made.noised, 0))
+    assert np.array_equal(made.tree.class_counts, np.maximum(made.noised, 0))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-7, 1e4, float("nan"), float("inf")])
