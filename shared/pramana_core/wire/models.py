@@ -218,6 +218,7 @@ class AssociationRulesMessage(ModelHead):
 class DocumentMessage(ModelHead):
     """A model whose `document` is what predictions are made from, here and where it travels."""
 
+    kind: str
     document: dict[str, Any]
 
 
