@@ -93,42 +93,24 @@ def _joined(branches: Sequence[Branch], cut: Leaf, counts: Floats) -> Branch:
     return Branch(condition, cut, counts, float(counts[cut.label]))
 
 
-def branches_of(tree: SharedTree, join: Join) -> list[Branch]:
-    """Return the nodes of a tree level by level, with counts from the leaves up (lines 2 to 4).
+def branch_of(node: Node, classes: int, join: Join, condition: Condition | None = None) -> Branch:
+    """Return a node with the counts that its leaves give it (lines 2 to 4).
 
     Raises:
         ModelError: exact counts are needed, and a leaf tells hits and misses only.
     """
-    classes = tree.schema.classes
-    order: list[Branch] = []
-    level: list[tuple[Condition | None, Node, Branch | None]] = [(None, tree.root, None)]
-    while level:
-        following: list[tuple[Condition | None, Node, Branch | None]] = []
-        for condition, node, above in level:
-            if isinstance(node, Split):
-                empty = Leaf(0, 0, 0), np.zeros(classes), 0.0
-                branch = Branch(condition, *empty, attribute=node.attribute)
-                following += [(c, below, branch) for c, below in node.parts]
-            elif join is join_exactly and node.distribution is None and classes > 2:
-                raise ModelError(
-                    "The leaves of this tree tell hits and misses only, not the counts of all"
-                    " classes.",
-                    where="counts",
-                    remedy="Prune with propagated counts, or prune the tree that was grown.",
-                )
-            else:
-                counts = node.classes(classes)
-                branch = Branch(condition, node, counts, float(counts[node.label]))
-            if above is not None:
-                above.below.append(branch)
-            order.append(branch)
-        level = following
-    for branch in reversed(order):
-        if branch.below:
-            joined = join(branch.below)
-            branch.cut, branch.counts = joined.cut, joined.counts
-            branch.hits = sum(b.hits for b in branch.below)
-    return order
+    if isinstance(node, Leaf):
+        if join is join_exactly and node.distribution is None and classes > 2:
+            raise ModelError(
+                "The leaves of this tree tell hits and misses only, not the counts of all classes.",
+                where="counts",
+                remedy="Prune with propagated counts, or prune the tree that was grown.",
+            )
+        counts = node.classes(classes)
+        return Branch(condition, node, counts, float(counts[node.label]))
+    below = [branch_of(one, classes, join, part) for part, one in node.parts]
+    joined, hits = join(below), sum(branch.hits for branch in below)
+    return Branch(condition, joined.cut, joined.counts, hits, node.attribute, below)
 
 
 def _node_of(branch: Branch) -> Node:
@@ -242,20 +224,25 @@ def prune(
             remedy="Prune with exact counts, or ask for diversity by hits and misses.",
         )
     join = join_exactly if counts == "exact" else join_by_hits
-    order = branches_of(tree, join)
-    root, met = order[0], requirement.met_by
-    for branch in reversed(order):
-        if branch.attribute is None:
-            continue
-        if any(_violates(part, met) for part in branch.below):
-            branch.below = merge_fewest(branch.below, join, met)
-        branch.hits = sum(part.hits for part in branch.below)
-        if len(branch.below) == 1:
-            branch.attribute, branch.below = None, []
-            branch.hits = float(branch.counts[branch.cut.label])
+    root = branch_of(tree.root, tree.schema.classes, join)
+    _cut_back(root, join, requirement.met_by)
     if root.attribute is None:
         raise _refusal(tree, requirement, root.cut)
     return SharedTree(tree.schema, _node_of(root))
+
+
+def _cut_back(branch: Branch, join: Join, met: Met) -> None:
+    """Merge what violates the requirement below a node, from the bottom up."""
+    if branch.attribute is None:
+        return
+    for below in branch.below:
+        _cut_back(below, join, met)
+    if any(_violates(part, met) for part in branch.below):
+        branch.below = merge_fewest(branch.below, join, met)
+    branch.hits = sum(part.hits for part in branch.below)
+    if len(branch.below) == 1:
+        branch.attribute, branch.below = None, []
+        branch.hits = float(branch.counts[branch.cut.label])
 
 
 def _refusal(tree: SharedTree, requirement: Requirement, root: Leaf) -> RequirementUnmet:

@@ -180,14 +180,7 @@ class SharedTree:
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths to all leaves, with the last condition on each attribute."""
-        waiting: list[tuple[Node, dict[str, Condition]]] = [(self.root, {})]
-        while waiting:
-            node, known = waiting.pop()
-            if isinstance(node, Leaf):
-                yield Path(known, node)
-                continue
-            for condition, below in reversed(node.parts):
-                waiting.append((below, {**known, node.attribute: condition}))
+        yield from _paths(self.root, {})
 
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return in which leaf each record is: n places in `leaves`.
@@ -240,14 +233,20 @@ class SharedTree:
 
 
 def leaves_below(node: Node) -> Iterator[Leaf]:
-    """Return the leaves below a node, in the order of the paths."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, Leaf):
-            yield here
-        else:
-            waiting += [below for _, below in reversed(here.parts)]
+    """Yield the leaves below a node, in the order of the paths."""
+    if isinstance(node, Leaf):
+        yield node
+        return
+    for _, below in node.parts:
+        yield from leaves_below(below)
+
+
+def _paths(node: Node, known: dict[str, Condition]) -> Iterator[Path]:
+    if isinstance(node, Leaf):
+        yield Path(known, node)
+        return
+    for condition, below in node.parts:
+        yield from _paths(below, {**known, node.attribute: condition})
 
 
 def _depth(node: Node) -> int:

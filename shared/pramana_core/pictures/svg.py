@@ -375,9 +375,8 @@ def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[Shape, f
     return tuple(parts), x
 
 
-_OPENING = re.compile(
-    r'<svg\b[^>]*?viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"[^>]*>', re.DOTALL
-)
+_OPENING = re.compile(r'<svg\b[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>', re.DOTALL)
+_SIDES_OF_IT = re.compile(r'\s(?:width|height)="[^"]*"')
 
 _CAPTION, _SMALLEST = 12, 10
 """The letters of a line below a picture, and as small as they become where it is narrow."""
@@ -388,28 +387,16 @@ def captioned(picture: str, words: str) -> str:
     found = _OPENING.search(picture)
     if found is None or not words:
         return picture
-    width, height = float(found["width"]), float(found["height"])
+    width, height = float(found[1]), float(found[2])
     size = max(_SMALLEST, min(_CAPTION, int((width - 16) / breadth(words, 1))))
-    wider, more = max(width, breadth(words, size) + 16), 2 * size
-    opening = found[0].replace(
-        f'viewBox="0 0 {found["width"]} {found["height"]}"',
-        f'viewBox="0 0 {wider:g} {height + more:g}"',
-    )
-    opening = _resized(opening, "width", wider / width)
-    opening = _resized(opening, "height", (height + more) / height)
-    # A picture by matplotlib names no font of its own.
+    wide, high = max(width, breadth(words, size) + 16), height + 2 * size
+    unit = "pt" if 'pt"' in found[0] else ""
+    inside = f'<svg width="{width:g}" height="{height:g}"'
+    inside += _SIDES_OF_IT.sub("", found[0]).removeprefix("<svg")
+    ground = Box(0, height, wide, 2 * size, "#fff").svg()
     line = Text(8, height + 1.2 * size, words, size).svg()
-    line = line.replace(">", ' font-family="sans-serif">', 1)
-    ground = Box(0, height, wider, more, "#fff").svg()
-    start, end = found.span()
-    body = picture[end:].rstrip().removesuffix("</svg>")
-    return f"{picture[:start]}{opening}{body}{ground}{line}\n</svg>\n"
-
-
-def _resized(opening: str, side: str, by: float) -> str:
-    """Return the opening of a picture with one of its sides multiplied."""
-
-    def grown(found: re.Match[str]) -> str:
-        return f"{found[1]}{float(found[2]) * by:g}{found[3]}"
-
-    return re.sub(rf'(\s{side}=")([\d.]+)((?:pt|px)?")', grown, opening, count=1)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {high:g}"'
+        f' width="{wide:g}{unit}" height="{high:g}{unit}" font-family="sans-serif">\n'
+        f"{inside}{picture[found.end() :].rstrip()}\n{ground}{line}\n</svg>\n"
+    )

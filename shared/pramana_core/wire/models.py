@@ -216,10 +216,13 @@ class AssociationRulesMessage(ModelHead):
 
 
 class DocumentMessage(ModelHead):
-    """A model whose `document` is what predictions are made from, here and where it travels."""
+    """A model with a document."""
 
     kind: str
-    document: dict[str, Any]
+    document: Annotated[
+        dict[str, Any],
+        Field(description="What predictions are made from, here and where it travels."),
+    ]
 
 
 class DecisionTreeMessage(DocumentMessage):

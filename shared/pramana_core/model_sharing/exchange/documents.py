@@ -203,21 +203,21 @@ def condition_json(schema: TreeSchema, name: str, condition: Condition) -> dict[
 def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
     """Return the nodes of a tree in the form of `Nodes`."""
     found: list[dict[str, Any]] = []
-    waiting: list[tuple[Node, list[int]]] = [(tree.root, [])]
-    while waiting:
-        node, siblings = waiting.pop()
-        siblings.append(len(found))
+
+    def listed(node: Node) -> int:
+        at = len(found)
         if isinstance(node, Leaf):
             label = tree.schema.target.categories[node.label]
-            leaf: dict[str, Any] = {"class": label, "hit": node.hit, "miss": node.miss}
+            found.append({"class": label, "hit": node.hit, "miss": node.miss})
             if node.distribution is not None:
-                leaf["distribution"] = node.distribution
-            found.append(leaf)
-            continue
-        children: list[int] = []
+                found[at]["distribution"] = node.distribution
+            return at
         parts = [condition_json(tree.schema, node.attribute, part) for part, _ in node.parts]
-        found.append({"parts": parts, "children": children})
-        waiting += [(below, children) for _, below in reversed(node.parts)]
+        found.append({"parts": parts})
+        found[at]["children"] = [listed(below) for _, below in node.parts]
+        return at
+
+    listed(tree.root)
     return found
 
 

@@ -1,7 +1,5 @@
 """Pruning: what is always so, and each way of merging on trees small enough to see."""
 
-import math
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,12 +9,11 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError, OptionError, RequirementUnmet
-from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from pramana_core.model_sharing.combine_options import MOST_DEPTH
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.conditions import Interval, Values
 from pramana_core.model_sharing.pruning import (
     PropagatedCounts,
-    branches_of,
+    branch_of,
     join_by_hits,
     join_exactly,
     prune,
@@ -116,37 +113,6 @@ def test_what_cannot_be_pruned_is_refused(grown: SharedTree, asked: Any, error: 
     assert refused.value.where == where
 
 
-@pytest.mark.slow
-def test_deep_and_wide_trees_are_pruned():
-    """As many questions one below the other as may be; and 1,800 leaves."""
-    schema = TreeSchema(Variable("y", ("a", "b")), (NumericAttribute("x", 0, 1000),))
-    deep = SharedTree(schema, chain(MOST_DEPTH))
-    pruned = prune(deep, Requirement(k=5))
-    assert pruned.depth == MOST_DEPTH - 1
-    ends = [-math.inf, *map(float, range(1, 1800)), math.inf]
-    small = [(Interval(a, b), Leaf.of((1.0, 1.0))) for a, b in pairwise(ends)]
-    wide = SharedTree(schema, Split("x", tuple(
-        (Interval(ends[n], ends[n + 60]), Split("x", tuple(small[n : n + 60])))
-        for n in range(0, 1800, 60)
-    )))  # fmt: skip
-    assert len(prune(wide, Requirement(k=4)).leaves) == 900
-
-
-def chain(depth: int) -> Node:
-    """Return a chain of splits: what is above 1, above 2, ..., beside what is not."""
-    node: Node = Leaf.of((1.0, 0.0))
-    for number in range(depth, 0, -1):
-        low = number - 1.0 if number > 1 else -math.inf
-        node = Split(
-            "x",
-            (
-                (Interval(low, float(number)), Leaf.of((3.0, 2.0))),
-                (Interval(float(number), math.inf), node),
-            ),
-        )
-    return node
-
-
 # Counts carried from the leaves to the root: equation (1), worked by hand, and exact ones.
 
 
@@ -163,12 +129,12 @@ def test_equation_1_by_hand():
             (Values((2, 3)), Leaf(0, 5, 0)),
         ),
     )
-    assert branches_of(tree(root), join_by_hits)[0].cut == Leaf(0, 20, 15)
+    assert branch_of(tree(root).root, 3, join_by_hits).cut == Leaf(0, 20, 15)
 
 
 def test_exact_counts_need_all_classes():
     with pytest.raises(ModelError):
-        branches_of(by_city(*[Leaf(0, 5, 1)] * 5), join_exactly)
+        branch_of(by_city(*[Leaf(0, 5, 1)] * 5).root, 3, join_exactly)
 
 
 # What leaves an owner: hits and misses, or distributions.
