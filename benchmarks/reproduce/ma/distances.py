@@ -113,12 +113,11 @@ def run_5_7(setting: Setting) -> Result:
 
 def _draw_5_7(figure: Figure, table: pd.DataFrame) -> None:
     axes = figure.subplots(1, 2)
-    for axis in axes:
-        curves(axis, table, "p", "ckl", "node", error="sd", label="node {}", capsize=2)
-        axis.set_xlabel("probability p of a flip (bars: a deviation over the runs)")
-    axes[0].set(
-        xlim=(0, 0.32), ylim=(0, 0.1), title="up to p = 0.3", ylabel="conditional KL distance, nats"
-    )
+    for axis, error in zip(axes, ("sd", None), strict=True):
+        curves(axis, table, "p", "ckl", "node", error=error, label="node {}", capsize=2)
+        axis.set_xlabel("probability p of a flip")
+    axes[0].set(xlim=(0, 0.32), ylim=(0, 0.1), ylabel="conditional KL distance, nats")
+    axes[0].set_title("up to p = 0.3; bars: a deviation over the runs")
     axes[1].set(yscale="log", title="all, logarithmic")
     axes[0].legend(loc="upper left")
 
@@ -193,12 +192,11 @@ def _claims_5_8(table: pd.DataFrame, codes: Mapping[str, Codes]) -> Iterator[Cla
 
 def _draw_5_8(figure: Figure, table: pd.DataFrame) -> None:
     axes = figure.subplots(2, 2).ravel()
-    how = {"error": "sd", "capsize": 2}
     for axis, node in zip(axes, NODES, strict=False):
         rows = where(table[table["p"] <= 0.3], node=node)
-        curves(axis, rows, "records", "ckl", "p", label="p = {:g}", **how)
+        curves(axis, rows, "records", "ckl", "p", label="p = {:g}")
         axis.set_title(f"node {node}, p up to 0.3")
-    curves(axes[-1], where(table, p=0.4), "records", "ckl", "node", label="node {}", **how)
+    curves(axes[-1], where(table, p=0.4), "records", "ckl", "node", label="node {}")
     axes[-1].set_title("p = 0.4")
     for axis in axes:
         axis.set_yscale("log")
@@ -207,7 +205,7 @@ def _draw_5_8(figure: Figure, table: pd.DataFrame) -> None:
     for axis in axes[::2]:
         axis.set_ylabel("conditional KL, nats")
     for axis in axes[2:]:
-        axis.set_xlabel("records N (bars: a deviation over the runs)")
+        axis.set_xlabel("records N")
 
 
 MA_5_8 = Experiment(

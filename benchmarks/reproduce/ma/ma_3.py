@@ -148,11 +148,9 @@ def run_3_2(setting: Setting) -> Result:
 
 def _draw_bound(figure: Figure, table: pd.DataFrame) -> None:
     axis = figure.subplots()
-    for g, colour in zip(GAMMAS, style.shades(len(GAMMAS)), strict=True):
-        rows = table[table["gamma"] == g]
-        line = "--" if g == 1 else "-"
-        name = "γ = 1 (nothing learned)" if g == 1 else f"γ = {g:g}"
-        axis.plot(rows["rho_1"], rows["rho_2"], line, color=colour, label=name)
+    shades = style.shades(len(GAMMAS))
+    looks = {g: (c, "", "--" if g == 1 else "-") for g, c in zip(GAMMAS, shades, strict=True)}
+    curves(axis, table, "rho_1", "rho_2", "gamma", looks=looks, label="γ = {:g}")
     axis.set(
         xlim=(0, 1), ylim=(0, 1.01), xlabel="prior belief ρ₁", ylabel="largest posterior belief ρ₂*"
     )

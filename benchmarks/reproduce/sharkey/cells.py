@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Look, Setting
+from benchmarks.reproduce.engine import Axes, Setting
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, Way, simulate
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table
@@ -121,15 +121,17 @@ def _row(cell: Cell, options: SimulationOptions, found: Simulation) -> dict[str,
     return row
 
 
-def line(axis: Axes, rows: pd.DataFrame, x: str, look: Look, label: str) -> None:
-    """Draw a curve of accuracies in percent with thin bars of a standard deviation."""
-    colour, marker, dash = look
-    heights = 100 * rows["accuracy"].to_numpy(dtype=float)
-    spread = 100 * rows["accuracy_sd"].fillna(0).to_numpy(dtype=float)
-    plots.curve(axis, rows[x], heights, colour, marker, label, dash)
-    axis.errorbar(rows[x], heights, spread, fmt="none", ecolor=colour, elinewidth=0.7, alpha=0.6)
+def percent(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with accuracies and their deviations in percent, to be drawn."""
+    columns = ["accuracy", "accuracy_sd", "basis_accuracy", "majority"]
+    return found.assign(**{name: 100 * found[name].astype(float) for name in columns})
 
 
-def level(axis: Axes, height: float, colour: str, dash: str, label: str = "") -> None:
-    """Draw a horizontal line at an accuracy."""
-    axis.axhline(100 * height, color=colour, linestyle=dash, linewidth=1.1, label=label or None)
+def baselines(axis: Axes, found: pd.DataFrame) -> None:
+    """Draw the accuracies of a model of all records and of the most frequent class as levels."""
+    for column, colour, dash, label in (
+        ("basis_accuracy", plots.BLACK, "-", "BASIS: all records"),
+        ("majority", plots.GREY, "--", "most frequent class"),
+    ):
+        height = float(found[column].mean())
+        axis.axhline(height, color=colour, linestyle=dash, linewidth=1.1, label=label)

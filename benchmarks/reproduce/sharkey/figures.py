@@ -7,15 +7,24 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Claim, Experiment, Figure, Result, Setting, where
+from benchmarks.reproduce.engine import (
+    Axes,
+    Claim,
+    Experiment,
+    Figure,
+    Result,
+    Setting,
+    curves,
+    where,
+)
 from benchmarks.reproduce.sharkey.cells import (
     ADULT_WORDS,
     FILES,
     SOURCES,
     TEN_FOLDS,
     Cell,
-    level,
-    line,
+    baselines,
+    percent,
     run_cells,
 )
 from pramana_core.pictures import plots
@@ -112,11 +121,10 @@ def _draw_5(figure: Figure, found: pd.DataFrame) -> None:
     axes = plots.facets(figure, [1.0] * 6, 3)
     for place, axis in enumerate(axes):
         model, table = list(MODELS_5)[place // 3], list(SOURCES)[place % 3]
-        for curve, look in CURVES_5.items():
-            line(axis, _curve(found, table, model, curve), "owners", look, curve)
-        levels = _curve(found, table, model, "PGEN")[["basis_accuracy", "majority"]].mean()
-        level(axis, levels["basis_accuracy"], plots.BLACK, "-", "BASIS: all records")
-        level(axis, levels["majority"], plots.GREY, "--", "most frequent class")
+        rows = percent(where(found, table=table, model=model))
+        how = {"error": "accuracy_sd", "looks": CURVES_5, "elinewidth": 0.7}
+        curves(axis, rows, "owners", "accuracy", "curve", **how)
+        baselines(axis, rows)
         axis.set_title(f"{table}, {MODELS_5[model]}")
         if place >= 3:
             axis.set_xlabel("owners")

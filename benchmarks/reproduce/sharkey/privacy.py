@@ -19,8 +19,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Claim, Experiment, Figure, Result, Setting, where
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, level, line, run_cells
+from benchmarks.reproduce.engine import (
+    Axes,
+    Claim,
+    Experiment,
+    Figure,
+    Result,
+    Setting,
+    curves,
+    where,
+)
+from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, baselines, percent, run_cells
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, FoldModels, PreparedTable
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
@@ -298,13 +307,10 @@ def _draw_7(figure: Figure, found: pd.DataFrame) -> None:
 
 def _panel(axis: Axes, found: pd.DataFrame) -> None:
     order = list(dict.fromkeys(found["requirement"]))
-    for curve, look in LOOKS.items():
-        rows = found[found["curve"] == curve].assign(
-            place=lambda r: [order.index(required) for required in r["requirement"]]
-        )
-        line(axis, rows, "place", look, curve)
-    level(axis, float(found["basis_accuracy"].mean()), plots.BLACK, "-", "BASIS")
-    level(axis, float(found["majority"].mean()), plots.GREY, "--", "most frequent class")
+    rows = percent(found).assign(place=found["requirement"].map(order.index))
+    how = {"error": "accuracy_sd", "looks": LOOKS, "elinewidth": 0.7}
+    curves(axis, rows, "place", "accuracy", "curve", **how)
+    baselines(axis, rows)
     axis.set_xticks(range(len(order)), order, fontsize=8.5)
     axis.set_ylabel("right, %")
 
