@@ -245,24 +245,6 @@ def test_a_token_that_ends_while_a_page_is_open_leads_to_the_way_in_and_back(som
     page.locator("#state.cancelled").wait_for()
 
 
-def test_of_two_tabs_each_shows_the_session_that_is(somebody, service):
-    both = somebody(service.admin.token, refused={403})
-    first, second = both.page, both.tab()
-    second.goto(f"{service.url}/pages/studies/survey/people")
-    first.get_by_role("button", name="Sign out").click()
-    first.get_by_label("Token").fill(service.owners["north"].token)
-    first.keyboard.press("Enter")
-    first.get_by_role("heading", name="Studies").wait_for()
-    # The form that the second tab has open is of the session before: it does nothing now.
-    second.get_by_label("Owner").fill("intruder")
-    second.get_by_role("button", name="Invite").click()
-    second.get_by_role("heading", name="Not allowed").wait_for()
-    named = [one["owner"] for one in service.admin.get("/v1/studies/survey/invitations")["items"]]
-    assert "intruder" not in named
-    second.goto(f"{service.url}/pages/studies")
-    assert "owner" in second.locator(".who").inner_text()
-
-
 def test_an_owner_sees_her_own_part_only(models, somebody, service):
     north = somebody(service.owners["north"].token, refused={403, 404})
     page = north.page
