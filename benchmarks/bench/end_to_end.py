@@ -88,7 +88,7 @@ def pass_through(folder: Path, records: int) -> dict[str, float]:
     with miner(folder / "miner") as served, RestClient(served.url, served.token, None) as admin:
         sites = prepare(folder, served, admin, records)
         began = time.perf_counter()
-        with _watching(served.process.pid) as peak:
+        with _watching(served.pid) as peak:
             agent = max(_publish(site) for site in sites)
             _models(admin)
         seconds = time.perf_counter() - began
