@@ -14,7 +14,7 @@ from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.plan import Block, Plan
 
 # The printed entries sum to 19/20. The missing twentieth would make the last column 1/5; which of
-# its cells is wrong cannot be told. So all entries are divided by 19/20, which keeps their ratios.
+# its cells is wrong is unknown. So all entries are divided by 19/20, which keeps their ratios.
 NAMES = ("X1", "X2")
 
 _PRINTED = """

@@ -308,7 +308,7 @@ def run_masiv_4(setting: Setting) -> Result:
 
 
 def _parameter_claims(table: pd.DataFrame) -> Iterator[Claim]:
-    # The paper shows no figure of setup I: what it says is held against a miner alone.
+    # The paper shows no figure of setup I: its claims are checked with a miner alone.
     for setup in BOTH:
         rows = table[(table["setup"] == setup) & (table["p"] <= 0.25)]
         off = (rows["mean"] - rows["clean"]).abs().max()

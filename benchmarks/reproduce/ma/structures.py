@@ -364,7 +364,7 @@ def _score_claims(rows: pd.DataFrame, means: pd.DataFrame) -> Iterator[Claim]:
         f" {'no chance' if abs(z) > limit else 'it may be chance'}).",
         z > 0 if abs(z) > limit else None,
     )
-    # One missing link in all of figure 5, taken for a run a point, is held against our runs.
+    # One missing link in all of figure 5, taken for a run a point, is compared with our runs.
     curves_of_5 = miner[miner["score"].isin(list(BAYESIAN))]
     original = "against what the same score learns of the original data, as MaSiv defines them"
     for column, extra, words in (

@@ -18,9 +18,7 @@ from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp import data as frapp_data
 from benchmarks.reproduce.frapp import matrices, mining
 from benchmarks.reproduce.tables import domain_of
-from pramana_core.domain import Domain
 from pramana_core.errors import MissingColumn, OptionError
-from pramana_core.estimation.estimated import EstimatedMarginals
 from tests.places import DATA
 
 pytestmark = pytest.mark.calibration
@@ -94,42 +92,6 @@ def test_table_3_by_grouping_the_rows():
 
 
 # --- mechanisms ----------------------------------------------------------------------------------
-
-
-class Expected:
-    """Stands for reported counts: the expected ones, by the matrices themselves."""
-
-    def __init__(self, plan, truth: np.ndarray, names: tuple[str, ...], records: int):
-        joint = truth
-        # Blocks hold the variables in order: list the whole product's matrix, report by report.
-        matrix = np.ones((1, 1))
-        for block in plan.blocks:
-            matrix = np.kron(matrix, block.channel.matrix())
-        self.cube = (joint.ravel() @ matrix).reshape(list(plan.reported_sizes.values())) * records
-        self.records, self.names = records, names
-
-    def table(self, names):
-        gone = tuple(i for i, name in enumerate(self.names) if name not in names)
-        return self.cube.sum(axis=gone)
-
-
-SMALL = Domain.of(v0=["0", "1", "2"], v1=["0", "1"], v2=["0", "1"])
-TRUTH = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(SMALL.shape)
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    mining.papers_mechanisms(SMALL),
-    ids=lambda m: m.name,
-)
-def test_expected_reports_give_the_true_supports(mechanism):
-    reported = Expected(mechanism.plan, TRUTH, SMALL.names, 1000)
-    marginals = EstimatedMarginals(reported, mechanism.plan)
-    for length in (1, 2, 3):
-        for names in itertools.combinations(SMALL.names, length):
-            gone = tuple(i for i, name in enumerate(SMALL.names) if name not in names)
-            shares = marginals.marginal(names).counts / 1000
-            assert np.allclose(shares, TRUTH.sum(axis=gone), atol=1e-7)
 
 
 def test_every_mechanism_is_held_to_gamma_19():
