@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
@@ -109,8 +108,3 @@ def l1_distance(groups: Discretization, counts: Tensor) -> float:
     values = density(ends[:-1, None] + step * (np.arange(_MIDPOINTS) + 0.5))
     off = np.abs(values - heights(groups, counts)[:, None])
     return float((off * step).sum())
-
-
-def widths(groups: Discretization) -> list[float]:
-    """Return the widths of the inner groups; those at the ends have no second boundary."""
-    return [high - low for low, high in pairwise(groups.cuts)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -256,7 +257,7 @@ def _draw(figure: Figure, means: pd.DataFrame) -> None:
     panels = figure.subplots(1, 3)
     titles = ("(a) support error", "(b) false negatives", "(c) false positives")
     for axis, measured, title in zip(panels, MEASURES, titles, strict=True):
-        how = {"error": f"{measured}_se", "looks": LOOKS, "capsize": 2}
+        how: dict[str, Any] = {"error": f"{measured}_se", "looks": LOOKS, "capsize": 2}
         curves(axis, means, "length", measured, "mechanism", **how)
         axis.set(title=title, xlabel="itemset length", xticks=sorted(set(means["length"])))
     panels[0].set(ylabel="percent", yscale="log")

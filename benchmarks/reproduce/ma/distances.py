@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,10 +70,10 @@ def measured(
     return list(zip(NODES, means.tolist(), deviations.tolist(), strict=True))
 
 
-def shares(wide: pd.Series[float], codes: Mapping[str, Codes]) -> tuple[float, str]:
+def shares(found: Mapping[Any, float], codes: Mapping[str, Codes]) -> tuple[float, str]:
     """Return the largest share of the distance without parents that a node has, and all as text."""
-    found = {n: wide[n] / ignoring_parents(counted(codes, n)) for n in NODES}
-    return max(found.values()), ", ".join(f"{share:.1%} ({n})" for n, share in found.items())
+    parts = {n: found[n] / ignoring_parents(counted(codes, n)) for n in NODES}
+    return max(parts.values()), ", ".join(f"{share:.1%} ({n})" for n, share in parts.items())
 
 
 RECORDS_5_7 = 10_000
@@ -94,7 +95,7 @@ def run_5_7(setting: Setting) -> Result:
     table = pd.DataFrame(rows, columns=["node", "p", "ckl", "sd"])
     wide = table.pivot_table(index="p", columns="node", values="ckl")
     rank = wide.corrwith(pd.Series(wide.index, index=wide.index), method="spearman")
-    largest, listed = shares(wide.loc[0.3], codes)
+    largest, listed = shares(wide.loc[0.3].to_dict(), codes)
     findings = (
         Claim(
             "More randomization is a larger distance: the rank correlations with p are"
@@ -179,14 +180,14 @@ def _claims_5_8(table: pd.DataFrame, codes: Mapping[str, Codes]) -> Iterator[Cla
         f" {LEVELS_5_8[0]:g} the distances fall as N^{slope:.2f} (we ask for -1 ± 0.15).",
         abs(slope + 1) <= 0.15,
     )
-    largest, listed = shares(wide.iloc[-1].xs(0.3, level="p"), codes)
+    largest, listed = shares(wide.iloc[-1].xs(0.3, level="p").to_dict(), codes)
     yield Claim(
         f"With {most:,} records privacy and accuracy can both be good: at p = 0.3 the"
         f" distances are {listed} of what ignoring the node's parents would have (we call"
         f" up to {GOOD:.0%} good).",
         largest <= GOOD,
     )
-    _, listed = shares(wide.iloc[-1].xs(0.4, level="p"), codes)
+    _, listed = shares(wide.iloc[-1].xs(0.4, level="p").to_dict(), codes)
     yield Claim(f"At p = 0.4 they are {listed} of it.")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -365,17 +366,17 @@ def _reading_claims(stars: pd.DataFrame) -> Iterator[Claim]:
 def _draw_masiv_4(figure: Figure, parameters: pd.DataFrame, stars: pd.DataFrame) -> None:
     left, right = figure.subplots(1, 2)
     for setup, dash, fill in ((MINER, "-", "full"), (PEERS, "--", "none")):
-        rows, how = where(parameters, setup=setup), {"fillstyle": fill}
-        looks = {k: (colour, "o", dash) for k, (colour, _, _) in enumerate(LOOKS[:4], 1)}
-        words = f"θ{{}}, {setup}"
-        curves(left, rows, "p", "mean", "parameter", error="sd", looks=looks, label=words, **how)
+        how: dict[str, Any] = {"fillstyle": fill}
+        rows = where(parameters, setup=setup)
+        thetas = {k: (colour, "o", dash) for k, (colour, _, _) in enumerate(LOOKS[:4], 1)}
+        how["label"] = f"θ{{}}, {setup}"
+        curves(left, rows, "p", "mean", "parameter", error="sd", looks=thetas, **how)
         colour = style.BLUE if setup == MINER else style.RED
-        marks = zip(READINGS, "^so", (":", "--", "-"), strict=True)
-        looks = {READINGS[reading]: (colour, mark, line) for reading, mark, line in marks}
-        rows = where(stars, setup=setup)
-        rows = rows.assign(reading=rows["reading"].map(READINGS))
-        words = f"{{}}, {setup}"
-        curves(right, rows, "records", "p_star", "reading", looks=looks, label=words, **how)
+        marks = zip(READINGS.values(), "^so", (":", "--", "-"), strict=True)
+        readings = {words: (colour, mark, line) for words, mark, line in marks}
+        rows = where(stars.assign(reading=stars["reading"].map(READINGS)), setup=setup)
+        how["label"] = f"{{}}, {setup}"
+        curves(right, rows, "records", "p_star", "reading", looks=readings, **how)
     for (colour, _, _), clean in zip(LOOKS, parameters["clean"][:4], strict=False):
         left.axhline(clean, color=colour, linewidth=0.8)
     left.set(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,7 +123,7 @@ def _draw_5(figure: Figure, found: pd.DataFrame) -> None:
     for place, axis in enumerate(axes):
         model, table = list(MODELS_5)[place // 3], list(SOURCES)[place % 3]
         rows = percent(where(found, table=table, model=model))
-        how = {"error": "accuracy_sd", "looks": CURVES_5, "elinewidth": 0.7}
+        how: dict[str, Any] = {"error": "accuracy_sd", "looks": CURVES_5, "elinewidth": 0.7}
         curves(axis, rows, "owners", "accuracy", "curve", **how)
         baselines(axis, rows)
         axis.set_title(f"{table}, {MODELS_5[model]}")

@@ -308,7 +308,7 @@ def _draw_7(figure: Figure, found: pd.DataFrame) -> None:
 def _panel(axis: Axes, found: pd.DataFrame) -> None:
     order = list(dict.fromkeys(found["requirement"]))
     rows = percent(found).assign(place=found["requirement"].map(order.index))
-    how = {"error": "accuracy_sd", "looks": LOOKS, "elinewidth": 0.7}
+    how: dict[str, Any] = {"error": "accuracy_sd", "looks": LOOKS, "elinewidth": 0.7}
     curves(axis, rows, "place", "accuracy", "curve", **how)
     baselines(axis, rows)
     axis.set_xticks(range(len(order)), order, fontsize=8.5)

@@ -123,7 +123,6 @@ def test_distance_of_four_flat_pieces_is_one_half():
     quarters = Discretization((6.0, 12.0, 18.0), (3.0, 9.0, 15.0, 21.0), (1, 1, 1, 1), "test")
     distance = given.l1_distance(quarters, np.full(4, 25.0))
     assert math.isclose(distance, 0.5, rel_tol=1e-5)
-    assert given.widths(quarters) == [6.0, 6.0]
     assert np.allclose(given.heights(quarters, np.full(4, 25.0)), 1 / 24)
 
 
