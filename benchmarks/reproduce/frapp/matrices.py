@@ -44,7 +44,6 @@ from pramana.setups import SeededOwner
 from pramana_core.channels import CONDITION_LIMIT, RESOLUTION, OneHot, RandomSymmetric, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import PlanError
-from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, posterior_range
@@ -110,23 +109,16 @@ def _errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
 
 def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
     """ "RAN-GD does not deviate much from the deterministic case over the entire range" (7.1)."""
-    groups = [values for _, values in _by_alpha(errors)]
-    p_value = float(stats.f_oneway(*groups).pvalue)
-    means = [group.mean() for group in groups]
+    groups = errors.groupby("alpha_share", dropna=False)["support_error"]
+    p_value = float(stats.f_oneway(*(values for _, values in groups)).pvalue)
+    means = groups.mean()
     trend = "does not depend" if p_value >= _NOISE else "depends"
     yield Claim(
         f"The support error of RAN-GD at length {LENGTH} {trend} on alpha: means of"
-        f" {min(means):.3g} to {max(means):.3g} %, DET-GD among them; analysis of variance,"
+        f" {means.min():.3g} to {means.max():.3g} %, DET-GD among them; analysis of variance,"
         f" p = {p_value:.2g}.",
         p_value >= _NOISE,
     )
-
-
-def _by_alpha(errors: pd.DataFrame) -> list[tuple[float, Tensor]]:
-    """Return the errors of the runs by alpha, DET-GD (NaN) first."""
-    groups = errors.groupby("alpha_share", dropna=False)["support_error"]
-    made = [(float(str(share)), values.to_numpy(dtype=np.float64)) for share, values in groups]
-    return sorted(made, key=lambda one: -1.0 if math.isnan(one[0]) else one[0])
 
 
 def _gain_claim(ranges: pd.DataFrame) -> Iterator[Claim]:
@@ -161,14 +153,17 @@ def _draw_3(figure: Figure, ranges: pd.DataFrame, errors: pd.DataFrame) -> None:
 
 
 def _draw_errors(axis: Axes, errors: pd.DataFrame) -> None:
-    (_, exact), *random = _by_alpha(errors)
-    middle, spread = float(exact.mean()), 2 * float(stats.sem(exact))
-    axis.axhspan(middle - spread, middle + spread, color=style.GREY, alpha=0.25)
-    axis.axhline(middle, color=style.GREY, linestyle="--", label="DET-GD, ± 2 s.e.")
-    shares = [share for share, _ in random]
-    means = [float(values.mean()) for _, values in random]
-    error = [2 * float(stats.sem(values)) for _, values in random]
-    bars(axis, shares, means, error, (style.BLUE, "o", "-"), "RAN-GD, ± 2 s.e.", capsize=3)
+    groups = errors.groupby("alpha_share", dropna=False)["support_error"]
+    found = groups.agg(mean="mean", error="sem").reset_index()
+    found["error"] *= 2
+    (exact,) = found[found["alpha_share"].isna()].to_dict("records")
+    low, high = exact["mean"] - exact["error"], exact["mean"] + exact["error"]
+    axis.axhspan(low, high, color=style.GREY, alpha=0.25)
+    axis.axhline(exact["mean"], color=style.GREY, linestyle="--", label="DET-GD, ± 2 s.e.")
+    rows = found.dropna()
+    look = (style.BLUE, "o", "-")
+    words = "RAN-GD, ± 2 s.e."
+    bars(axis, rows["alpha_share"], rows["mean"], rows["error"], look, words, capsize=3)
     axis.set(
         ylim=(0, None), title=f"(b) support error, itemsets of {LENGTH}, CENSUS", ylabel="percent"
     )
