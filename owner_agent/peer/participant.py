@@ -35,7 +35,6 @@ from owner_agent.peer.ledger_lines import (
     mark_session,
 )
 from owner_agent.peer.member import Member
-from owner_agent.peer.peers_met import earlier_sessions, remember_peers, require_remembered
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,
@@ -52,7 +51,6 @@ from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session import Session, error_of
 from owner_agent.peer.session_results import SessionResult, earlier_status, families_of, keep
 from owner_agent.release.history import known_entries, not_known_by_miner
-from owner_agent.release.ledger import Ledger
 from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from pramana_core.privacy import StudyDisclosure
@@ -139,8 +137,6 @@ class Participant(Member):
         mine.offers = stated(mine, self.everybody(), Offer, offers, participants)
         mine.offers_digest = digest_of(offers.all)
         agree_on_offers(mine)
-        with self.own_affairs():
-            require_remembered(self.site.state, self.name, mine.offers)
         # Before anybody's columns are known, other groupings are this owner's own changes.
         with self.own_store(OtherGroupings):
             require_tellable_before(mine.holding, mine.proposal)
@@ -159,8 +155,6 @@ class Participant(Member):
         """Check what all would send."""
         participants = mine.proposal.participants
         signed = stated(mine, self.everybody(), Announcement, announcements, participants)
-        with self.own_affairs():
-            remember_peers(self.site.state, self.name, mine.proposal, mine.offers, signed)
         mine.announcements = signed
         agree_on_announcements(mine, self.name)
         for line in session_lines(self.loss(mine)):
@@ -271,11 +265,9 @@ class Participant(Member):
         self.notify(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
         now = self.clock()
         with self.own_affairs():
-            state = self.site.state
             self._ask_miner()
             holding = hold(self.site, proposal, variables_of(proposal), unwatched)
-            earlier = earlier_sessions(state, self.name, proposal)
-            made = offer(holding, proposal, Ledger(state).begun, earlier)
+            made = offer(holding, proposal)
             enter_session(holding, proposal, self.environment.now())
         ends = now + proposal.seconds + self.environment.patience.grace
         self.session = Session(proposal, holding, ends)

@@ -176,12 +176,6 @@ class Ledger:
         rows = self._rows("SELECT epoch FROM beginnings ORDER BY id DESC LIMIT 1")
         return next((int(epoch) for (epoch,) in rows), 0)
 
-    @property
-    def begun(self) -> datetime | None:
-        """When the last epoch began; None where nothing was ever lost."""
-        rows = self._rows("SELECT begun FROM beginnings ORDER BY id DESC LIMIT 1")
-        return next((datetime.fromisoformat(begun) for (begun,) in rows), None)
-
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
         """Write down what is known to have left, and begin an epoch of a random number.
 

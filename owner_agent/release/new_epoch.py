@@ -82,8 +82,7 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
                 " In a new epoch every column that left would be drawn anew when it leaves again,"
                 " and cost its whole epsilon once more, for good.",
                 where="yes",
-                remedy="Say --yes if that is wanted: where a peer remembers a session that is not"
-                " in the ledger, it is.",
+                remedy="Say --yes if that is wanted.",
             )
         missing = unknown_in_outbox(state, [*known, *counted])
         ledger.begin_anew(random_epoch(environment.random_bytes), counted, now)

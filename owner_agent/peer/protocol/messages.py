@@ -8,15 +8,12 @@ A session runs through these in order: `Proposal` (the initiator's), an `Offer` 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
-    AwareDatetime,
     Field,
-    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
-    model_serializer,
     model_validator,
 )
 
@@ -98,21 +95,10 @@ class OfferedVariable(Message):
     sensitive: bool
 
 
-class EarlierSession(Message):
-    """The newest session in which an owner saw what another announced, as a digest.
-
-    `beginning` is when that other had last begun anew after a loss, by its own statement.
-    """
-
-    digest: Sha256
-    beginning: AwareDatetime | None = None
-
-
 class Offer(Statement):
     """What an owner has that the session names; nothing has been randomized yet.
 
-    `keys_digest` is SHA-256 of the ascending pseudonyms. `beginning` is when this owner last began
-    anew after a loss, `earlier` what it remembers of the others.
+    `keys_digest` is SHA-256 of the ascending pseudonyms.
     """
 
     wire_name = "Offer"
@@ -122,14 +108,6 @@ class Offer(Statement):
     variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     keys_digest: Sha256
-    beginning: AwareDatetime | None = None
-    earlier: dict[Name, EarlierSession] = Field(default_factory=dict, max_length=64)
-
-    @model_serializer(mode="wrap")
-    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out what there is nothing to say of, so that a first offer is as it was."""
-        written: dict[str, Any] = write(self)
-        return {k: v for k, v in written.items() if v or k not in {"beginning", "earlier"}}
 
 
 class Package(Message):
