@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from owner_agent.peer.exchange.catalogue import entitled, task_of, variables_of
-from owner_agent.peer.exchange.entitlement import owner_of, require_held
+from owner_agent.peer.exchange.entitlement import entitled, require_one_owner
 from owner_agent.peer.exchange.incoming import check_package
 from owner_agent.peer.exchange.local_records import require_aligned
 from owner_agent.peer.exchange.session_loss import require_stated
@@ -61,7 +60,7 @@ def consent(
             where=site.owner,
             remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
         )
-    task_of(proposal).check()
+    proposal.task.check()
 
 
 def stated(
@@ -97,11 +96,10 @@ def agree_on_offers(mine: Session) -> None:
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
-        _require_wanted(owner, offer, variables_of(proposal))
-    require_held(variables_of(proposal), mine.holdings)
-    owner_of(mine.holdings)
+        _require_wanted(owner, offer, proposal.task.names)
+    require_one_owner(proposal.task.names, mine.holdings)
     require_aligned(mine.offers, proposal.study)
-    task_of(proposal).require_fit(mine.domain)
+    proposal.task.require_fit(mine.domain)
 
 
 def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
@@ -121,7 +119,7 @@ def agree_on_result(
     So whoever begins a session cannot let two owners write different results. Raises PeerDeviated.
     """
     proposal = mine.proposal
-    signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
+    signers = proposal.participants if proposal.task.shared else [proposal.initiator]
     signed = stated(mine, everybody, ResultAgreement, statements, signers)
     first = mine.digest or signed[signers[0]].digest
     others = [owner for owner in signers if signed[owner].digest != first]

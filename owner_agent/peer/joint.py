@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from owner_agent.peer.exchange.catalogue import learners, task_of
+from owner_agent.peer.exchange.entitlement import learners
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
 from owner_agent.peer.protocol.steps import (
@@ -111,7 +111,7 @@ class _Coordinator:
         self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
         self.each("start", BEGIN)
         parts = self.learned()
-        if not task_of(self.proposal).shared:
+        if not self.proposal.task.shared:
             return Statements(all=[self.participant.make_own_ready(self.proposal.session)])
         agreed = Statements(all=self.each("networks", PARTS, Statements(all=parts)))
         self.participant.check_agreed(self.proposal.session, agreed)
@@ -151,7 +151,7 @@ class _Coordinator:
 
     def learned(self) -> list[Signed]:
         """Wait until every owner has learned its part; return the parts. Raises PramanaError."""
-        expected = learners(self.proposal) if task_of(self.proposal).shared else ()
+        expected = learners(self.proposal) if self.proposal.task.shared else ()
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
             for status in statuses:
@@ -176,7 +176,7 @@ class _Coordinator:
 
         Raises PramanaError.
         """
-        if task_of(self.proposal).shared:
+        if self.proposal.task.shared:
             for partner in self.others:
                 _require_ready(partner.ask(STATUS, self.proposal.session))
         if self.participant.clock() > self.ends:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from owner_agent.peer.exchange.catalogue import variables_of
 from owner_agent.peer.exchange.entitlement import Holdings
 from owner_agent.peer.exchange.local_records import LocalRecords
 from owner_agent.peer.exchange.outgoing import OutgoingPackage
@@ -77,7 +76,7 @@ class Session:
             for offer in self.offers.values()
             for offered in offer.variables
         }
-        return Domain(tuple(categories[name] for name in variables_of(self.proposal)))
+        return Domain(tuple(categories[name] for name in self.proposal.task.names))
 
     def status(self) -> Status:
         """Return how far the session is."""

@@ -94,7 +94,8 @@ class Entry:
     `sketch` is a sample of its pseudonyms: empty where nothing was drawn from. `kind` is what was
     released; `method` how columns were masked or what a tree was bound to, if any were, and
     `plan_digest` then the digest of what the miner receives. `beginning` is the epoch in which
-    everything was drawn: not 0 after a loss (see `Ledger.begin_anew`).
+    everything was drawn: not 0 after a loss (see `Ledger.begin_anew`). `session` is what a
+    session of peers shared, as `owner_agent.peer` writes it.
     """
 
     __pydantic_config__ = ConfigDict(
@@ -118,6 +119,7 @@ class Entry:
     kind: str = RANDOMIZED
     method: str = ""
     beginning: int = 0
+    session: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -209,14 +211,20 @@ class Ledger:
         self._write(entry, lambda _ledger: entry)
 
     def mark(
-        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
+        self,
+        entry: Entry,
+        state: EntryState,
+        now: datetime,
+        release_id: str | None = None,
+        session: str = "",
     ) -> None:
-        """Change an entry's state, and its identity at the miner once that is known."""
+        """Change an entry's state, its identity at the miner, and what a session shared."""
 
         def marked(ledger: sqlite3.Connection) -> Entry:
             known = _find(ledger, entry.key) or entry
             to = release_id or known.release_id
-            return replace(known, state=state, changed=now, release_id=to)
+            shared = session or known.session
+            return replace(known, state=state, changed=now, release_id=to, session=shared)
 
         self._write(replace(entry, state=state, changed=now), marked)
 

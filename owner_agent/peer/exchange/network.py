@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from owner_agent.peer.exchange.catalogue import Findings, learners, task_of, variables_of
-from owner_agent.peer.exchange.entitlement import Holdings
+from owner_agent.peer.exchange.entitlement import Holdings, learners
 from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
+from owner_agent.peer.protocol.tasks import Findings
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError
 from pramana_core.learn.common.documents import variable_json, write_json
@@ -73,7 +73,7 @@ def merge(
         for family in parts[owner].families:
             _require_agreed(proposal, owner, family)
             families[family.node] = _family(owner, family, domain)
-    whole = domain.project(variables_of(proposal))
+    whole = domain.project(proposal.task.names)
     records = _records(proposal, parts)
     try:
         structure = Structure.of({name: families[name].parents for name in whole.names})
@@ -102,7 +102,6 @@ def files_of(
         "study": proposal.study,
         "session": proposal.session,
         "initiator": proposal.initiator,
-        "partition": proposal.partition,
         "task": proposal.task.model_dump(mode="json"),
         "participants": [
             {"name": owner, "variables": list(holdings[owner]), "records": records[owner]}
@@ -150,7 +149,7 @@ def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequenc
 
 
 def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
-    if not task_of(proposal).allows(family.node, family.parents):
+    if not proposal.task.allows(family.node, family.parents):
         raise PeerDeviated(
             f"{owner} learned {family.node!r} with the parents {family.parents}, which is not what"
             " was agreed.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.peer.exchange.local_records import LocalRecords
-from owner_agent.peer.exchange.session_entry import session_entry
+from owner_agent.peer.exchange.session_record import session_entry
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.randomize.reports import Randomized, SortedReports, randomize
 from owner_agent.release.composition import joined, planned_draws, refuse_conflicts
@@ -160,7 +160,6 @@ def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRele
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts
     package = Package(
-        form="aligned",
         plan=PlanMessage.from_plan(made.plan),
         records=len(made.keys),
         parts=parts,

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
+from owner_agent.peer.protocol.messages import Signed, Stated, Statement, read
 from owner_agent.site.site import Site
 from owner_agent.state.ledger_file import state_directory
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
@@ -213,7 +213,7 @@ def _unusable(folder: Path) -> KeyFileError:
     )
 
 
-def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
+def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
     """Return a message as a signed statement of this owner in a session."""
     content = message.model_dump_json()
     text = _statement(session, type(message), content)
@@ -232,6 +232,6 @@ def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type
     return read(kind, signed.content, owner.name)
 
 
-def _statement(session: str, kind: type[PeerMessage], content: str) -> bytes:
+def _statement(session: str, kind: type[Statement], content: str) -> bytes:
     digest = hashlib.sha256(content.encode()).hexdigest()
-    return f"pramana/peer-statement/1\n{session}\n{kind.wire_name}\n{digest}".encode()
+    return f"pramana/peer-statement/2\n{session}\n{kind.noun}\n{digest}".encode()

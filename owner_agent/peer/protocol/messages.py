@@ -37,22 +37,14 @@ LONGEST_SECONDS = 24 * 3600.0
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
-Partition = Literal["vertical"]
-Form = Literal["aligned"]
-"""How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
 
 
 class PeerMessage(Message):
-    """What one owner sends to another.
-
-    `wire_name` stands in the bytes that are signed, so it stays whatever the class is called.
-    """
-
-    wire_name: ClassVar[str]
+    """What one owner sends to another."""
 
 
 class Statement(PeerMessage):
-    """What an owner states and signs, once in a session; people call it by its `noun`."""
+    """What an owner states and signs, once in a session, under its `noun`."""
 
     noun: ClassVar[str]
 
@@ -60,13 +52,10 @@ class Statement(PeerMessage):
 class Proposal(PeerMessage):
     """What the initiator asks the others to do together; `seconds` from its arrival on."""
 
-    wire_name = "Proposal"
-
     session: SessionId
     study: Name
     initiator: Name
     participants: Annotated[list[Name], Field(min_length=2, max_length=64)]
-    partition: Partition = "vertical"
     task: TaskMessage
     seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 
@@ -101,7 +90,6 @@ class Offer(Statement):
     `keys_digest` is SHA-256 of the ascending pseudonyms.
     """
 
-    wire_name = "Offer"
     noun = "offer"
 
     proposal: Sha256
@@ -113,7 +101,6 @@ class Offer(Statement):
 class Package(Message):
     """One peer's share of columns: plan and content, before a byte of it has left."""
 
-    form: Form
     plan: PlanMessage
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
@@ -134,7 +121,6 @@ class BlockCost(Message):
 class Announcement(Statement):
     """What an owner would send to whom, at what cost, and (`offers`) the digest of all offers."""
 
-    wire_name = "Announcement"
     noun = "announcement"
 
     proposal: Sha256
@@ -174,7 +160,6 @@ class StatedLink(Message):
 class NetworkPart(Statement):
     """The families of one owner's variables: its part of the network."""
 
-    wire_name = "Part"
     noun = "part"
 
     proposal: Sha256
@@ -186,8 +171,6 @@ class NetworkPart(Statement):
 class Signed(PeerMessage):
     """A statement of one owner, signed: whoever passes it on cannot change it."""
 
-    wire_name = "Signed"
-
     owner: Name
     content: Annotated[str, StringConstraints(max_length=1 << 28)]
     signature: Signature
@@ -196,15 +179,12 @@ class Signed(PeerMessage):
 class Statements(PeerMessage):
     """The statements of all participants, as the initiator collected them."""
 
-    wire_name = "Statements"
-
     all: Annotated[list[Signed], Field(min_length=1, max_length=64)]
 
 
 class ResultAgreement(Statement):
     """The digest of the result an owner has made ready: signed, it is its word to write it."""
 
-    wire_name = "Agreed"
     noun = "agreement"
 
     digest: Sha256
@@ -229,8 +209,6 @@ class Status(PeerMessage):
     `part` is there once learned, `agreed` (what all signed) once written, `problem` once ended.
     """
 
-    wire_name = "Status"
-
     phase: Phase
     done: int = 0
     total: int = 0
@@ -242,8 +220,6 @@ class Status(PeerMessage):
 
 class Ending(PeerMessage):
     """Why a session ends without a result, and who found out."""
-
-    wire_name = "Ending"
 
     owner: Name
     problem: ProblemDetail
@@ -260,7 +236,7 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
     except ValidationError as error:
         places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})
         raise PeerDeviated(
-            f"{who} sent a malformed {kind.wire_name}, at {first_few(places)}.",
+            f"{who} sent a malformed {kind.__name__}, at {first_few(places)}.",
             where=who,
             remedy="Check that both owners run the same version of the agent.",
         ) from None

@@ -52,7 +52,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         forms: writes a model in its other forms, by name; the second argument is the model's name.
         files: the files of a model for its owner, with the form of each.
         together: the most features whose counts together with the class are needed; None: all.
-        fewer: how to need smaller counts, for a remedy.
         features: the name of the features in jobs and tasks.
     """
 
@@ -63,7 +62,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     forms: Mapping[str, Callable[[ModelT, str], str]]
     files: Mapping[str, str]
     together: Callable[[OptionsT], int | None]
-    fewer: str
     features: str = "features"
 
     def learn(
@@ -111,7 +109,6 @@ TREE = ClassLearner(
     },
     files={"tree.json": DOCUMENT, "tree.txt": "text", "tree.svg": "svg"},
     together=lambda options: options.max_depth,
-    fewer="give it fewer attributes, or a smaller max_depth",
     features="attributes",
 )
 """Decision trees."""
@@ -129,7 +126,6 @@ LINEAR = ClassLearner(
     },
     files={"linear.json": DOCUMENT, "weights.csv": "csv", "weights.svg": "svg"},
     together=lambda _options: None,
-    fewer="give it fewer features",
 )
 """Linear classifiers."""
 
@@ -147,7 +143,6 @@ BAYES = ClassLearner(
     },
     files={"bayes.json": DOCUMENT, "bayes.txt": "text", "bayes.svg": "svg", "bayes.bif": "bif"},
     together=lambda options: options.depends_on + 1,
-    fewer="give it fewer features, or ask for naive Bayes",
 )
 """Bayesian network classifiers, naive Bayes among them."""
 

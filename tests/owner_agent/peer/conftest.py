@@ -26,8 +26,7 @@ from starlette.testclient import TestClient
 from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.joint import JointOutcome, run_session
-from owner_agent.peer.opening import opened
-from owner_agent.peer.participant import Participant
+from owner_agent.peer.participant import Participant, opened
 from owner_agent.peer.protocol.identity import PeerIdentity, load_identity, make_identity
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from owner_agent.cli.main import build
 from owner_agent.cli.sessions_shown import show_peer_lines
-from owner_agent.peer import joint, member, participant
+from owner_agent.peer import joint, participant
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
+from owner_agent.peer.exchange.session_record import session_name, session_records
 from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
@@ -24,7 +25,7 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.session_results import all_kept, earlier_status, kept_of
+from owner_agent.peer.session_results import earlier_status
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.ledger import Ledger
@@ -130,7 +131,8 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     problem = problem_of(SessionEnded("stop"))
     assert partners[2].ask(END, SESSION, Ending(owner="north", problem=problem)).phase == "ready"
     # The proof is kept for a restart; that the result is written is not claimed yet.
-    assert kept_of(world.folder("east") / ".pramana", SESSION).agreed is not None
+    (record,) = session_records(Ledger(world.folder("east") / ".pramana").entries())
+    assert record.agreed is not None
     with pytest.raises(NotFound):
         earlier_status(world.participants["east"].site, "north", SESSION)
     (models / SESSION).unlink()
@@ -157,14 +159,14 @@ def test_an_owner_whose_results_cannot_be_written_is_named(world, ended, owner):
 
 
 def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch):
-    honest = member.stage
+    honest = participant.stage
 
     def broken(results, session, files):
         if results.parent.name == "south":
             raise KeyError("Zq0007Person")
         return honest(results, session, files)
 
-    monkeypatch.setattr(member, "stage", broken)
+    monkeypatch.setattr(participant, "stage", broken)
     error = ended(SessionEnded, r"south met an unforeseen error \(KeyError\)")
     assert "Zq0007" not in str(error)
 
@@ -346,14 +348,17 @@ def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_t
     assert "It does not cover the parameters" in ledger_of("south")
     state = world.folder("south") / ".pramana"
     wide = Console(width=300, record=True, file=io.StringIO())
-    show_peer_lines(wide, Ledger(state).entries(), all_kept(state))
+    entries = Ledger(state).entries()
+    show_peer_lines(wide, entries, session_records(entries))
     assert "the parameters of C given A, B; D given C" in wide.export_text()
 
 
 @pytest.mark.slow
 def test_a_record_of_a_session_that_is_none_is_named(world, parameters_task):
     world.run(world.proposal(parameters_task))
-    state = world.folder("south") / ".pramana"
-    (state / "sessions" / f"{SESSION}.json").write_text("{}")
-    with pytest.raises(StoreCorrupt, match="is not what was kept of a session"):
-        kept_of(state, SESSION)
+    ledger = Ledger(world.folder("south") / ".pramana")
+    (line,) = [e for e in ledger.entries() if e.session]
+    ledger.put(replace(line, session="{}"))
+    with pytest.raises(StoreCorrupt) as raised:
+        session_records(ledger.entries())
+    assert raised.value.where == session_name(SESSION)

@@ -12,10 +12,8 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from owner_agent.cli.main import build
-from owner_agent.peer.exact import (
-    disclosures,
-    partition_digest,
-)
+from owner_agent.peer.exact import partition_digest, shared_tables
+from owner_agent.release.ledger import Ledger
 from owner_agent.state.environment import Environment
 from pramana_core.domain import Domain
 from pramana_core.errors import OtherGroupings, SessionEnded, StoreCorrupt
@@ -83,6 +81,11 @@ def moved(groups, person):
     other = groups.copy()
     other[person] = 1 - other[person]
     return other
+
+
+def tables(world):
+    """The tables that south shared exactly."""
+    return shared_tables(Ledger(world.folder("south") / ".pramana").entries())
 
 
 def parts_told(world, owner):
@@ -153,7 +156,7 @@ def test_by_default_only_the_same_groups_are_told_again(empty_world, make_site, 
     empty_world.open()
     if not moves:
         told(empty_world, structure)
-        (one,) = disclosures(empty_world.folder("south") / ".pramana")
+        (one,) = tables(empty_world)
         assert (one.columns, one.against) == (["D"], ["A"])
         return
     with pytest.raises(OtherGroupings) as raised:
@@ -234,7 +237,7 @@ def test_two_groupings_in_one_session_are_two(empty_world, make_site, groupings)
     structure = {"A": [], "D": ["A"], "E": [], "C": ["D", "E"]}
     if groupings == 2:
         told(empty_world, structure)
-        known = disclosures(empty_world.folder("south") / ".pramana")
+        known = tables(empty_world)
         assert [(one.columns, one.against) for one in known] == [
             (["D", "C"], ["A"]),
             (["D", "C"], ["E"]),
@@ -252,7 +255,7 @@ def test_columns_whose_joint_table_keeps_to_the_floor_are_one(empty_world, make_
     empty_world.open()
     told(empty_world, {"A": [], "D": ["A"], "E": [], "C": ["D", "E"]})
     told(empty_world, {"A": [], "D": ["A", "E"], "E": [], "C": []})
-    (one,) = disclosures(empty_world.folder("south") / ".pramana")
+    (one,) = tables(empty_world)
     assert one.against == ["A", "E"]
     told(empty_world, {"A": [], "D": ["A"], "E": [], "C": []})
 
@@ -263,7 +266,7 @@ def test_a_finer_table_after_its_margin_is_still_one(empty_world, make_site):
     empty_world.open()
     for parents in ([], ["A"], ["A", "E"], ["E"]):
         told(empty_world, {"A": [], "D": parents, "E": []})
-    assert len(disclosures(empty_world.folder("south") / ".pramana")) == 1
+    assert len(tables(empty_world)) == 1
     write(empty_world, "north", {"A": np.arange(400) % 2})
     with pytest.raises(OtherGroupings):
         told(empty_world, SPLIT)
@@ -420,7 +423,7 @@ def test_columns_by_groups_that_cross_are_told_in_one_session(empty_world, make_
     empty_world.open()
     told(empty_world, {"A": [], "E": [], "B": ["A"], "C": ["E"]})
     told(empty_world, {"A": [], "E": [], "B": ["E"], "C": ["A"]})
-    (one,) = disclosures(empty_world.folder("south") / ".pramana")
+    (one,) = tables(empty_world)
     assert (one.columns, one.against) == (["B", "C"], ["A", "E"])
 
 
@@ -463,13 +466,14 @@ def test_a_digest_is_of_records_and_groups_alone():
 
 
 @pytest.mark.slow
-def test_what_sessions_told_is_refused_where_it_is_lost(world, parameters_task):
-    world.run(world.proposal(parameters_task))
-    path = world.folder("south") / ".pramana" / "disclosures.json"
-    path.unlink()
-    with pytest.raises(StoreCorrupt, match="nobody knows") as raised:
-        disclosures(path.parent)
-    assert "Restore it from your backup" in str(raised.value.remedy)
+def test_nothing_is_shared_beside_tables_of_an_earlier_version(empty_world, make_site):
+    three(empty_world, make_site, 400)
+    (empty_world.folder("south") / ".pramana" / "disclosures.json").write_text("{}")
+    empty_world.open()
+    with pytest.raises(StoreCorrupt):
+        told(empty_world, SPLIT)
+    assert empty_world.participants["south"].own_error.where.endswith("disclosures.json")
+    assert not parts_told(empty_world, "south")
 
 
 @pytest.fixture
@@ -489,29 +493,6 @@ def ledger(empty_world, capsys, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
-    empty_world, make_site, ledger
-):
-    three(empty_world, make_site, 400)
-    empty_world.open()
-    told(empty_world, {"A": [], "D": ["A"], "E": ["D"]})
-    before = json.loads(ledger("--json"))
-    assert before["releases"]
-    assert "told_exactly_error" not in before
-    (empty_world.folder("south") / ".pramana" / "disclosures.json").unlink()
-    after = json.loads(ledger("--json"))
-    error = after.pop("told_exactly_error")
-    assert error["code"] == "store-corrupt"
-    assert "nobody knows" in error["message"]
-    assert "backup" in error["remedy"]
-    assert after == {**before, "told_exactly": None}
-    shown = " ".join(ledger().split())
-    order = ["Of these, to peers", "cannot be listed (store-corrupt)", "nobody knows"]
-    assert [shown.index(words) for words in order] == sorted(shown.index(w) for w in order)
-    assert "Tables told exactly" not in shown
-
-
-@pytest.mark.slow
 def test_what_was_told_is_listed(empty_world, make_site, ledger):
     """For people, and for scripts."""
     three(empty_world, make_site, 400)
@@ -522,9 +503,9 @@ def test_what_was_told_is_listed(empty_world, make_site, ledger):
     write(empty_world, "north", {"A": np.arange(400) % 2})
     told(empty_world, SPLIT)
 
-    listed = json.loads(ledger("--json"))["told_exactly"]
+    listed = json.loads(ledger("--json"))["tables_shared"]
     assert [(one["columns"], one["against"]) for one in listed] == [(["D"], ["A"])] * 2
     shown = " ".join(ledger().split())
-    assert "Tables told exactly to peers" in shown
+    assert "Tables shared exactly with peers" in shown
     assert "asia D A asia D A" in shown
     assert "The site file allows 2" in shown

@@ -123,22 +123,6 @@ def test_a_peer_that_numbers_its_records_learns_nothing(empty_world, make_site):
     assert empty_world.nothing_anywhere()
 
 
-@pytest.mark.parametrize(
-    ("task", "said"),
-    [
-        ({"kind": "parameters", "structure": {"C": [], "A": [], "E": []}}, "give it fewer parents"),
-        ({"kind": "structure", "order": ["C", "A", "E"]}, "lower max_parents, leave a variable"),
-    ],
-)
-def test_the_remedy_is_one_that_the_task_has(closed_world, codes, task, said):
-    demand(closed_world, "south", min(cells(codes["C"]).values()) + 1)
-    closed_world.open()
-    with pytest.raises(SmallCounts) as raised:
-        closed_world.run(closed_world.proposal(task))
-    assert said in raised.value.remedy
-    assert "Merge rare categories" in raised.value.remedy
-
-
 def test_families_that_a_search_found_count_too(closed_world, codes):
     """D finds C: the cells of both count, though each category alone has records enough."""
     demand(closed_world, "south", min(cells(codes["C"], codes["D"]).values()) + 1)

@@ -5,7 +5,7 @@ import time
 import httpx
 import pytest
 
-from owner_agent.peer import participant
+from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.environment import WaitingTimes
@@ -137,15 +137,15 @@ def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
 @pytest.mark.parametrize("hurry", [{"grace": 1e6}])
 def test_an_owner_that_learns_for_too_long_is_named(world, ended, monkeypatch):
     """South's learner runs until the session ends; north's clock goes on meanwhile."""
-    learn = participant.learn
+    learned = Participant._learned
 
-    def slow(mine, partners, watch, now):
-        if mine.holding.site.owner == "south":
+    def slow(self, mine, watch):
+        if self.name == "south":
             world.later(61)
-        while mine.holding.site.owner == "south":
+        while self.name == "south":
             watch(0, 1)
             time.sleep(0.01)
-        return learn(mine, partners, watch, now)
+        return learned(self, mine, watch)
 
-    monkeypatch.setattr(participant, "learn", slow)
+    monkeypatch.setattr(Participant, "_learned", slow)
     ended(SessionEnded, "south.* had not learned within 60 seconds", alike=False)
