@@ -99,7 +99,6 @@ def agree_on_offers(mine: Session) -> None:
         _require_wanted(owner, offer, proposal.task.names)
     require_one_owner(proposal.task.names, mine.holdings)
     require_aligned(mine.offers, proposal.study)
-    proposal.task.require_fit(mine.domain)
 
 
 def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
@@ -114,15 +113,13 @@ def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
 def agree_on_result(
     mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
 ) -> None:
-    """Check that everybody who makes the result ready signed it, and that it is this owner's.
+    """Check that everybody signed the result, and that it is this owner's.
 
     So whoever begins a session cannot let two owners write different results. Raises PeerDeviated.
     """
     proposal = mine.proposal
-    signers = proposal.participants if proposal.task.shared else [proposal.initiator]
-    signed = stated(mine, everybody, ResultAgreement, statements, signers)
-    first = mine.digest or signed[signers[0]].digest
-    others = [owner for owner in signers if signed[owner].digest != first]
+    signed = stated(mine, everybody, ResultAgreement, statements, proposal.participants)
+    others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]
     if others:
         raise PeerDeviated(
             f"The owners did not arrive at the same network: {mine.holding.site.owner} and"

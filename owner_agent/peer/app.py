@@ -3,76 +3,78 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from owner_agent.http import add_handlers
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.identity import caller_of
-from owner_agent.peer.protocol.messages import PeerMessage, read
+from owner_agent.peer.protocol.messages import read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
-from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import LimitExceeded, PeerUnreachable
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 
-
-@dataclass(frozen=True)
-class AuthenticatedRequest:
-    """An authenticated request: who, about which session ("" where none is named), and what."""
-
-    caller: str
-    session: str
-    body: bytes
-    participant: Participant
+_Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def create_peer_app(participant: Participant) -> FastAPI:
+def create_peer_app(participant: Participant) -> Starlette:
     """Return the application that serves an owner to its peers."""
-    app = FastAPI(
-        title="Pramana peer",
-        routes=_router().routes,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-    )
-    app.state.participant = participant
+    routes = [Route(step.path, _step(participant, step), methods=[step.method]) for step in STEPS]
+    part = PACKAGE_PART.replace("{number}", "{number:int}")
+    app = Starlette(routes=[*routes, Route(part, _package_part(participant))])
     add_handlers(app)
     return app
 
 
-@cache
-def _router() -> APIRouter:
-    """Return the routes; making them takes long, and they are the same for every owner."""
-    router = APIRouter()
-    for step in STEPS:
-        router.add_api_route(
-            step.path,
-            _route(step),
-            methods=[step.method],
-            response_model=step.answer,
-            status_code=step.status,
-        )
-    router.add_api_route(PACKAGE_PART, _package_part, response_model=None)
-    return router
+def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
+    """Return the route that lets the owner do a step."""
+
+    async def endpoint(request: Request) -> Response:
+        caller = _caller(participant, request)
+        body = await _body(request, participant.environment.patience.work)
+        session = request.path_params.get("session", "")
+
+        def answer() -> bytes:
+            message = None if step.request is None else read(step.request, body, caller)
+            answered = participant.answer(step, caller, session, message)
+            return bytes(answered.model_dump_json().encode())
+
+        content = await run_in_threadpool(answer)
+        return Response(content, step.status, media_type="application/json")
+
+    return endpoint
 
 
-async def _called(request: Request) -> AuthenticatedRequest:
-    participant: Participant = request.app.state.participant
+def _package_part(participant: Participant) -> _Endpoint:
+    """Return the route that gives the caller one part of its columns."""
+
+    async def endpoint(request: Request) -> Response:
+        path = request.path_params
+        caller = _caller(participant, request)
+        part = participant.package_part
+        body = await run_in_threadpool(part, caller, path["session"], path["number"])
+        return Response(body, media_type=PART_MEDIA_TYPE)
+
+    return endpoint
+
+
+def _caller(participant: Participant, request: Request) -> str:
+    """Return the owner whose certificate the connection has. Raises Unauthenticated."""
     tls = request.scope.get("extensions", {}).get("tls", {})
-    caller = caller_of(next(iter(tls.get("client_cert_chain", ())), None), participant.known)
-    body = await _body(request, participant.environment.patience)
-    return AuthenticatedRequest(caller, request.path_params.get("session", ""), body, participant)
+    return caller_of(next(iter(tls.get("client_cert_chain", ())), None), participant.known)
 
 
-async def _body(request: Request, patience: WaitingTimes) -> bytes:
+async def _body(request: Request, seconds: float) -> bytes:
     """Read a body. Raises LimitExceeded, PeerUnreachable."""
     body = bytearray()
     try:
-        async with asyncio.timeout(patience.work):
+        async with asyncio.timeout(seconds):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MESSAGE_BYTES:
@@ -84,23 +86,3 @@ async def _body(request: Request, patience: WaitingTimes) -> bytes:
             "The message did not come in time.", remedy="Send it again."
         ) from None
     return bytes(body)
-
-
-CalledDependency = Annotated[AuthenticatedRequest, Depends(_called)]
-
-
-def _route(step: Step[Any, Any]) -> Callable[..., PeerMessage]:
-    """Return the route that lets the owner do a step."""
-
-    def answer(called: CalledDependency) -> PeerMessage:
-        message = None if step.request is None else read(step.request, called.body, called.caller)
-        made: PeerMessage = called.participant.answer(step, called.caller, called.session, message)
-        return made
-
-    return answer
-
-
-def _package_part(called: CalledDependency, number: int) -> Response:
-    """Return one part of what this owner has for the caller."""
-    body = called.participant.package_part(called.caller, called.session, number)
-    return Response(body, media_type=PART_MEDIA_TYPE)

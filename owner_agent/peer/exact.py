@@ -208,8 +208,6 @@ def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
     than before is. Nor is a cell of a whole table larger than the one of its own columns.
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
-    if not proposal.task.shared:
-        return
     counted, known = counted_from(holding, []), _known(holding)
     own = _digests(counted, holding.names)
     if len(known) >= holding.site.peer.groupings and all(one.own != own for one in known):

@@ -22,7 +22,7 @@ from owner_agent.peer.agreement import (
     stated,
 )
 from owner_agent.peer.exact import ExactTable, counted_from, exact_tables, require_own_shareable
-from owner_agent.peer.exchange.entitlement import entitled, learners
+from owner_agent.peer.exchange.entitlement import entitled
 from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
 from owner_agent.peer.exchange.local_records import hold, offer
 from owner_agent.peer.exchange.network import digest_of_files, files_of, merge, part_of
@@ -244,11 +244,8 @@ class Participant:
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
-        if self.name in learners(mine.proposal):
-            mine.phase = "learning"
-            threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
-        else:
-            mine.phase = "learned"
+        mine.phase = "learning"
+        threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
@@ -284,16 +281,10 @@ class Participant:
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
-        signed = stated(mine, self.everybody(), NetworkPart, parts, learners(mine.proposal))
+        signed = stated(mine, self.everybody(), NetworkPart, parts, mine.proposal.participants)
         merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
-
-    def make_own_ready(self, session: str) -> Signed:
-        """Make a result ready that is the initiator's alone."""
-        with self._step(self.name, session) as mine:
-            mine.require_phase("learned")
-            return self._make_ready(mine, mine.own_files or {})
 
     def check_agreed(self, session: str, agreed: Statements) -> None:
         """Check, where this owner began the session, that all agree to what it made ready.
@@ -313,15 +304,9 @@ class Participant:
         mine = self.mine(session, caller, initiator=True)
         self.sweep()
         with mine.lock:
-            if mine.phase in {"written", "finished"}:
+            if mine.phase == "written":
                 return mine.status()
         with self._step(caller, session) as mine:
-            if self.name not in learners(mine.proposal):
-                mine.require_phase("learned")
-                mine.phase = "finished"
-                close_lines(mine, self.environment.now())
-                self.notify(f"Session {session[:12]} is finished; {caller} has its result.")
-                return mine.status()
             mine.require_phase("ready")
             agree_on_result(mine, self.everybody(), agreed)
             mine.agreed = agreed
@@ -482,11 +467,9 @@ class Participant:
             findings, tables = self._learned(mine, watch)
             with mine.lock:
                 mine.require_phase("learning")
-                if mine.proposal.task.shared:
-                    part = part_of(mine.proposal, findings, len(mine.holding.keys))
-                    enter_shared(mine, part.families, tables, self.environment)
-                    mine.sign_once(self.identity, part)
-                mine.own_files = dict(findings.files or {})
+                part = part_of(mine.proposal, findings, len(mine.holding.keys))
+                enter_shared(mine, part.families, tables, self.environment)
+                mine.sign_once(self.identity, part)
                 mine.phase = "learned"
 
     def _learned(self, mine: Session, watch: Progress) -> tuple[Findings, list[ExactTable]]:
@@ -504,8 +487,6 @@ class Participant:
         counted = counted_from(holding, received)
         marginals = EstimatedMarginals(counted.reports, counted.plan)
         findings = proposal.task.learn(marginals, holding.names, watch)
-        if not proposal.task.shared:
-            return findings, []
         now = self.environment.now()
         return findings, exact_tables(holding, proposal, counted, findings.families, now)
 

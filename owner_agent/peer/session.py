@@ -25,7 +25,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded, StateError, error_classes
 from pramana_core.wire.services import ProblemDetail
 
-OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
+OVER: frozenset[Phase] = frozenset({"written", "ended"})
 """Phases in which a session asks nothing more of anybody."""
 
 
@@ -48,7 +48,6 @@ class Session:
     outgoing: dict[str, OutgoingPackage] = field(default_factory=dict)
     own: dict[str, Signed] = field(default_factory=dict)
     progress: tuple[int, int] = (0, 0)
-    own_files: dict[str, bytes] | None = None
     staged: StagedFiles | None = None
     digest: str | None = None
     agreed: Statements | None = None

@@ -452,10 +452,6 @@ def test_jobs(pin, name: str):
 TASKS: dict[str, dict[str, Any]] = {
     "parameters": {"kind": "parameters", "structure": {"a": [], "b": ["a"]}},
     "structure": {"kind": "structure", "order": ["a", "b"]},
-    "table": {"kind": "contingency-table", "variables": ["a"]},
-    "rules": {"kind": "association-rules", "variables": ["a", "b"], "minimum_support": 0.1},
-    "tree": {"kind": "decision-tree", "target": "a", "attributes": ["b"]},
-    "linear": {"kind": "linear-classifier", "target": "a", "features": ["b"]},
 }
 SESSION = "0123456789abcdef" * 2
 

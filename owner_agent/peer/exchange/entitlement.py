@@ -1,4 +1,4 @@
-"""Who learns in a session, and which columns an owner needs of another.
+"""Which columns an owner needs of another.
 
 `Holdings` has the variables of each owner; no two owners have the same variable.
 """
@@ -13,17 +13,12 @@ from pramana_core.errors import StructureError, VariablesMissing
 Holdings = Mapping[str, tuple[str, ...]]
 
 
-def learners(proposal: Proposal) -> tuple[str, ...]:
-    """Return the owners that learn: all, or the initiator where the result is its alone."""
-    return tuple(proposal.participants) if proposal.task.shared else (proposal.initiator,)
-
-
 def entitled(proposal: Proposal, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
     """Return the sender's variables that the receiver gets; the sender decides by this alone.
 
     The order is that of the sender's own list.
     """
-    if sender == receiver or receiver not in learners(proposal):
+    if sender == receiver:
         return ()
     needed = proposal.task.needs(holdings[receiver])
     return tuple(name for name in holdings[sender] if name in needed)

@@ -39,22 +39,14 @@ class ReceivedColumns:
     columns: dict[str, Codes]
 
 
-def announced_plan(sender: str, package: Package) -> Plan:
-    """Return the plan of an announced package. Raises PeerDeviated."""
+def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> None:
+    """Check an announced package against what its sender offered. Raises PeerDeviated."""
     try:
-        return package.plan.to_plan()
+        plan = package.plan.to_plan()
     except PramanaError as error:
         raise PeerDeviated(
             f"The plan of {sender} is not valid: {error.message}", where=sender
         ) from None
-
-
-def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
-    """Check an announced package against what its sender offered; return its plan.
-
-    Raises PeerDeviated.
-    """
-    plan = announced_plan(sender, package)
     offered = {o.variable.name: o for o in offer.variables}
     for variable in plan.domain:
         column = offered.get(variable.name)
@@ -85,7 +77,6 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
             f" ({list(names)} of {offer.records} records).",
             where=sender,
         )
-    return plan
 
 
 def receive(sender: str, package: Package, fetch: Fetch, holding: LocalRecords) -> ReceivedColumns:
@@ -98,11 +89,11 @@ def receive(sender: str, package: Package, fetch: Fetch, holding: LocalRecords) 
     for part in package.parts:
         body = fetch(part.number)
         if len(body) != part.bytes or hashlib.sha256(body).hexdigest() != part.sha256:
-            raise _other_data(sender, "other bytes")
+            raise _other_data(sender, "other bytes than it announced")
         bodies.append(body)
     keys, columns = _records(sender, plan, package, bodies)
     if not np.array_equal(keys, holding.keys):
-        raise _other_data(sender, "other records")
+        raise _other_data(sender, "other records than it announced")
     return ReceivedColumns(plan, package.records, columns)
 
 
@@ -116,15 +107,13 @@ def _records(
         except PartInvalid as error:
             raise _other_data(sender, f"a part that cannot be read ({error.message})") from None
         if len(decoded[-1][0]) != part.records:
-            raise _other_data(sender, "another number of records")
+            raise _other_data(sender, "another number of records than it announced")
     return joined_parts(schema, decoded)
 
 
 def _other_data(sender: str, what: str) -> PeerDeviated:
     return PeerDeviated(
-        f"{sender} sent {what} than it announced."
-        if what.startswith(("other", "another"))
-        else f"{sender} sent {what}; it announced something else.",
+        f"{sender} sent {what}.",
         where=sender,
         remedy="Nothing was learned from it. Ask its custodian what changed during the session.",
     )

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from owner_agent.peer.exchange.entitlement import Holdings, learners
+from owner_agent.peer.exchange.entitlement import Holdings
 from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
 from owner_agent.peer.protocol.tasks import Findings
 from pramana_core.domain import Domain
@@ -68,13 +68,13 @@ def merge(
 ) -> MergedNetwork:
     """Join the learners' parts to one network. Raises PeerDeviated."""
     families: dict[str, LearnedFamily] = {}
-    for owner in learners(proposal):
+    for owner in proposal.participants:
         _require_own(proposal, owner, parts[owner], holdings[owner])
         for family in parts[owner].families:
             _require_agreed(proposal, owner, family)
             families[family.node] = _family(owner, family, domain)
     whole = domain.project(proposal.task.names)
-    records = _records(proposal, parts)
+    records = _records(parts)
     try:
         structure = Structure.of({name: families[name].parents for name in whole.names})
         ordered = tuple(families[name] for name in whole.names)
@@ -130,8 +130,8 @@ def digest_of_files(files: Mapping[str, bytes]) -> str:
     return running.hexdigest()
 
 
-def _records(proposal: Proposal, parts: Mapping[str, NetworkPart]) -> int:
-    numbers = {parts[owner].records for owner in learners(proposal)}
+def _records(parts: Mapping[str, NetworkPart]) -> int:
+    numbers = {part.records for part in parts.values()}
     if len(numbers) > 1:
         raise PeerDeviated(
             f"The owners learned from different numbers of records: {sorted(numbers)}."

@@ -1,8 +1,7 @@
 """The loss of a session: of each column, by each owner, and of a record.
 
-Every owner states the cost of its draws before a byte leaves, and each owner adds up what all
-stated. The sum bounds what all peers learn who put their columns together. Parameters and results
-that are shared exactly have no epsilon.
+Every owner states the loss of its draws before a byte leaves, and each adds up what all stated.
+The sum bounds what colluding peers learn. Parameters that are shared exactly have no epsilon.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _ROUNDING = 1e-9
 
 
 def costs_of(outgoing: Iterable[OutgoingPackage]) -> list[BlockCost]:
-    """Return what an owner's packages cost: each draw once, whoever gets how much of it."""
+    """Return the loss of an owner's packages: each draw once, whoever gets how much of it."""
     draws: dict[tuple[str, str], list[Draw]] = {}
     for made in outgoing:
         for draw in made.entry.draws:
@@ -47,9 +46,8 @@ def costs_of(outgoing: Iterable[OutgoingPackage]) -> list[BlockCost]:
 
 
 def require_stated(owner: str, announcement: Announcement, receiver: str) -> None:
-    """Check that an owner stated the cost of what it announces to a receiver.
+    """Check that an owner stated a loss for each block that it announces to a receiver.
 
-    Each block has a cost of its own: one that stood for two would be added up only once.
     Raises PeerDeviated.
     """
     package = announcement.packages.get(receiver)
@@ -90,7 +88,7 @@ def session_loss(announcements: Mapping[str, Announcement]) -> StudyDisclosure:
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
-    """Yield in words what is disclosed; nothing where no column is sent to anybody."""
+    """Yield the loss in words; nothing if no column is sent."""
     if not disclosure.columns:
         return
     yield "What the columns sent in this session reveal of a record, to all peers together:"

@@ -198,7 +198,6 @@ Phase = Literal[
     "learned",
     "ready",
     "written",
-    "finished",
     "ended",
 ]
 

@@ -100,7 +100,7 @@ STEPS: tuple[Step[Any, Any], ...] = (
 
 
 class Partner(Protocol):
-    """An owner that does the steps of a session. Every method raises PramanaError."""
+    """An owner that does the steps of a session. All methods raise PramanaError."""
 
     @property
     def name(self) -> str:

@@ -19,14 +19,14 @@ from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import HistoryLost, PlanConflict
 
-TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
+NETWORK = {"kind": "parameters", "structure": {"D": [], "C": [], "A": ["D"]}}
 EPSILON_D = math.log(4)
 """D is reported wrongly with probability 0.2 either way."""
 
 
 def session(world, **more):
-    """A session of the two whose variables are in the table."""
-    return world.run(world.proposal(TABLE, participants=["north", "south"], **more))
+    """A session of the two whose variables are in the network; D goes from south to north."""
+    return world.run(world.proposal(NETWORK, participants=["north", "south"], **more))
 
 
 def entries(world, owner):
@@ -37,9 +37,18 @@ def sent_by_south(world):
     return world.packages()["south", "north"]["D"]
 
 
+def allow_more_tables(world):
+    for owner in ("north", "south"):
+        world.decide(owner, "groupings = 9")
+
+
 @pytest.fixture
 def after_correction(closed_world, codes):
-    """A session was held, and south then corrected D of 400 records of 2,000."""
+    """A session was held, and south then corrected D of 400 records of 2,000.
+
+    Both share the tables of before and after.
+    """
+    allow_more_tables(closed_world)
     closed_world.open()
     session(closed_world)
     first = sent_by_south(closed_world)
@@ -96,8 +105,9 @@ def test_the_site_file_may_choose(after_correction):
 
 def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):
     """An announcement holds digests of the reports: who guesses them could check the guess."""
+    allow_more_tables(closed_world)
     closed_world.open()
-    proposal = closed_world.proposal(TABLE, participants=["north", "south"])
+    proposal = closed_world.proposal(NETWORK, participants=["north", "south"])
     north = closed_world.participants["north"]
     partners = [north, north.partners("south")]
     offers = Statements(all=[p.ask(PROPOSE, proposal.session, proposal) for p in partners])

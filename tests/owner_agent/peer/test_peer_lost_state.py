@@ -13,14 +13,14 @@ from owner_agent.site.site import load_site
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost
 
-TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
+NETWORK = {"kind": "parameters", "structure": {"D": [], "C": [], "A": ["D"]}}
 PAIR = ["north", "south"]
 REFUSED = r"^south cannot take part \(history-lost\)"
 
 
 def session(world, number):
     """A session of two; north gets C and D, of which D is randomized, and sends nothing."""
-    return world.run(world.proposal(TABLE, participants=PAIR, session=number * 16))
+    return world.run(world.proposal(NETWORK, participants=PAIR, session=number * 16))
 
 
 def state_of(world, owner):

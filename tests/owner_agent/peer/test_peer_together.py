@@ -69,7 +69,7 @@ def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_
     )
     world.run(world.proposal(parameters_task))
     world.wire.bend, world.wire.down = None, {"north"}
-    other = {"kind": "contingency-table", "variables": ["C", "A"]}
+    other = {"kind": "parameters", "structure": {"C": [], "A": []}}
     more = {"session": "cd" * 16, "initiator": "south", "participants": ["south", "north"]}
     world.participants["south"].answer(PROPOSE, "south", SESSION, world.proposal(other, **more))
     world.later(60 + WaitingTimes.grace + 1)

@@ -83,7 +83,6 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
         ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
          StructureError, "cycle"),
         ({"task": {"kind": "structure", "order": ["C", "C"]}}, InputError, "twice"),
-        ({"task": {"kind": "contingency-table", "variables": ["C", "C"]}}, InputError, "twice"),
         ({"task": {"kind": "parameters", "structure": {"E": []}}}, VariablesMissing, "none of"),
     ],
 )  # fmt: skip

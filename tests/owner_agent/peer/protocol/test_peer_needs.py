@@ -35,11 +35,6 @@ def proposal(task):
 TASKS = {
     "parameters": {"kind": "parameters", "structure": STRUCTURE},
     "structure": {"kind": "structure", "order": ["S", "E", "A", "T", "D", "L"]},
-    "table": {"kind": "contingency-table", "variables": ["A", "L", "D"]},
-    "rules": {"kind": "association-rules", "variables": ["A", "L", "D"], "minimum_support": 0.1},
-    "tree": {"kind": "decision-tree", "target": "L", "attributes": ["A", "D"]},
-    "linear": {"kind": "linear-classifier", "target": "D", "features": ["S", "T"]},
-    "bayes": {"kind": "bayes-classifier", "target": "D", "features": ["S", "T"]},
 }
 
 
@@ -63,17 +58,6 @@ TASKS = {
         ("structure", "registry", "clinic", ("E",)),
         ("structure", "registry", "laboratory", ("E", "D")),
         ("structure", "clinic", "clinic", ()),
-        ("table", "laboratory", "clinic", ("L",)),
-        ("table", "clinic", "laboratory", ()),
-        ("table", "registry", "laboratory", ()),
-        ("rules", "laboratory", "clinic", ("L",)),
-        ("rules", "registry", "laboratory", ()),
-        ("tree", "laboratory", "clinic", ("L",)),
-        ("tree", "clinic", "registry", ()),
-        ("linear", "laboratory", "clinic", ("T",)),
-        ("linear", "laboratory", "registry", ()),
-        ("bayes", "laboratory", "clinic", ("T",)),
-        ("bayes", "laboratory", "registry", ()),
     ],
 )
 def test_what_each_task_entitles_to(task, sender, receiver, expected):
