@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from owner_agent.peer.exchange.entitlement import entitled, require_one_owner
-from owner_agent.peer.exchange.incoming import check_package
+from owner_agent.peer.exchange.incoming import check_package, drawn_plan
 from owner_agent.peer.exchange.local_records import require_aligned
-from owner_agent.peer.exchange.session_loss import require_stated
 from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
 from owner_agent.peer.protocol.messages import Offer, Proposal, ResultAgreement, Stated, Statements
 from owner_agent.peer.protocol.session_file import SessionFile
@@ -137,13 +136,15 @@ def agree_on_announcements(mine: Session, own: str) -> None:
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
             raise PeerDeviated(f"{owner} received other offers.", where=owner)
+        offer, drawn = mine.offers[owner], announcement.drawn
+        if drawn is not None:
+            mine.drawn[owner] = drawn_plan(owner, drawn, offer)
         names = entitled(mine.proposal, mine.holdings, owner, own)
-        package = announcement.packages.get(own)
-        if names and package is None:
-            raise PeerDeviated(f"{owner} announces no columns for {own}.", where=owner)
-        if names and package is not None:
-            check_package(owner, package, mine.offers[owner], names)
-        require_stated(owner, announcement, own)
+        package, plan = announcement.packages.get(own), mine.plan_for(owner, own)
+        if names and (package is None or plan is None or not {*names} <= {*plan.domain.names}):
+            raise PeerDeviated(f"{owner} announces no columns for {own}, or not all.", where=owner)
+        if package is not None and plan is not None:
+            check_package(owner, package, offer, plan)
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:

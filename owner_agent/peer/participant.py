@@ -21,7 +21,7 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
-from owner_agent.peer.exact import ExactTable, counted_from, exact_tables, require_own_shareable
+from owner_agent.peer.exact import counted_from, exact_tables, require_own_shareable
 from owner_agent.peer.exchange.entitlement import entitled
 from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
 from owner_agent.peer.exchange.local_records import hold, offer
@@ -33,7 +33,8 @@ from owner_agent.peer.exchange.outgoing import (
     outgoing,
     share_of,
 )
-from owner_agent.peer.exchange.session_loss import costs_of, session_lines, session_loss
+from owner_agent.peer.exchange.session_loss import session_lines, session_loss
+from owner_agent.peer.exchange.session_record import ExactTable
 from owner_agent.peer.ledger_lines import (
     close_lines,
     enter_agreed,
@@ -88,8 +89,10 @@ from pramana_core.errors import (
     VariablesMissing,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.plan import Plan
 from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import Progress, unwatched
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.services import problem_of
 
 Notify = Callable[[str], None]
@@ -217,11 +220,13 @@ class Participant:
             require_own_shareable(mine.holding, mine.proposal)
         with self._own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
+        drawn = {block.name for made in mine.outgoing.values() for block in made.drawn}
+        blocks = tuple(block for block in mine.holding.plan.plan.blocks if block.name in drawn)
         made = Announcement(
             proposal=mine.proposal.digest,
             offers=mine.offers_digest,
+            drawn=PlanMessage.from_plan(Plan(blocks)) if blocks else None,
             packages={peer: made.package for peer, made in mine.outgoing.items()},
-            costs=costs_of(mine.outgoing.values()),
         )
         mine.phase = "announced"
         return mine.sign_once(self.identity, made)
@@ -240,7 +245,7 @@ class Participant:
 
     def loss(self, mine: Session) -> StudyDisclosure:
         """Return the loss of a record by the columns that all announced."""
-        return session_loss(mine.announcements)
+        return session_loss(mine.drawn)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -481,8 +486,9 @@ class Participant:
         watch(0, 0)
         received: list[ReceivedColumns] = []
         for sender in proposal.participants:
-            if entitled(proposal, mine.holdings, sender, self.name):
-                received.append(self._fetched(mine, sender))
+            plan = mine.plan_for(sender, self.name)
+            if plan is not None:
+                received.append(self._fetched(mine, sender, plan))
                 watch(0, 0)
         counted = counted_from(holding, received)
         marginals = EstimatedMarginals(counted.reports, counted.plan)
@@ -490,14 +496,14 @@ class Participant:
         now = self.environment.now()
         return findings, exact_tables(holding, proposal, counted, findings.families, now)
 
-    def _fetched(self, mine: Session, sender: str) -> ReceivedColumns:
+    def _fetched(self, mine: Session, sender: str, plan: Plan) -> ReceivedColumns:
         peer, session = self.partners(sender).within(mine.ends), mine.proposal.session
         package = mine.announcements[sender].packages[self.name]
 
         def fetch(number: int) -> bytes:
             return peer.package_part(session, number, package.parts[number].bytes)
 
-        return receive(sender, package, fetch, mine.holding)
+        return receive(sender, plan, package, fetch, mine.holding)
 
     def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
         """Write a result out of sight and sign its digest. Raises StateError."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from owner_agent.peer.exchange.entitlement import Holdings
+from owner_agent.peer.exchange.entitlement import Holdings, entitled
 from owner_agent.peer.exchange.local_records import LocalRecords
-from owner_agent.peer.exchange.outgoing import OutgoingPackage
+from owner_agent.peer.exchange.outgoing import OutgoingPackage, share_of
 from owner_agent.peer.protocol.identity import PeerIdentity, state
 from owner_agent.peer.protocol.messages import (
     Announcement,
@@ -23,6 +23,7 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.session_results import StagedFiles
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded, StateError, error_classes
+from pramana_core.plan import Plan
 from pramana_core.wire.services import ProblemDetail
 
 OVER: frozenset[Phase] = frozenset({"written", "ended"})
@@ -35,7 +36,7 @@ class Session:
 
     `ends` is the moment (of the owner's own clock, in seconds) after which it is given up. `agreed`
     is there once all are known to have agreed to `digest`: from then on the session can only end
-    well here.
+    well here. `drawn` are the blocks that each owner draws for anybody.
     """
 
     proposal: Proposal
@@ -46,6 +47,7 @@ class Session:
     offers_digest: str = ""
     announcements: dict[str, Announcement] = field(default_factory=dict)
     outgoing: dict[str, OutgoingPackage] = field(default_factory=dict)
+    drawn: dict[str, Plan] = field(default_factory=dict)
     own: dict[str, Signed] = field(default_factory=dict)
     progress: tuple[int, int] = (0, 0)
     staged: StagedFiles | None = None
@@ -66,6 +68,13 @@ class Session:
             owner: tuple(o.variable.name for o in self.offers[owner].variables)
             for owner in self.proposal.participants
         }
+
+    def plan_for(self, sender: str, receiver: str) -> Plan | None:
+        """Return the plan of what a sender drew for a receiver; None if that is nothing."""
+        names = entitled(self.proposal, self.holdings, sender, receiver)
+        drawn = self.drawn.get(sender)
+        share = None if drawn is None else share_of(drawn, names)
+        return None if share is None else share.plan
 
     @property
     def domain(self) -> Domain:

@@ -489,7 +489,6 @@ def peers_say() -> dict[str, Any]:
     offered = {"variable": plan.blocks[0].variables[0].model_dump(), "sensitive": True}
     part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
     package = {
-        "plan": plan.model_dump(),
         "records": 5,
         "parts": [part],
         "digest": SHA,
@@ -507,7 +506,7 @@ def peers_say() -> dict[str, Any]:
                 "proposal": SHA,
                 "offers": SHA,
                 "packages": {"south": package},
-                "costs": [{"variables": ["a"], "epsilon": 1.5, "randomized": True}],
+                "drawn": plan.model_dump(),
             },
         ),
         (

@@ -99,34 +99,25 @@ class Offer(Statement):
 
 
 class Package(Message):
-    """One peer's share of columns: plan and content, before a byte of it has left."""
+    """One peer's share of the columns drawn: its content, before a byte of it has left."""
 
-    plan: PlanMessage
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
     digest: Sha256
 
 
-class BlockCost(Message):
-    """The loss of these variables by one draw of an owner's block, to all its peers together.
-
-    A null epsilon is infinite; where the values themselves are sent it is not `randomized`.
-    """
-
-    variables: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
-    epsilon: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
-    randomized: bool
-
-
 class Announcement(Statement):
-    """What an owner would send to whom, at what cost, and (`offers`) the digest of all offers."""
+    """What an owner would send to whom, and (`offers`) the digest of all offers.
+
+    `drawn` are the blocks drawn for anybody; by the task follows which part of them goes to whom.
+    """
 
     noun = "announcement"
 
     proposal: Sha256
     offers: Sha256
+    drawn: PlanMessage | None
     packages: dict[Name, Package]
-    costs: Annotated[list[BlockCost], Field(max_length=MAX_VARIABLES)]
 
 
 _Row = Annotated[

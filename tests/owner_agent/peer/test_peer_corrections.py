@@ -149,11 +149,3 @@ def test_an_owner_that_lost_its_memory_sends_nothing_until_a_new_epoch(after_cor
     session(world, session="ef" * 16)
     differing = int((sent_by_south(world) != first).sum())
     assert differing > 400, "others than the corrected were drawn anew as well"
-
-
-def test_after_a_new_epoch_a_session_counts_what_the_ledger_still_has(after_correction):
-    world, _ = after_correction
-    begin_new_epoch(load_site(world.folder("south") / "site.toml"), Environment(), anyway=True)
-    world.open(accept=("south",))
-    session(world, session="cd" * 16)
-    assert spent(entries(world, "south"))["D"] == pytest.approx(2 * EPSILON_D)

@@ -100,15 +100,6 @@ def test_coins_are_those_of_the_secret_the_study_and_the_plan_and_of_nothing_els
         assert (other == here).sum() <= 2
 
 
-def test_coins_are_uniform_and_independent_between_plans(keys, assert_distribution):
-    here = coins(NORTH, "asia", PLAN.digest, keys) >> np.uint32(29)
-    there = coins(NORTH, "asia", study_plan(1).digest, keys) >> np.uint32(29)
-    joint = np.bincount(8 * here + there, minlength=64)
-    assert_distribution(joint, np.full(64, RECORDS / 64))
-    with pytest.raises(AssertionError):  # the control: one coin for both plans
-        assert_distribution(np.bincount(9 * here, minlength=64), np.full(64, RECORDS / 64))
-
-
 def test_a_choice_has_exactly_its_part_of_the_coin():
     north, south = NORTHERN.channel, SOUTHERN.channel
     quarter = 1 << 30
@@ -219,16 +210,6 @@ def test_draws_are_of_the_owners_own_key(keys, table):
 
 
 # Permanence --------------------------------------------------------------------------------------
-
-
-def test_a_record_is_reported_alike_whatever_is_beside_it(keys, table):
-    whole_keys, whole = reported(NORTH, NORTHERN, keys, table)
-    by_key = dict(zip(whole_keys, zip(*whole.values(), strict=True), strict=True))
-    order = np.random.default_rng(3).permutation(RECORDS)[:5000]
-    some_keys, some = reported(
-        NORTH, NORTHERN, keys[order], {n: c[order] for n, c in table.items()}
-    )
-    assert [by_key[k] for k in some_keys] == list(zip(*some.values(), strict=True))
 
 
 @pytest.mark.slow

@@ -101,16 +101,20 @@ def test_an_owner_refuses_what_its_site_file_does_not_allow(
     ("more", "agreed"),
     [
         ({}, True),
+        ({"named": None}, True),
         ({"seconds": 9.0}, True),
         ({"initiator": "east"}, True),
         ({"participants": ["north", "south"]}, False),
+        ({"participants": ["north", "south"], "named": None}, False),
         ({"task": {"kind": "parameters", "structure": {"C": ["D"], "D": []}}}, False),
         ({"task": {"kind": "structure", "order": list("ABCDE")}}, False),
     ],
 )
 def test_an_owner_may_agree_to_one_session_only(world, parameters_task, more, agreed):
+    """A session file that names nobody means all known peers."""
     south = world.participants["south"]
-    content = {"participants": ["north", "east"], "task": parameters_task}
+    named = more.pop("named", ["north", "east"])
+    content = {"participants": named, "task": parameters_task}
     south.only = SessionFile.model_validate(content)
     proposal = world.proposal(more.pop("task", parameters_task), **more)
     caller = world.participants[proposal.initiator].partners("south")
@@ -188,17 +192,6 @@ def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameter
         north.package_part("south", SESSION, 1)
     with pytest.raises(StateError, match="is agreed"):
         north.commit("north", SESSION, announcements)
-
-
-def test_a_session_file_that_names_nobody_means_all_known_peers(world, parameters_task):
-    south = world.participants["south"]
-    south.only = SessionFile.model_validate({"task": parameters_task})
-    caller = world.participants["north"].partners("south")
-    with pytest.raises(Forbidden, match="south agreed to another session"):
-        caller.ask(
-            PROPOSE, SESSION, world.proposal(parameters_task, participants=["north", "south"])
-        )
-    assert caller.ask(PROPOSE, SESSION, world.proposal(parameters_task)).owner == "south"
 
 
 def test_an_owner_that_follows_a_study_plan_has_no_sessions(closed_world):

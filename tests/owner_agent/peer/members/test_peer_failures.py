@@ -11,7 +11,6 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
     PeerDeviated,
-    PeerUnreachable,
     RecordsDoNotAlign,
     SessionEnded,
     StructureError,
@@ -56,62 +55,6 @@ def test_a_variable_nobody_has_and_one_that_two_have(world, closed_world, make_s
 
 
 # Owners that are gone or slow --------------------------------------------------------------------
-
-STEPS = [
-    "POST /v1/sessions",
-    f"PUT /v1/sessions/{SESSION}/offers",
-    f"PUT /v1/sessions/{SESSION}/announcements",
-    f"POST /v1/sessions/{SESSION}/begin",
-    f"GET /v1/sessions/{SESSION}/parts/0",
-    f"GET /v1/sessions/{SESSION}",
-    f"PUT /v1/sessions/{SESSION}/network",
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("step", "fault"),
-    [
-        *((step, httpx.ConnectError("refused")) for step in (STEPS[0], STEPS[3], STEPS[6])),
-        (STEPS[4], httpx.ReadTimeout("slow")),
-    ],
-)
-def test_an_owner_that_goes_at_any_step_ends_it_everywhere(world, ended, step, fault):
-    """From that step on nobody reaches south; what the others know names it and the cause."""
-    gone = []
-
-    def bend(receiver, request):
-        if f"{request.method} {request.url.path}" == step and receiver == "south":
-            gone.append(step)
-        return fault if receiver == "south" and gone else None
-
-    world.wire.bend = bend
-    heard = ("north",) if step == STEPS[0] else ("north", "east")
-    slow = isinstance(fault, httpx.TimeoutException)
-    how = "did not answer in time" if slow else "could not be reached"
-    error = ended(PeerUnreachable, f"south at .* {how}", heard=heard)
-    assert error.exit_code == 5
-    # South itself hears of nothing more and ends by its own clock.
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["south"].sweep()
-    session = world.participants["south"].session
-    assert session is None or session.phase == "ended"
-    assert world.nothing_anywhere()
-
-
-def test_a_short_disturbance_does_not_end_a_session(world, parameters_task):
-    failed = set()
-
-    def bend(receiver, request):
-        line = receiver + request.method + request.url.path
-        if line not in failed:
-            failed.add(line)
-            return httpx.ConnectError("refused")
-        return None
-
-    world.wire.bend = bend
-    world.run(world.proposal(parameters_task))
-    assert not world.nothing_anywhere()
 
 
 def test_an_address_that_is_no_owners_agent(world, ended):
