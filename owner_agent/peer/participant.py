@@ -62,7 +62,7 @@ from owner_agent.peer.protocol.messages import (
     digest_of,
 )
 from owner_agent.peer.protocol.session_file import SessionFile
-from owner_agent.peer.protocol.steps import STATUS, Answer, Peer, Request, Step
+from owner_agent.peer.protocol.steps import STATUS, Answer, Request, Step
 from owner_agent.peer.protocol.tasks import Findings
 from owner_agent.peer.remote import RemotePartner
 from owner_agent.peer.session import Session, error_of
@@ -132,7 +132,7 @@ class Participant:
     identity: PeerIdentity
     known: Mapping[str, PublicIdentity]
     environment: Environment
-    partners: Callable[[str], Peer]
+    partners: Callable[[str], RemotePartner]
     notify: Notify
     accepts: Consent = field(default_factory=Consent)
     only: SessionFile | None = None
@@ -581,7 +581,7 @@ def opened(
     finish_written(site)
     identity, known = load_identity(site), pinned(site)
     with ExitStack() as stack:
-        partners: dict[str, Peer] = {
+        partners = {
             peer.name: stack.enter_context(
                 RemotePartner(peer, known[peer.name], identity, environment)
             )

@@ -40,7 +40,10 @@ class _PeerProtocol(H11Protocol):
 
 
 class PeerServer(uvicorn.Server):
-    """The server of one owner; it says when it accepts calls, and ends sessions that are over."""
+    """The server of one owner, which also ends sessions that are over.
+
+    `ready_file` gets url and pid once it accepts calls.
+    """
 
     def __init__(self, participant: Participant, ready_file: Path | None = None):
         config = uvicorn.Config(
@@ -64,7 +67,7 @@ class PeerServer(uvicorn.Server):
         self._ready_file = ready_file
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and write the ready file."""
         await super().startup(sockets)
         if not self.started:
             return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -67,44 +66,56 @@ _BUSY = frozenset(
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
-    """How requests are sent, and what their errors are.
-
-    Attributes:
-        refusal: makes the error of a problem document.
-        remedy: what to do where the miner is unreachable, after `attempts` tries.
-        transport: None is the network.
-        tls: the files that secure the connection.
-    """
-
-    refusal: Callable[[ProblemDetail], PramanaError]
-    remedy: str
-    transport: httpx.BaseTransport | None = None
-    sleep: Callable[[float], None] = time.sleep
-    attempts: int = 5
-    tls: TlsFiles = field(default_factory=TlsFiles)
-    timeout: httpx.Timeout | float = field(default_factory=lambda: TIMEOUT)
-
-
 class Calls:
-    """Requests to the miner at an address, perhaps with a token, which no text contains."""
+    """Requests to a miner. No text contains the token. Close it, or use `with`."""
 
-    def __init__(self, url: str, token: str | None, manner: RetryPolicy):
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        *,
+        refusal: Callable[[ProblemDetail], PramanaError],
+        remedy: str,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        attempts: int = 5,
+        tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
+        timeout: httpx.Timeout | float = TIMEOUT,
+    ):
+        """Open connections; nothing is sent yet.
+
+        Args:
+            url: the miner's address.
+            token: the token, if there is one.
+            refusal: makes the error of a problem document.
+            remedy: what to do if the miner is unreachable, after `attempts` tries.
+            transport: None is the network.
+            sleep: waits for a number of seconds.
+            attempts: how often a request is tried.
+            tls: the files that secure the connection.
+            timeout: how long to wait.
+        """
         headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self.url = url
-        self._manner = manner
+        self._refusal, self._remedy = refusal, remedy
+        self._sleep, self._attempts = sleep, attempts
         self._client = httpx.Client(
             base_url=url,
             headers=headers,
-            timeout=manner.timeout,
-            transport=manner.transport,
-            verify=manner.tls.verify(),
+            timeout=timeout,
+            transport=transport,
+            verify=tls.verify(),
             # A proxy named by the environment is never right for this machine itself.
             trust_env=not is_loopback(url),
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the connections."""
@@ -132,15 +143,14 @@ class Calls:
         if problem.code == ProtocolUnsupported.code:
             raise self._speaks_another(problem)
         # The status is that of the answer: a document may say another.
-        raise self._manner.refusal(problem.model_copy(update={"status": response.status_code}))
+        raise self._refusal(problem.model_copy(update={"status": response.status_code}))
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request until the answer is not "later"; `options` are those of httpx.
 
         Raises Unreachable.
         """
-        attempts = self._manner.attempts
-        delay = FIRST_DELAY
+        attempts, delay = self._attempts, FIRST_DELAY
         for attempt in range(1, attempts + 1):
             try:
                 response = self._client.request(method, path, **options)
@@ -152,7 +162,7 @@ class Calls:
                 if response.status_code not in _BUSY or attempt == attempts:
                     return response
                 pause = requested_delay(response.headers) or delay
-            self._manner.sleep(pause)
+            self._sleep(pause)
             delay = min(2 * delay, LONGEST_DELAY)
         raise AssertionError("the loop above returns or raises")
 
@@ -179,7 +189,7 @@ class Calls:
         return Unreachable(
             f"The miner at {self.url} could not be reached; tried {times} ({reason}).",
             where=self.url,
-            remedy=self._manner.remedy,
+            remedy=self._remedy,
         )
 
 
@@ -191,8 +201,8 @@ def requested_delay(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-class Miner:
-    """A miner, called with an owner's token. Close it, or use it in `with`.
+class Miner(Calls):
+    """A miner, called with an owner's token.
 
     Every method raises Refused for a problem document, and Unreachable without an answer of the
     contract.
@@ -206,18 +216,16 @@ class Miner:
         timeout: httpx.Timeout | float = TIMEOUT,
         tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
     ):
-        self._calls = Calls(
+        super().__init__(
             url,
             token,
-            RetryPolicy(
-                refusal=_refused,
-                remedy="Check the address in the site file and that the miner is running.",
-                transport=environment.transport,
-                sleep=environment.sleep,
-                attempts=environment.attempts,
-                timeout=timeout,
-                tls=tls,
-            ),
+            refusal=_refused,
+            remedy="Check the address in the site file and that the miner is running.",
+            transport=environment.transport,
+            sleep=environment.sleep,
+            attempts=environment.attempts,
+            tls=tls,
+            timeout=timeout,
         )
 
     @classmethod
@@ -231,23 +239,12 @@ class Miner:
         """Return the miner of a site file."""
         return cls(site.miner.url, token, environment, timeout, site.tls_files)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._calls.close()
-
-    @property
-    def url(self) -> str:
-        """The miner's address."""
-        return self._calls.url
-
     def accept(self, secret: str) -> TokenIssued:
         """Take up an invitation, which works once."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
         headers = {IDEMPOTENCY_HEADER: secrets.token_hex(32)}
         path = _path("invitations", "accept")
-        return self._calls.call(TokenIssued, "POST", path, json=body, headers=headers)
+        return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
         """Announce a release, or find the one of the same manifest."""
@@ -255,7 +252,7 @@ class Miner:
 
     def study(self, study: str) -> Study:
         """Return a study."""
-        return self._calls.call(Study, "GET", _path("studies", study))
+        return self.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
         """Return whether the fingerprint of a linkage secret is that of the other owners."""
@@ -268,7 +265,7 @@ class Miner:
         params: dict[str, str] = {}
         while True:
             path = _path("studies", study, "releases")
-            page = self._calls.call(Page[Release], "GET", path, params=params)
+            page = self.call(Page[Release], "GET", path, params=params)
             found += page.items
             if page.next is None:
                 return tuple(found)
@@ -281,16 +278,16 @@ class Miner:
     def study_plan(self, study: str) -> StudyPlan | None:
         """Return the study's plan, or None."""
         path = _path("studies", study, "plan")
-        response = self._calls.send("GET", path)
+        response = self.send("GET", path)
         problem = None if response.is_success else read_problem(response.content)
         # The study itself may be what is not found.
         if problem and (problem.code, problem.where) == (NotFound.code, "study plan"):
             return None
-        view = self._calls.read(StudyPlanView, "GET", path, response)
+        view = self.read(StudyPlanView, "GET", path, response)
         try:
             return view.plan.to_plan()
         except PramanaError:
-            raise self._calls.not_a_miner(
+            raise self.not_a_miner(
                 f"answered GET {path} with something other than a study plan"
             ) from None
 
@@ -298,20 +295,20 @@ class Miner:
         """Send one part."""
         headers = {"Content-Type": PART_MEDIA_TYPE, DIGEST_HEADER: content_digest(body)}
         path = _path("releases", release, "parts", str(number))
-        return self._calls.call(PartReceipt, "PUT", path, content=body, headers=headers)
+        return self.call(PartReceipt, "PUT", path, content=body, headers=headers)
 
     def seal(self, release: str) -> Release:
         """Declare a release complete."""
-        return self._calls.call(Release, "POST", _path("releases", release, "seal"))
+        return self.call(Release, "POST", _path("releases", release, "seal"))
 
     def withdraw(self, release: str) -> Release:
         """Withdraw a release."""
-        return self._calls.call(Release, "POST", _path("releases", release, "withdraw"))
+        return self.call(Release, "POST", _path("releases", release, "withdraw"))
 
     def _post(self, kind: type[Answer], path: str, message: BaseModel) -> Answer:
         headers = {"Content-Type": "application/json"}
         content = message.model_dump_json().encode()
-        return self._calls.call(kind, "POST", path, content=content, headers=headers)
+        return self.call(kind, "POST", path, content=content, headers=headers)
 
 
 def _path(*parts: str) -> str:

@@ -54,20 +54,13 @@ class StoredRelease:
         return body
 
 
-@dataclass(frozen=True)
-class DrawIdentities:
-    """The opaque identities of each block's draws, in order: see `ReleaseCreate`."""
-
-    draws: tuple[str, ...]
-    keyed: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Outgoing:
     """The content of a release of any kind, as it leaves.
 
     `message` is a plan, a masked table, or a tree. Records, if the kind has any, are sorted by
-    pseudonym; `linkage` is the fingerprint of the secret that made the pseudonyms.
+    pseudonym; `linkage` is the fingerprint of the secret that made the pseudonyms. `draws` and
+    `keyed_draws` are the opaque identities of each block's draws: see `ReleaseCreate`.
     """
 
     kind: ReleaseKindName
@@ -75,18 +68,14 @@ class Outgoing:
     keys: Column = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
     columns: Mapping[str, Column] = field(default_factory=dict)
     linkage: str | None = None
-    draws: DrawIdentities | None = None
+    draws: list[str] | None = None
+    keyed_draws: list[str] | None = None
 
     @classmethod
-    def of(
-        cls,
-        randomized: SortedReports,
-        linkage: str | None = None,
-        draws: DrawIdentities | None = None,
-    ) -> Outgoing:
-        """Return randomized records."""
+    def of(cls, randomized: SortedReports, **more: Any) -> Outgoing:
+        """Return randomized records; `more` are further fields."""
         message = PlanMessage.from_plan(randomized.plan)
-        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, linkage, draws)
+        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, **more)
 
     @cached_property
     def content(self) -> Any:
@@ -175,7 +164,6 @@ def _require_part_count(records: int, per_part: int) -> None:
 
 
 def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
-    draws = records.draws
     digest = release_digest(records.content.digest, parts)
     content: dict[str, Any] = {KINDS[records.kind].field: records.message}
     return ReleaseCreate(
@@ -184,8 +172,8 @@ def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
         records=len(records.keys),
         parts=parts,
         digest=digest,
-        draws=None if draws is None else list(draws.draws),
-        keyed_draws=None if draws is None else list(draws.keyed),
+        draws=records.draws,
+        keyed_draws=records.keyed_draws,
         linkage=records.linkage,
         **content,
     )

@@ -39,7 +39,7 @@ from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.outbox import OUTBOX, DrawIdentities, Outgoing, discard, prepare, reopen
+from owner_agent.release.outbox import OUTBOX, Outgoing, discard, prepare, reopen
 from owner_agent.release.populations import population_of
 from owner_agent.release.prepared import PreparedRelease
 from owner_agent.release.sorting import SortedRuns
@@ -191,8 +191,10 @@ class PreparedRecords(PreparedRelease):
 
     def outgoing(self) -> Outgoing:
         """Return the reports, with the opaque identities of their draws."""
-        draws = draws_for_miner(self.plan.plan, self.draws)
-        return Outgoing.of(self.corrected.randomized, self.linkage, draws)
+        draws, keyed = draws_for_miner(self.plan.plan, self.draws)
+        return Outgoing.of(
+            self.corrected.randomized, linkage=self.linkage, draws=draws, keyed_draws=keyed
+        )
 
     def require_allowed(self, options: PublishOptions) -> None:
         """Check as for all, and that corrected records have a choice.
@@ -217,7 +219,7 @@ class PreparedRecords(PreparedRelease):
         self.corrected.remember(self.past, self.identity)
 
 
-def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
+def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> tuple[list[str], list[str]]:
     """Return two opaque identities for each block, in order, by which the miner knows the draws.
 
     The first are equal in two releases exactly if every record's draw is the same: then the second
@@ -227,9 +229,9 @@ def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
-    return DrawIdentities(
-        tuple(_digest(b"pramana/told/1", *draw.identity) for draw in firsts),
-        tuple(_digest(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts),
+    return (
+        [_digest(b"pramana/told/1", *draw.identity) for draw in firsts],
+        [_digest(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts],
     )
 
 
