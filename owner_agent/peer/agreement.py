@@ -27,39 +27,27 @@ def consent(
 
     Raises Forbidden, InputError.
     """
-    strangers = [n for n in proposal.participants if n not in known and n != site.owner]
-    if caller != proposal.initiator or site.owner not in proposal.participants:
-        raise Forbidden(
-            f"{caller} proposes a session that is not its own, or without {site.owner}.",
-            where=caller,
-        )
+    own, most = site.owner, site.peer.longest_seconds
+    strangers = [n for n in proposal.participants if n not in known and n != own]
+    if caller != proposal.initiator or own not in proposal.participants:
+        message = f"{caller} proposes a session that is not its own, or without {own}."
+        raise Forbidden(message, where=caller)
     if strangers:
-        raise Forbidden(
-            f"{site.owner} does not know {', '.join(strangers)}.",
-            where=site.owner,
-            remedy=f"Let {site.owner} add them to the known peers of its site file.",
-        )
-    if proposal.study != site.peer.study:
-        raise Forbidden(
-            f"{site.owner} learns with its peers in another study than {proposal.study!r}.",
-            where=site.owner,
-            remedy="Agree on one study, and write its name into every [peer] section.",
-        )
-    if proposal.seconds > site.peer.longest_seconds:
-        raise Forbidden(
-            f"{site.owner} takes part in sessions of at most {site.peer.longest_seconds:.0f}"
-            f" seconds, and not of {proposal.seconds:.0f}.",
-            where=site.owner,
-            remedy=f"Ask for less, or let {site.owner} raise longest_seconds in its [peer]"
-            " section.",
-        )
-    if only is not None and not only.allows(proposal, site.owner, known):
-        raise Forbidden(
-            f"{site.owner} agreed to another session than this one.",
-            where=site.owner,
-            remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
-        )
-    proposal.task.check()
+        message = f"{own} does not know {', '.join(strangers)}."
+        remedy = f"Let {own} add them to the known peers of its site file."
+    elif proposal.study != site.peer.study:
+        message = f"{own} learns with its peers in another study than {proposal.study!r}."
+        remedy = "Agree on one study, and write its name into every [peer] section."
+    elif proposal.seconds > most:
+        message = f"{own} allows at most {most:.0f} seconds, not {proposal.seconds:.0f}."
+        remedy = f"Ask for less, or let {own} raise longest_seconds in its [peer] section."
+    elif only is not None and not only.allows(proposal, own, known):
+        message = f"{own} agreed to another session than this one."
+        remedy = f"Give {own} the session file, for `owner-agent peer --only`."
+    else:
+        proposal.task.check()
+        return
+    raise Forbidden(message, where=own, remedy=remedy)
 
 
 def stated(
@@ -67,22 +55,19 @@ def stated(
     everybody: Mapping[str, PublicIdentity],
     kind: type[Stated],
     statements: Statements,
-    owners: Sequence[str],
 ) -> dict[str, Stated]:
     """Return one round's messages by owner, each as its owner signed it. Raises PeerDeviated."""
-    by_owner = {signed.owner: signed for signed in statements.all}
-    if sorted(by_owner) != sorted(owners) or len(by_owner) < len(statements.all):
+    proposal, by_owner = mine.proposal, {signed.owner: signed for signed in statements.all}
+    if sorted(by_owner) != sorted(proposal.participants) or len(by_owner) < len(statements.all):
         raise PeerDeviated(
-            f"{mine.proposal.initiator} passed on the {kind.noun}s of {sorted(by_owner)}, not of"
-            f" {sorted(owners)}.",
-            where=mine.proposal.initiator,
+            f"{proposal.initiator} passed on the {kind.noun}s of {sorted(by_owner)}, not of"
+            f" {sorted(proposal.participants)}.",
+            where=proposal.initiator,
         )
-    own = mine.holding.site.owner
-    if own in by_owner:
-        mine.require_own(kind, by_owner[own])
-    session = mine.proposal.session
+    mine.require_own(kind, by_owner[mine.holding.site.owner])
     return {
-        owner: statement_of(by_owner[owner], everybody[owner], session, kind) for owner in owners
+        owner: statement_of(by_owner[owner], everybody[owner], proposal.session, kind)
+        for owner in proposal.participants
     }
 
 
@@ -117,7 +102,7 @@ def agree_on_result(
     So whoever begins a session cannot let two owners write different results. Raises PeerDeviated.
     """
     proposal = mine.proposal
-    signed = stated(mine, everybody, ResultAgreement, statements, proposal.participants)
+    signed = stated(mine, everybody, ResultAgreement, statements)
     others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]
     if others:
         raise PeerDeviated(

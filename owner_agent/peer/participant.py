@@ -211,8 +211,7 @@ class Participant:
 
     def offers(self, mine: Session, offers: Statements) -> Signed:
         """Learn what all have, and say what this owner would send to whom."""
-        participants = mine.proposal.participants
-        mine.offers = stated(mine, self.everybody(), Offer, offers, participants)
+        mine.offers = stated(mine, self.everybody(), Offer, offers)
         mine.offers_digest = digest_of(offers.all)
         agree_on_offers(mine)
         # Before anybody's columns are known, other groupings are this owner's own changes.
@@ -233,10 +232,7 @@ class Participant:
 
     def announcements(self, mine: Session, announcements: Statements) -> Status:
         """Check what all would send."""
-        participants = mine.proposal.participants
-        mine.announcements = stated(
-            mine, self.everybody(), Announcement, announcements, participants
-        )
+        mine.announcements = stated(mine, self.everybody(), Announcement, announcements)
         agree_on_announcements(mine, self.name)
         for line in session_lines(self.loss(mine)):
             self.notify(line)
@@ -286,7 +282,7 @@ class Participant:
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
-        signed = stated(mine, self.everybody(), NetworkPart, parts, mine.proposal.participants)
+        signed = stated(mine, self.everybody(), NetworkPart, parts)
         merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.randomize.noise import keyed_digest, tree_noise
-from owner_agent.release.composition import left_draws, losses
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
@@ -36,7 +35,7 @@ from owner_agent.table.mixed import (
     content_of,
     read_records,
 )
-from pramana_core.errors import BudgetExceeded, ConfigError, RequirementUnmet
+from pramana_core.errors import ConfigError, RequirementUnmet
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.protection import protection_words, read_words
@@ -51,9 +50,6 @@ SECTION = "share_model"
 
 FORM = "tree/3"
 """Changed with every change that gives the same table another tree."""
-
-_CRUMB = 1e-9
-"""Sums of epsilons are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +118,7 @@ class TreePlan:
             },
             whole=[a.column for a in section.attributes if a.whole],
         )
-        how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
+        how = section.model_dump_json(exclude={"missing"})
         depth = _private_depth(section, columns.rows, schema.classes)
         content = [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
         identity = keyed_digest(draw_key, FORM.encode(), how.encode(), b"%d" % depth, *content)
@@ -289,33 +285,3 @@ class PreparedTree(PreparedRelease):
         """Return the tree, checked as its receiver will."""
         KINDS[SHARED_TREE].require(self.made.message)
         return Outgoing(SHARED_TREE, self.made.message)
-
-    @property
-    def over(self) -> tuple[str, ...]:
-        """The columns that would have lost more than `max_epsilon` allows."""
-        private = self.made.chosen.private
-        if private is None or private.max_epsilon is None:
-            return ()
-        left = left_draws(self.entries)
-        known = {draw.identity for draw in left}
-        after, most = losses([*left, *self.draws]), private.max_epsilon * (1 + _CRUMB)
-        new = [draw.column for draw in self.draws if draw.randomized and draw.identity not in known]
-        return tuple(column for column in new if after[column] > most)
-
-    def require_allowed(self, options: PublishOptions) -> None:
-        """Check that the tree may leave after what has left.
-
-        Raises BudgetExceeded or PlanConflict.
-        """
-        private = self.made.chosen.private
-        if private is None or private.max_epsilon is None:
-            super().require_allowed(options)
-        elif over := self.over:
-            after = losses([*left_draws(self.entries), *self.draws])
-            listed = "; ".join(f"column {c!r}: epsilon {after[c]:.4g}" for c in over)
-            raise BudgetExceeded(
-                "With this tree these columns would have lost more than the"
-                f" {private.max_epsilon:g} that the site file allows them in all ({listed}).",
-                where="share_model.private.max_epsilon",
-                remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
-            )

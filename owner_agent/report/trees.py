@@ -157,14 +157,7 @@ def _alarms(now: PreparedTree, smallest: int) -> Iterator[str]:
 def _cautions(now: PreparedTree, losses: Losses | None) -> Iterator[str]:
     yield from left_out(now, "tree")
     yield from _beyond_ranges(now)
-    private = now.made.chosen.private
-    if now.over:
-        yield (
-            f"{', '.join(now.over)} would have lost more than max_epsilon allows: publishing is"
-            " refused."
-        )
-    elif private is None or private.max_epsilon is None:
-        yield from refusals(losses)
+    yield from refusals(losses)
 
 
 def _beyond_ranges(now: PreparedTree) -> Iterator[str]:

@@ -1,17 +1,12 @@
 """All owners have the result or none has, whatever stops whom, and nobody waits without end."""
 
-import io
-import json
 import threading
 import time
 from dataclasses import replace
 
 import httpx
 import pytest
-from rich.console import Console
 
-from owner_agent.cli.main import build
-from owner_agent.cli.sessions_shown import show_peer_lines
 from owner_agent.peer import joint, participant
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.exchange.session_record import session_name, session_records
@@ -31,7 +26,7 @@ from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.environment import Environment, WaitingTimes
+from owner_agent.state.environment import WaitingTimes
 from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import (
     Conflict,
@@ -42,7 +37,6 @@ from pramana_core.errors import (
     StateError,
     StoreCorrupt,
 )
-from pramana_core.terminal import run
 from pramana_core.wire.services import problem_of
 
 SESSION = "ab" * 16
@@ -282,43 +276,6 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
 
 
 # The ledger --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ledger_of(world, monkeypatch, capsys):
-    def shown(owner, *words):
-        path = str(world.folder(owner) / "site.toml")
-        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
-        monkeypatch.setenv("COLUMNS", "300")
-        with pytest.raises(SystemExit) as ended:
-            run(build(Environment()))
-        captured = capsys.readouterr()
-        assert ended.value.code == 0, captured.err
-        return captured.out
-
-    return shown
-
-
-@pytest.mark.slow
-def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_task, ledger_of):
-    world.run(world.proposal(parameters_task))
-    shared = json.loads(ledger_of("south", "--json"))["parameters_shared"]
-    assert shared == [
-        {
-            "session": SESSION,
-            "participants": ["north", "south", "east"],
-            "families": [
-                {"node": "C", "parents": ["A", "B"]},
-                {"node": "D", "parents": ["C"]},
-            ],
-        }
-    ]
-    assert "It does not cover the parameters" in ledger_of("south")
-    state = world.folder("south") / ".pramana"
-    wide = Console(width=300, record=True, file=io.StringIO())
-    entries = Ledger(state).entries()
-    show_peer_lines(wide, entries, session_records(entries))
-    assert "the parameters of C given A, B; D given C" in wide.export_text()
 
 
 @pytest.mark.slow

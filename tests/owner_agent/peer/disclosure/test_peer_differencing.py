@@ -446,6 +446,9 @@ def test_what_was_told_is_listed(empty_world, make_site, ledger):
     write(empty_world, "north", {"A": np.arange(400) % 2})
     told(empty_world, SPLIT)
 
+    families = [one["families"] for one in json.loads(ledger("--json"))["parameters_shared"]]
+    assert families == [[{"node": "D", "parents": p}] for p in ([], ["A"], ["A"])]
+    assert "the parameters of D given A" in " ".join(ledger().split())
     listed = json.loads(ledger("--json"))["tables_shared"]
     assert [(one["columns"], one["against"]) for one in listed] == [(["D"], ["A"])] * 2
     shown = " ".join(ledger().split())

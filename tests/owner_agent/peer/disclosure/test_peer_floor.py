@@ -91,31 +91,6 @@ def test_reports_of_a_randomized_parent_count_too(closed_world, codes, more):
     assert len(closed_world.results("east")) == 3
 
 
-def test_a_peer_that_numbers_its_records_learns_nothing(empty_world, make_site):
-    """East has a category for each record, reports it all but surely, and asks for D given it."""
-    records = 60
-    labels = [f"r{i}" for i in range(records)]
-    quoted = ", ".join(f'"{label}"' for label in labels)
-    east = make_site("east", {"E": '{ kind = "symmetric", gamma = 1e8 }'})
-    east = east.replace('["no", "yes"]', f"[{quoted}]")
-    east = east.replace('study = "asia"', 'study = "asia"\nsmallest_count = 1')
-    empty_world.add("south", make_site("south", {"D": None}), {"D": np.arange(records) % 2})
-    empty_world.add("east", east, {"E": np.zeros(records, dtype=int)})
-    table = ["id,E", *(f"Zq{i:04d}Person,{label}" for i, label in enumerate(labels))]
-    (empty_world.folder("east") / "table.csv").write_text("\n".join(table) + "\n")
-    for owner in ("south", "east"):
-        # Nobody called north takes part.
-        path = empty_world.folder(owner) / "site.toml"
-        text = path.read_text()
-        start = text.index('[[peer.known]]\nname = "north"')
-        end = text.find("[[", start + 2)
-        path.write_text(text[:start] + text[end:])
-    empty_world.open()
-    with pytest.raises(SmallCounts, match=r"south does not share .*'D' given \['E'\]"):
-        session(empty_world, {"E": [], "D": ["E"]}, initiator="east")
-    assert empty_world.nothing_anywhere()
-
-
 def test_families_that_a_search_found_count_too(closed_world, codes):
     """D finds C: the cells of both count, though each category alone has records enough."""
     demand(closed_world, "south", min(cells(codes["C"], codes["D"]).values()) + 1)

@@ -53,7 +53,7 @@ def test_a_known_owner_is_let_in(world):
 def test_an_unknown_caller_is_refused_before_anything_is_read(world, tmp_path, monkeypatch, owner):
     """Another name, a known name under another key, and no certificate."""
     read = []
-    monkeypatch.setattr("owner_agent.peer.app._body", lambda *words: read.append(words))
+    monkeypatch.setattr("owner_agent.peer.server._body", lambda *words: read.append(words))
     text = (world.folder("north") / "site.toml").read_text().replace('"north"', f'"{owner}"', 1)
     (tmp_path / "site.toml").write_text(text)
     stranger = (
@@ -64,7 +64,7 @@ def test_an_unknown_caller_is_refused_before_anything_is_read(world, tmp_path, m
 
 
 def test_a_body_of_any_size_is_not_read(world, monkeypatch):
-    monkeypatch.setattr("owner_agent.peer.app.MESSAGE_BYTES", 100)
+    monkeypatch.setattr("owner_agent.peer.server.MESSAGE_BYTES", 100)
     identity = world.participants["north"].identity
     assert call_as(world, identity, "south", body=b"x" * 101).status_code == 413
 
@@ -79,7 +79,7 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
         ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
         ({"participants": ["north", "east"]}, Forbidden, "without south"),
         ({"initiator": "east"}, Forbidden, "not its own"),
-        ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, and not of 3601"),
+        ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, not 3601"),
         ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
          StructureError, "cycle"),
         ({"task": {"kind": "structure", "order": ["C", "C"]}}, InputError, "twice"),
