@@ -15,7 +15,6 @@ from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
     COMMIT,
     END,
-    OFFERS,
     PARTS,
     PROPOSE,
     STATUS,
@@ -138,12 +137,7 @@ def test_an_owner_whose_results_cannot_be_written_is_named(world, ended, owner):
 
 
 def announced(world, task):
-    partners = [world.participants["north"]]
-    partners += [world.participants["north"].partners(n) for n in ("south", "east")]
-    offers = Statements(all=[p.ask(PROPOSE, SESSION, world.proposal(task)) for p in partners])
-    announcements = Statements(all=[p.ask(OFFERS, SESSION, offers) for p in partners])
-    for partner in partners:
-        partner.ask(ANNOUNCEMENTS, SESSION, announcements)
+    world.ask(ANNOUNCEMENTS, world.announced(task))
 
 
 def leave_otherwise(world):

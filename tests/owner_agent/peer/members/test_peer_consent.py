@@ -7,9 +7,8 @@ import httpx
 import pytest
 
 from owner_agent.peer.protocol.identity import make_identity
-from owner_agent.peer.protocol.messages import Statements
 from owner_agent.peer.protocol.session_file import SessionFile
-from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import WaitingTimes
@@ -171,16 +170,11 @@ def test_only_the_initiator_leads_and_only_participants_ask(world, parameters_ta
 
 
 def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameters_task):
-    partners = [world.participants["north"]]
-    partners += [world.participants["north"].partners(n) for n in ("south", "east")]
-    proposal = world.proposal(parameters_task)
-    offers = Statements(all=[p.ask(PROPOSE, proposal.session, proposal) for p in partners])
-    announcements = Statements(all=[p.ask(OFFERS, SESSION, offers) for p in partners])
+    announcements = world.announced(parameters_task)
     north = world.participants["north"]
     with pytest.raises(Forbidden, match="not now"):
         north.package_part("south", SESSION, 0)
-    for partner in partners:
-        partner.ask(ANNOUNCEMENTS, SESSION, announcements)
+    world.ask(ANNOUNCEMENTS, announcements)
     # North gives its B to east and A with B to south; nobody gives north anything.
     assert len(north.package_part("south", SESSION, 0)) > len(
         north.package_part("east", SESSION, 0)

@@ -6,7 +6,7 @@ from owner_agent.peer.protocol.messages import (
     Ending,
     Statements,
 )
-from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
+from owner_agent.peer.protocol.steps import COMMIT, END, PARTS
 from owner_agent.peer.session import error_of
 from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
@@ -49,12 +49,7 @@ def test_the_last_word_said_twice_does_no_harm(world, learned):
 
 def test_packages_that_never_left_do_not_stay_in_the_outbox(world, parameters_task):
     north = world.participants["north"]
-    partners = [north, *(north.partners(n) for n in ("south", "east"))]
-    offers = Statements(
-        all=[p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
-    )
-    for partner in partners:
-        partner.ask(OFFERS, SESSION, offers)
+    world.announced(parameters_task)
     outbox = world.folder("north") / ".pramana" / "outbox"
     assert len(list(outbox.iterdir())) == 2
     north.end("north", SESSION, Ending(owner="north", problem=problem_of(SessionEnded("stop"))))

@@ -27,13 +27,13 @@ def private(clinic, private_text):
 
 
 def _tree(bench):
-    return PreparedTree.of(bench.site, unwatched).made.tree
+    return PreparedTree.of(bench.site, unwatched).tree
 
 
 def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(
     private, private_text, rows, written
 ):
-    first = PreparedTree.of(private.site, unwatched).made
+    first = PreparedTree.of(private.site, unwatched)
     private.write(private_text, written(rows[::-1]))
     assert _tree(private) == first.tree
     shared(private)
@@ -70,7 +70,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     for empty in (0, 200):
         cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
         private.write(text, written([*cut, *rows[empty:]]))
-        made = PreparedTree.of(private.site, unwatched).made
+        made = PreparedTree.of(private.site, unwatched)
         assert made.chosen.columns.rows == 300
         assert made.message.records is None
     assert len(depths) == 1
@@ -87,7 +87,7 @@ def test_a_record_more_that_is_left_out_makes_another_tree_if_it_grows_deeper(
     for incomplete in (0, 10, 3000):
         rest = rows[0][rows[0].index(",") :].rsplit(",", 1)[0] + ","
         private.write(text, written([*(f"x{i}{rest}" for i in range(incomplete)), *rows]))
-        made = PreparedTree.of(private.site, unwatched).made
+        made = PreparedTree.of(private.site, unwatched)
         seen.setdefault(made.chosen.depth, set()).add(made.chosen.identity)
     assert len(seen) == 2
     assert all(len(identities) == 1 for identities in seen.values())
@@ -106,7 +106,7 @@ def test_a_release_that_the_ledger_has_with_other_content_is_refused(private):
 
 
 def test_thresholds_are_those_of_the_declared_grid(private):
-    tree = PreparedTree.of(private.site, unwatched).made.tree
+    tree = PreparedTree.of(private.site, unwatched).tree
     told = {
         end
         for path in tree.paths()
