@@ -16,7 +16,7 @@ from owner_agent.cli.options import (
     SiteOption,
     environment_of,
 )
-from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
+from pramana_core.errors import OptionError, PramanaError
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
@@ -155,41 +155,27 @@ def discretize(
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.sessions_shown import (
-        shared_json,
-        show_lost,
-        show_peer_lines,
-        show_told,
-        told_json,
-    )
-    from owner_agent.peer.exact import disclosures as all_disclosures
-    from owner_agent.peer.session_results import all_kept
+    from owner_agent.cli.sessions_shown import shared_json, show_peer_lines, show_tables
+    from owner_agent.peer.exact import shared_tables
+    from owner_agent.peer.exchange.session_record import session_records
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
     from pramana_core.report.terminal import print_sections
 
     opened = load_site(site)
-    entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
-    # Whoever lost that file wants to know all the same what left.
-    lost: StoreCorrupt | None = None
-    try:
-        disclosures = all_disclosures(opened.state)
-    except StoreCorrupt as error:
-        disclosures, lost = [], error
+    entries = Ledger(opened.state).entries()
+    sessions, tables = session_records(entries), shared_tables(entries)
     if json:
-        shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
-        print_json({**ledger_json(entries), **shared})
+        print_json({**ledger_json(entries), **shared_json(sessions, tables)})
         return
     if entries:
         print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
     else:
         console().print("Nothing has left this site.")
-    show_peer_lines(console(), entries, kept)
+    show_peer_lines(console(), entries, sessions)
     peer = opened.file.peer
-    show_told(console(), disclosures, None if peer is None else peer.groupings)
-    if lost is not None:
-        show_lost(console(), lost)
+    show_tables(console(), tables, None if peer is None else peer.groupings)
 
 
 PREDICTIONS = "predictions"

@@ -64,8 +64,8 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     Its JSON and what a terminal shows hold nothing of any single record.
     """
     chosen = now.chosen
-    choice, table, losses = chosen.choice, chosen.table, losses_by(now)
-    advice, influence = choice.recommendation, now.copies[0].influence
+    table, losses = chosen.table, losses_by(now)
+    advice, influence = chosen.recommendation, now.copies[0].influence
     told, bounds = table.told.names, chosen.bounds
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
@@ -76,9 +76,9 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         else "No measure shows"
     ) + " that the masked values reveal more of a record than the public columns do."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(choice.method, told, chosen.copies, bounds)
-    keeps = choice.method.keeps
-    if bounds and not choice.method.released_values:
+    promises = protection(chosen.method, told, chosen.copies, bounds)
+    keeps = chosen.method.keeps
+    if bounds and not chosen.method.released_values:
         keeps += f" Columns cut to bounds ({', '.join(bounds)}) keep them nearly."
     how = "named in the site file" if advice is None else "recommended for this table"
     copies = f"; {chosen.copies} copies" if chosen.copies > 1 else ""
@@ -87,10 +87,10 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         "dropped": table.dropped,
         "told": list(told),
         "confidential": list(table.confidential.names),
-        "method": choice.method.name,
+        "method": chosen.method.name,
         "recommended": advice is not None,
         "recommendation": None if advice is None else _plain(asdict(advice)),
-        "keeps": choice.method.keeps,
+        "keeps": chosen.method.keeps,
         "copies": chosen.copies,
         "largest_leverage": largest,
         "named": exposed,
@@ -104,7 +104,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     head = [Caution(f"{verdict} See “What it gives away”.", Gravity.GRAVE)] if alarms else []
     facts = [
         Fact(f"{len(chosen.keys):,}", "records"),
-        Fact(choice.method.name, f"{how}{copies}"),
+        Fact(chosen.method.name, f"{how}{copies}"),
         Fact("no bound", "masked records carry no gamma"),
     ]
     if largest is not None:
@@ -155,7 +155,7 @@ def _cautions(now: PreparedMask) -> Iterator[str]:
     """Yield cautions that no measure has: losses, omitted records, values near the true ones."""
     for copy in now.copies:
         yield from copy.warnings
-    advice = now.chosen.choice.recommendation
+    advice = now.chosen.recommendation
     if advice is not None:
         yield from advice.lost
     table = now.chosen.table.confidential

@@ -165,7 +165,7 @@ def outlook_of(
     known = draws is not None
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else draws_for_miner(plan.plan, draws).draws,
+        draws=None if draws is None else draws_for_miner(plan.plan, draws)[0],
         linkage=KeyStore(site.state).linkage_fingerprint(study) if known else None,
     )
     try:

@@ -348,15 +348,8 @@ def test_the_commands_of_the_docs_run(tmp_path, free_port):
     found = {
         owner: sorted((tmp_path / owner / "models").glob("*/*")) for owner in ("north", "south")
     }
-    assert len(found["north"]) == 7 + 5 + 3 + 3 + 4
-    assert len(found["south"]) == 6
+    assert len(found["north"]) == len(found["south"]) == 6
     for path_there in found["south"]:
         other = tmp_path / "north" / path_there.relative_to(tmp_path / "south")
         assert other.read_bytes() == path_there.read_bytes()
-    predicted = (tmp_path / "north" / "patients.csv.tree.predictions.csv").read_text()
-    header, *rows = predicted.splitlines()
-    assert header == "id,bronchitis,bronchitis=no,bronchitis=yes"
-    patients = (tmp_path / "north" / "patients.csv").read_text().splitlines()[1:]
-    # Of smokers 60 % are ill and of the others 20 %, in the awk of the page.
-    assert [row.split(",")[:2] for row in rows] == [row.split(",")[:2] for row in patients]
     assert "ERROR" not in done.stderr

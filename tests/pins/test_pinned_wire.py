@@ -452,10 +452,6 @@ def test_jobs(pin, name: str):
 TASKS: dict[str, dict[str, Any]] = {
     "parameters": {"kind": "parameters", "structure": {"a": [], "b": ["a"]}},
     "structure": {"kind": "structure", "order": ["a", "b"]},
-    "table": {"kind": "contingency-table", "variables": ["a"]},
-    "rules": {"kind": "association-rules", "variables": ["a", "b"], "minimum_support": 0.1},
-    "tree": {"kind": "decision-tree", "target": "a", "attributes": ["b"]},
-    "linear": {"kind": "linear-classifier", "target": "a", "features": ["b"]},
 }
 SESSION = "0123456789abcdef" * 2
 
@@ -493,8 +489,6 @@ def peers_say() -> dict[str, Any]:
     offered = {"variable": plan.blocks[0].variables[0].model_dump(), "sensitive": True}
     part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
     package = {
-        "form": "aligned",
-        "plan": plan.model_dump(),
         "records": 5,
         "parts": [part],
         "digest": SHA,
@@ -512,7 +506,7 @@ def peers_say() -> dict[str, Any]:
                 "proposal": SHA,
                 "offers": SHA,
                 "packages": {"south": package},
-                "costs": [{"variables": ["a"], "epsilon": 1.5, "randomized": True}],
+                "drawn": plan.model_dump(),
             },
         ),
         (
@@ -537,13 +531,11 @@ def test_what_peers_say_and_sign(pin):
     object.__setattr__(public, "name", "north")
     identity = PeerIdentity(public, Path(), key)
     said = peers_say()
-    moment = "2031-05-06T07:08:09.123456Z"
-    past = {"beginning": moment, "earlier": {"south": {"digest": SHA, "beginning": moment}}}
-    later = peer_messages.Offer.model_validate({**said["Offer"].model_dump(), **past})
-    for number, message in enumerate([proposal(TASKS["tree"]), *said.values(), later]):
+    said = {name: message for name, message in said.items() if name != "Status"}
+    for number, message in enumerate(said.values()):
         signed = state(identity, SESSION, message)
         pin(f"peer message {number}", signed.model_dump())
-    statements = [state(identity, SESSION, m) for m in peers_say().values()]
+    statements = [state(identity, SESSION, m) for m in said.values()]
     pin("peer digest", peer_messages.digest_of(statements))
 
 
