@@ -76,9 +76,7 @@ class Limits:
     channels choose. `channel_size`: categories of a channel without a closed form. `job_cells`: of
     the largest table of a job; `bootstrap_cells`: of that table in all bootstrap samples.
     `job_seconds`, `job_bytes`: time and memory of a job. `search_variables`: in a structure search.
-    `model_parameters`: of one model. `answer_cells`: combinations in an answer. `sample_cells`:
-    synthetic records times variables. `prediction_records` and `prediction_cells` (records times
-    classes): in one request. `batch_reports`: reports of single records in one batch.
+    `model_parameters`: of one model. `batch_reports`: reports of single records in one batch.
 
     Raises:
         OptionError: a limit below 1.
@@ -98,10 +96,6 @@ class Limits:
     job_bytes: Count = 8 * 1024 * MEBIBYTE
     search_variables: Count = 256
     model_parameters: Count = 1 << 18
-    answer_cells: Count = 1 << 16
-    sample_cells: Count = 1 << 24
-    prediction_records: Count = 100_000
-    prediction_cells: Count = 1 << 21
     batch_reports: Count = 10_000
 
 

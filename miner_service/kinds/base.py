@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -26,13 +26,6 @@ from pramana_core.wire.base import Message
 from pramana_core.wire.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.release_kinds import ReleaseKindName
 from pramana_core.wire.releases import Alignment
-
-if TYPE_CHECKING:
-    from pramana_core.learn.networks.documents import NetworkDocument
-    from pramana_core.learn.prediction import Predictor
-    from pramana_core.mixed import MixedTable
-    from pramana_core.model_sharing.global_models.model import GlobalModel
-    from pramana_core.model_sharing.tree import SharedTree
 
 Content = dict[str, Any]
 """What a model's message says besides its head."""
@@ -88,32 +81,17 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         spec: what is asked for.
         message: the model as it is stored and answered.
         views: what writes it, by the forms it can be read in: the last part of their address.
-        network: returns the network to ask and to draw records from, where the model is one.
-        predictor: returns what predicts a class from records, where the model does.
-        classifier: returns what does so from records of numbers and categories.
-        pseudo_data: draws again the pseudo-data that the model was learned from, chunk by chunk.
     """
 
     release_kind: ClassVar[ReleaseKindName]
     spec: type[SpecT]
     message: type[MessageT]
     views: ClassVar[Mapping[str, Callable[[Any], str]]]
-    network: Callable[[MessageT], NetworkDocument] | None = None
-    predictor: Callable[[MessageT], Predictor] | None = None
-    classifier: Callable[[MessageT], GlobalModel] | None = None
-    pseudo_data: Callable[[MessageT, Sequence[SharedTree]], Iterator[MixedTable]] | None = None
 
     @property
     def makes(self) -> str:
         """The `kind` of the models that it makes."""
         return str(self.message.model_fields["kind"].default)
-
-    @property
-    def offers(self) -> tuple[str, ...]:
-        """What follows the address of a model of this kind."""
-        asked = ("queries", "samples") if self.network else ()
-        predicts = ("predictions",) if self.predictor or self.classifier else ()
-        return (*self.views, *asked, *predicts, *(("pseudo-data",) if self.pseudo_data else ()))
 
     def check(self, spec: SpecT) -> None:
         """Raise what is wrong with a specification, whatever the releases are."""

@@ -28,7 +28,6 @@ from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import BAYES, DOCUMENT, LINEAR, TREE, ClassLearner
 from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
-from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.tree.words import model_note
 from pramana_core.marginals.counts import Marginals
@@ -81,7 +80,6 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         forms = [form for form in _FORMS if form in cls.learner.forms]
         written = {form: partial(cls._written, form) for form in forms}
         cls.views = {"page": cls._page, **written, DOCUMENT: write_document}
-        cls.predictor = staticmethod(cls._model)
 
     @classmethod
     def _model(cls, message: MessageT) -> Any:
@@ -253,16 +251,11 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
         require_network(spec, spec.target, features.names, 1, layout, limits)
 
 
-def _network(message: BayesClassifierMessage) -> NetworkDocument:
-    return NetworkDocument(BAYES.read(read_document(message)).network)
-
-
 class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMessage]):
     """Bayesian network classifiers."""
 
     spec, message = BayesClassifierSpec, BayesClassifierMessage
     learner, template = BAYES, "bayes.html.j2"
-    network = staticmethod(_network)
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
@@ -137,19 +137,6 @@ def _model(message: ModelSharingMessage) -> GlobalModel:
     return read_model_json(read_document(message))
 
 
-def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> Iterator[MixedTable]:
-    """Draw again what the model was learned from. Raises NotFound: from nothing."""
-    spec = message.spec
-    if not isinstance(spec, ModelSharingSpec) or not spec.options().draws:
-        raise NotFound(
-            "No pseudo-data were drawn for this model: the trees themselves are it.",
-            where="pseudo-data",
-            remedy="Create a job with the method `pgen`, `basegen` or `labelled`.",
-        )
-    options = spec.options()
-    return pseudo_chunks(trees, options, stream(options.seed))
-
-
 def _draw(message: ModelSharingMessage) -> str:
     model = _model(message)
     if not _drawable(model):
@@ -235,8 +222,6 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         "text": lambda message: write_model_text(_model(message)),
         "document": write_document,
     }
-    classifier = staticmethod(_model)
-    pseudo_data = staticmethod(_pseudo_data)
 
     def prepare(
         self,

@@ -16,7 +16,6 @@ from miner_service.store.database import cached_by_content
 from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
-from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.plan import Plan
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
@@ -162,24 +161,6 @@ def find_release(session: Session, identifier: str) -> ReleaseRow:
     if row is None:
         raise no_such("release")
     return row
-
-
-def tree_of_release(session: Session, identifier: str) -> SharedTree:
-    """Return the tree that a release holds.
-
-    Raises:
-        NotFound: there is no such release.
-        Conflict: it was withdrawn, and its tree with it.
-    """
-    row = find_release(session, identifier)
-    if row.state == "withdrawn":
-        raise Conflict(
-            f"Release {row.name} of {row.owner} was withdrawn, and its tree with it.",
-            where=row.id,
-            remedy="Create the job again; it will use the trees there are then.",
-        )
-    tree: SharedTree = content_of(row).to_tree()
-    return tree
 
 
 def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:

@@ -79,8 +79,6 @@ def test_the_page_gives_the_limits_of_each_kind():
         (classifiers.MOST_WEIGHTS, "columns times classes"),
         (classifiers.MOST_DRAWN, "records drawn for one times classes"),
         (tables.MOST_BYTES // MEBIBYTE, "MiB of JSON of a contingency table"),
-        (Limits().prediction_records, "records in a question for predictions"),
-        (Limits().prediction_cells, "of them times classes"),
     ):
         assert f"{number:,} {what}" in text
 

@@ -57,7 +57,6 @@ from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import Page
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.jobs import Job, JobCreate, read_job_spec
-from pramana_core.wire.models import ModelQuery, PredictionQuery
 from pramana_core.wire.parts import (
     PartJson,
     RecordSchema,
@@ -694,8 +693,6 @@ def messages() -> dict[str, Any]:
                 "finished": NOW,
             },
         ),
-        (ModelQuery, {"of": ["a"]}),
-        (PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
         (Page[Owner], {"items": [], "next": "cursor"}),
         (
             ReleaseCreate,

@@ -16,14 +16,12 @@ from miner_service.http.access.gate import Gate
 from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import Paging
-from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS
+from pramana_core.wire.base import MAX_PARTS
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100
 _QUERY_OF = {
     "paging": {"limit", "cursor"},
-    "records": {"records"},
-    "seed": {"seed"},
 }
 """The query parameters behind the parameters that endpoints have by these names."""
 
@@ -95,7 +93,3 @@ ReleasePath = Annotated[str, Path(description="The id of a release.")]
 PartPath = Annotated[int, Path(ge=0, lt=MAX_PARTS, description="The number of a part, from 0.")]
 JobPath = Annotated[str, Path(description="The id of a job.")]
 ModelPath = Annotated[str, Path(description="The id of a model.")]
-RecordsQuery = Annotated[int, Query(ge=1, le=MAX_RECORDS, description="How many to draw.")]
-SeedQuery = Annotated[
-    int, Query(ge=0, lt=1 << 53, description="The same seed draws the same records.")
-]

@@ -143,10 +143,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_model_rules": _MODEL,
         "read_model_text": _MODEL,
         "read_model_document": _MODEL,
-        "read_pseudo_data": _MODEL,
-        "predict": _MODEL,
-        "ask_model": _MODEL,
-        "sample_model": _MODEL,
         "read_dashboard": _ALL,
     }
 )

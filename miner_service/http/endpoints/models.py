@@ -1,4 +1,4 @@
-"""Models: read, drawn, asked, sampled. Whoever may read a model may do all of it."""
+"""Models, read as JSON or in one of the forms that their kind has."""
 
 from __future__ import annotations
 
@@ -6,41 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Response
-from fastapi.responses import StreamingResponse
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.deps import (
-    CallerDep,
-    ModelPath,
-    RecordsQuery,
-    SeedQuery,
-    ServicesDep,
-)
-from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep
 from miner_service.http.access.routing import RuledRouter
-from miner_service.jobs.asking import answer, classified, parquet_pieces, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import media_type_of, stated
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
-from miner_service.store.releases import tree_of_release
 from pramana_core.errors import NotFound
-from pramana_core.learn.networks.network import BayesNet
-from pramana_core.wire.models import (
-    ModelAnswer,
-    ModelMessage,
-    ModelQuery,
-    PredictionAnswer,
-    PredictionQuery,
-)
+from pramana_core.wire.models import ModelMessage
 
 router = RuledRouter(tags=["models"])
 
-TEXT, CSV, JSON = "text/plain", "text/csv", "application/json"
-
 
 def _answers(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
-    form = "object" if media_type == JSON else "string"
+    form = "object" if media_type == "application/json" else "string"
     content = {media_type: {"schema": {"type": form}}}
     return {200: {"description": description, "content": content}}
 
@@ -113,91 +94,11 @@ _add_view(
 )
 
 
-PARQUET = "application/vnd.apache.parquet"
-
-
-@router.get(
-    "/models/{model}/pseudo-data",
-    response_class=StreamingResponse,
-    responses={
-        200: {
-            "description": "The pseudo-data, each category once and every row its codes.",
-            "content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}},
-        },
-        **problem_responses(409),
-    },
-)
-def read_pseudo_data(
-    model: ModelPath, services: ServicesDep, caller: CallerDep
-) -> StreamingResponse:
-    """Draw again the pseudo-data that a model was learned from, as Parquet. No record is real.
-
-    They come from the trees it was made of, as long as none is withdrawn.
-    """
-    seen = visible_model(services, caller, model)
-    draw = MODEL_KINDS[seen.kind].pseudo_data
-    if draw is None:
-        raise _not_offered(seen.kind, "pseudo-data")
-    with services.database.read() as session:
-        trees = [tree_of_release(session, used.release) for used in seen.message.trees]
-    pieces = parquet_pieces(draw(seen.message, trees))
-    return StreamingResponse(pieces, media_type=PARQUET)
-
-
-@router.post("/models/{model}/predictions")
-def predict(
-    model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
-) -> PredictionAnswer:
-    """Predict the class of records with a tree or a classifier; nothing of them is kept."""
-    seen = visible_model(services, caller, model)
-    kind = MODEL_KINDS[seen.kind]
-    if kind.classifier is not None:
-        return classified(kind.classifier(seen.message), body, services.settings.limits)
-    read = kind.predictor
-    if read is None:
-        raise _not_offered(seen.kind, "predictions")
-    return predictions(read(seen.message), body, services.settings.limits)
-
-
-@router.post("/models/{model}/queries", responses=problem_responses(501))
-def ask_model(
-    model: ModelPath, body: ModelQuery, services: ServicesDep, caller: CallerDep
-) -> ModelAnswer:
-    """Ask a network for the distribution of some nodes, given others."""
-    return answer(_network(services, caller, model, "queries"), body, services.settings.limits)
-
-
-@router.get(
-    "/models/{model}/samples",
-    response_class=StreamingResponse,
-    responses=_answers("Synthetic records, one line each after the header.", CSV),
-)
-def sample_model(
-    model: ModelPath,
-    records: RecordsQuery,
-    services: ServicesDep,
-    caller: CallerDep,
-    seed: SeedQuery = 0,
-) -> StreamingResponse:
-    """Draw synthetic records from a network, as CSV."""
-    network = _network(services, caller, model, "samples")
-    pieces = synthetic(network, records, seed, services.settings.limits)
-    return StreamingResponse(pieces, media_type=CSV)
-
-
-def _network(services: Services, caller: Caller, model: str, purpose: str) -> BayesNet:
-    seen = visible_model(services, caller, model)
-    read = MODEL_KINDS[seen.kind].network
-    if read is None:
-        raise _not_offered(seen.kind, purpose)
-    return read(seen.message).network
-
-
 def _not_offered(kind: str, asked: str) -> NotFound:
     return NotFound(
         f"A model of kind {kind!r} has no {asked!r}.",
         where=asked,
-        remedy=f"It has {list(MODEL_KINDS[kind].offers)}.",
+        remedy=f"It has {list(MODEL_KINDS[kind].views)}.",
     )
 
 

@@ -93,7 +93,7 @@ def _entry(row: ModelRow) -> ModelEntry:
         job=row.job,
         kind=row.kind,
         created=row.created,
-        addresses=[address, *(f"{address}/{offer}" for offer in MODEL_KINDS[row.kind].offers)],
+        addresses=[address, *(f"{address}/{form}" for form in MODEL_KINDS[row.kind].views)],
         warnings=_warnings(row),
     )
 

@@ -80,7 +80,6 @@ def test_a_request_that_fails_unforeseen_is_noted_too(miner, monkeypatch, assert
 
 
 def test_every_route_that_carries_a_model_away_is_noted(miner):
-    """Also pseudo-data: whoever has drawn them has what the model was learned from."""
     paths = {
         route.path.replace("{model}", "m-000000000000").replace("{form}", "json")
         for route in iter_route_contexts(miner.app.routes)

@@ -84,9 +84,6 @@ def filled(miner, document):
         "create_release": {"json": {**release_a.body, "name": "r2"}},
         "put_study_plan": {"json": STUDY_PLAN.as_dict()},
         "create_job": {"json": {"spec": {"structure": {"A": []}}}},
-        "predict": {"json": {"records": [{"A": "no", "B": "low"}]}},
-        "ask_model": {"json": {"of": ["C"]}},
-        "sample_model": {"params": {"records": 1}},
         "put_part": {
             "content": release_a.parts[0],
             "headers": {"Content-Type": PART_MEDIA_TYPE},

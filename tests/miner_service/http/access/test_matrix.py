@@ -84,10 +84,6 @@ EXPECTED = {
     "read_model_rules": "     none none 404 none none 404 404 404 | 401",
     "read_model_text": "      none none 404 none none 404 404 404 | 401",
     "read_model_document": "  none none 404 none none 404 404 404 | 401",
-    "read_pseudo_data": "     none none 404 none none 404 404 404 | 401",
-    "predict": "              none none 404 none none 404 404 404 | 401",
-    "ask_model": "            422 422 404 422 422 404 404 404 | 401",
-    "sample_model": "         200 200 404 200 200 404 404 404 | 401",
     "read_dashboard": "       200 200 200 200 200 200 403 403 | 401",
 }
 
@@ -203,9 +199,6 @@ def bodies(release: Any) -> dict[str, dict[str, Any]]:
         },
         "forecast_privacy": {"json": {"plan": release.body["plan"]}},
         "create_job": {"json": {"spec": {"structure": {"C": []}}}},
-        "predict": {"json": {"records": [{"A": "no"}]}},
-        "ask_model": {"json": {"of": ["no such node"]}},
-        "sample_model": {"params": {"records": 1}},
     }
 
 
