@@ -213,8 +213,8 @@ class TokenSettings:
 class WebSettings:
     """How the service treats its clients.
 
-    `body_seconds`: without a byte of a body. `connections`: open at once. `streams_per_token`: of
-    events followed at once. `bodies_per_token`, `body_bytes_per_token`: in transit at once.
+    `body_seconds`: without a byte of a body. `connections`: open at once.
+    `bodies_per_token`, `body_bytes_per_token`: in transit at once.
     `requests_per_token`: a second on average; a burst may be ten times that. `certificate`,
     `private_key`: PEM files for TLS. `client_authority`: PEM file; only clients with a certificate
     that it signed are admitted. `public_url`: the address in invitations and access files, if it
@@ -227,7 +227,6 @@ class WebSettings:
     body_seconds: Seconds = 15.0
     connections: Count = 1000
     bodies_per_token: Count = 4
-    streams_per_token: Count = 16
     body_bytes_per_token: Count = 128 * MEBIBYTE
     requests_per_token: Seconds = 200.0
     certificate: Path | None = None
@@ -294,8 +293,6 @@ class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
-    event_seconds: float = 0.2
-    """How often the events of a job are looked up while somebody listens."""
     stop_seconds: float = 10.0
     """How long a service that ends waits for its workers."""
 

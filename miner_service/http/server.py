@@ -116,7 +116,7 @@ def serve(
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(app, config, announce).run(sockets=[sock])
+    _Server(config, announce).run(sockets=[sock])
 
 
 def reload_certificate(config: uvicorn.Config, web: WebSettings) -> None:
@@ -149,11 +149,10 @@ def write_ready_file(path: Path, url: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls back once it takes requests, and when it is about to end."""
+    """A server that calls back once it takes requests."""
 
-    def __init__(self, app: FastAPI, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self._served = app
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -161,8 +160,3 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self._announce()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let those who follow a job go, so that nobody has to be cut off; then end as usual."""
-        self._served.state.crew.ask_to_stop()
-        await super().shutdown(sockets=sockets)

@@ -39,26 +39,15 @@ def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobL
             "seconds_left": _seconds_left(row, now),
             "worker": row.lease,
             "runs": row.attempt,
-            "log": [line_message(line) for line in log],
+            "log": [JobLine(run=line.attempt, at=line.at, line=line.line) for line in log],
         }
     )
-
-
-def line_message(row: JobLogRow) -> JobLine:
-    """Return a line of a job's log."""
-    return JobLine(run=row.attempt, at=row.at, line=row.line)
 
 
 def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
     """Return the last lines of a job's log, in their order."""
     query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
     return list(session.scalars(query.limit(LOG_LINES)))[::-1]
-
-
-def lines_since(session: Session, row: JobRow, revision: int) -> list[JobLogRow]:
-    """Return the lines that a job's log got after one of its revisions."""
-    query = select(JobLogRow).where(JobLogRow.job == row.id, JobLogRow.revision > revision)
-    return list(session.scalars(query.order_by(JobLogRow.seq)))
 
 
 def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
@@ -102,25 +91,11 @@ _LONGEST = 500
 def add_line(
     session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
 ) -> None:
-    """Add a line to the log of a job, which is a change of it; of its last run if none is said."""
-    row.revision += 1
-    session.add(
-        JobLogRow(
-            job=row.id,
-            attempt=attempt or row.attempt,
-            revision=row.revision,
-            at=now,
-            line=line[:_LONGEST],
-        )
-    )
+    """Add a line to the log of a job, by default of its last run."""
+    session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
 
 
 UNFINISHED = ("queued", "running")
-
-
-def touch(row: JobRow) -> None:
-    """Note that something changed that a reader can see."""
-    row.revision += 1
 
 
 def queue_again(row: JobRow) -> None:
@@ -131,7 +106,6 @@ def queue_again(row: JobRow) -> None:
     row.problem = None
     row.finished = None
     row.lease = None
-    touch(row)
 
 
 def create_job(
@@ -178,7 +152,6 @@ def create_job(
             created=now,
             records=getattr(spec, "records", None),
             estimator=getattr(spec, "estimator", None),
-            revision=0,
             beat=0,
         )
         session.add(row)

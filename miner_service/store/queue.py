@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.jobs import UNFINISHED, add_line, queue_again, touch
+from miner_service.store.jobs import UNFINISHED, add_line, queue_again
 from miner_service.store.schema import JobRow, ModelRow, StudyRow, SupervisorRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
@@ -135,7 +135,6 @@ def note_progress(session: Session, lease: Lease, share: float, now: datetime) -
     if (row := leased(session, lease)) is not None and row.progress != (share := min(share, 1.0)):
         row.progress = share
         row.heartbeat = now
-        touch(row)
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:

@@ -243,8 +243,7 @@ class JobRow(Base):
 
     `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
     that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
-    `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
-    specification, by which jobs are looked up.
+    `records` and `estimator` are those of the specification, by which jobs are looked up.
     """
 
     __tablename__ = "jobs"
@@ -267,7 +266,6 @@ class JobRow(Base):
     finished: Mapped[datetime | None]
     records: Mapped[str | None]
     estimator: Mapped[str | None]
-    revision: Mapped[int] = mapped_column(default=0)
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)
@@ -275,14 +273,13 @@ class JobRow(Base):
 
 
 class JobLogRow(Base):
-    """A line that a run of a job left for its readers; `revision` is the job's with this line."""
+    """A line that a run of a job left for its readers."""
 
     __tablename__ = "job_log"
 
     seq: Mapped[int] = mapped_column(primary_key=True)
     job: Mapped[str] = mapped_column(ForeignKey("jobs.id"), index=True)
     attempt: Mapped[int]
-    revision: Mapped[int]
     at: Mapped[datetime]
     line: Mapped[str] = mapped_column(Text)
 

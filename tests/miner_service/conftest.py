@@ -275,7 +275,6 @@ def starting(data: Path) -> Iterator[Callable[..., Miner]]:
         ) -> Miner:
             clock, place = Clock(), at or data
             crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
-            options = {"event_seconds": 0.01, **options}
             settings = Settings(place, limits=limits or Limits(), **options)
             if settings.storage.database is None:
                 _make_tables(place)

@@ -864,7 +864,7 @@ def records(size: int = 3000) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A miner in this process with two owners' releases, and an analyst's way to ask it."""
-    app = create_app(Settings(tmp_path_factory.mktemp("miner"), event_seconds=0.01), crew=crew_of())
+    app = create_app(Settings(tmp_path_factory.mktemp("miner")), crew=crew_of())
     with TestClient(app) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, datetime.now(UTC)).text

@@ -20,7 +20,7 @@ from miner_service.services import Services
 from miner_service.store.jobs import find_job
 from miner_service.store.owners import find_invitation
 from miner_service.store.people import ADMIN, GATEWAY, OWNER, find_study, no_such
-from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
+from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow
 from miner_service.store.sessions import note_session, token_of_session
 from miner_service.store.tokens import KnownToken, find_token, note_use
 from pramana_core.errors import Forbidden, NotReady, StorageFull, Unauthenticated
@@ -149,12 +149,6 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
             " invitation or token.",
         )
     return row
-
-
-def still_good(session: Session, caller: Caller, now: datetime) -> bool:
-    """Whether the token of a caller was not revoked and has not expired since it was let in."""
-    row = session.scalar(select(TokenRow).where(TokenRow.id == caller.token))
-    return row is not None and not row.revoked and (row.expires is None or row.expires > now)
 
 
 def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | None) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -23,7 +22,7 @@ from starlette.types import Message
 from miner_service.http.access.pools import Pool, Pools
 from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, slow_down
 from miner_service.services import Services
-from pramana_core.errors import LimitExceeded, TooManyRequests
+from pramana_core.errors import LimitExceeded
 
 OPEN_BODY = 4096
 """The largest body, in bytes, of a request without a token: room for a secret."""
@@ -58,7 +57,6 @@ class Gate:
         self.services = services
         self.pools = Pools()
         self.in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
-        self.streams: Counter[str] = Counter()
         self._rates = Buckets(web.requests_per_token, now)
         self._memory = BodyMemory(_MEMORY)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
@@ -73,23 +71,6 @@ class Gate:
                 seconds,
                 "Wait for as long as Retry-After says, then send it again.",
             )
-
-    @contextmanager
-    def streaming(self, token: str) -> Iterator[None]:
-        """Count a stream of events while it is open. Raises TooManyRequests."""
-        most = self.services.settings.web.streams_per_token
-        if self.streams[token] >= most:
-            raise TooManyRequests(
-                f"{most} streams of events are open with this token; more are not given.",
-                where="token",
-                remedy="Close one, or read the jobs every few seconds.",
-            )
-        self.streams[token] += 1
-        try:
-            yield
-        finally:
-            self.streams[token] -= 1
-            self.streams += Counter()
 
     async def pass_open(self, request: Request, handler: Handler) -> Response:
         """Answer a request that needs no token, with a small body."""

@@ -132,8 +132,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "list_jobs": _STUDY,
         "read_job": _JOB,
         "cancel_job": Rule(STAFF, Scope.JOB),
-        "read_job_log": Rule(STAFF, Scope.JOB),
-        "stream_job_events": _JOB,
         "read_model": _MODEL,
         "read_model_page": _MODEL,
         "read_model_svg": _MODEL,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Header, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
-    GateDep,
     JobPath,
     ServicesDep,
     StudyPath,
@@ -81,7 +80,7 @@ def create_job(
 
 @router.get("/jobs/{job}", name="read_job")
 def show_job(request: Request, job: JobPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Show a job; while it runs, the page follows it."""
+    """Show a job; while it runs, the page reads itself again."""
     answer = jobs.read_job(job, services, caller, Response())
     asked = answer.spec.model_dump(mode="json", exclude_defaults=True)
     return page(
@@ -94,19 +93,6 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
         runs=answer.state in UNFINISHED,
         may_cancel=answer.state in UNFINISHED and caller.role in (ADMIN, ANALYST),
     )
-
-
-@router.get("/jobs/{job}/events", name="stream_job_events")
-async def follow_job(
-    job: JobPath,
-    services: ServicesDep,
-    caller: CallerDep,
-    crew: CrewDep,
-    gate: GateDep,
-    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
-) -> Response:
-    """Follow a job until it is finished."""
-    return await jobs.stream_job_events(job, services, caller, crew, gate, last_event_id)
 
 
 @router.post("/jobs/{job}/cancel", name="cancel_job")

@@ -9,8 +9,6 @@ import pytest
 
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits
-from miner_service.store.tables import delete_rows
-from miner_service.store.tokens import revoke_token
 from pramana_core.domain import Domain
 from pramana_core.errors import NotConverged
 from pramana_core.plan import Plan
@@ -153,43 +151,6 @@ def test_a_job_larger_than_allowed_is_refused(start, release_a, assert_problem):
     assert_problem(answer, 413, "limit-exceeded")
 
 
-def test_events_tell_a_job_to_its_end(aligned):
-    job = aligned.analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
-    answer = aligned.north("GET", f"{job}/events")
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    events = [e.split("\n") for e in answer.text.strip().split("\n\n")]
-    assert all(e[0].startswith("id: ") and e[1] == "event: job" for e in events)
-    last = json.loads(events[-1][2].removeprefix("data: "))
-    assert (last["state"], last["progress"]) == ("succeeded", 1.0)
-    assert aligned.north.get(job)["state"] == "succeeded"
-
-
-@pytest.mark.slow
-def test_events_end_when_the_service_does(held):
-    threading.Timer(0.2, held.app.state.crew.ask_to_stop).start()
-    answer = held.north("GET", f"{held.job}/events")
-    assert '"state":"running"' in answer.text
-    assert held.north.get(held.job)["state"] == "running"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gone", ["token", "study"])
-def test_events_end_when_nobody_may_follow_any_more(held, monkeypatch, gone):
-    monkeypatch.setattr("miner_service.http.endpoints.jobs._HEARTBEAT_LOOKUPS", 3)
-
-    def end():
-        with held.services.database.write() as session:
-            if gone == "token":
-                revoke_token(session, held.north.id)
-            else:
-                delete_rows(session, "asia")
-
-    threading.Timer(0.2, end).start()
-    answer = held.north("GET", f"{held.job}/events")
-    assert '"state":"running"' in answer.text
-    assert held.north("GET", held.job).status_code == 401
-
-
 class Held:
     """Work that waits after its first node until it is let go."""
 
@@ -320,9 +281,6 @@ def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
         "job": owners["north"].get(path),
         "list": owners["north"].get(JOBS)["items"][0],
         "dashboard": owners["north"].get("/v1/dashboard")["studies"][0]["jobs"][0],
-        "events": json.loads(
-            owners["north"]("GET", f"{path}/events").text.split("data: ")[-1].strip()
-        ),
     }
     for place, job in seen.items():
         assert job["problem"]["code"] == "not-converged", place
@@ -349,4 +307,4 @@ def test_owners_do_not_know_of_jobs_on_records_that_differ(miner, build, plan_c,
     for owner in (north, south):
         assert owner.get(JOBS)["items"] == []
         assert owner.get("/v1/dashboard")["studies"][0]["jobs"] == []
-        assert {owner("GET", path + end).status_code for end in ("", "/events")} == {404}
+        assert owner("GET", path).status_code == 404

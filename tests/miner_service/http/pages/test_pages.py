@@ -132,9 +132,6 @@ def test_a_job_is_begun_and_seen(study):
     for chosen in ("order", "estimator"):  # by the miner
         del job["spec"][chosen], settled[chosen]
     assert job["spec"] == settled
-    events = browser.get(f"/pages/jobs/{job['id']}/events")
-    assert events.headers["content-type"].startswith("text/event-stream")
-    assert "event: job" in events.text
     done = browser.get(f"/pages/jobs/{job['id']}")
     assert "data-follow" not in done.text
     assert f"/pages/models/{job['model']}" in done.text
