@@ -97,8 +97,7 @@ def serve_command(
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
-    Without a certificate it speaks plain HTTP and listens on this machine only. SIGHUP reads the
-    certificate again.
+    Without a certificate it speaks plain HTTP and listens on this machine only.
     """
     settings = settings_of(
         data,

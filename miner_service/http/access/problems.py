@@ -21,8 +21,6 @@ from miner_service.store.credentials import without_secrets
 from pramana_core.errors import PramanaError, TooManyRequests
 from pramana_core.wire.services import (
     PROBLEM_MEDIA_TYPE,
-    PROTOCOL,
-    PROTOCOL_HEADER,
     ProblemDetail,
     invalid_request,
     known_problems,
@@ -128,8 +126,6 @@ async def _handle(request: Request, error: Exception) -> Response:
     if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names only those of the first route that it found.
         response.headers["Allow"] = methods_at(request)
-    # The last resort for what nobody foresaw stands before all that names the version otherwise.
-    response.headers[PROTOCOL_HEADER] = PROTOCOL
     return response
 
 

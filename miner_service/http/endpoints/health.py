@@ -69,7 +69,7 @@ async def require_all(
     async def word(check: Callable[[], None]) -> str | None:
         try:
             async with asyncio.timeout(seconds):
-                await pool.submit(check)
+                await pool.run(check)
         except TimeoutError:
             return f"no answer within {seconds:g} seconds."
         except PramanaError as error:
