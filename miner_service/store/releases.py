@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Select, exists, func, select, update
+from sqlalchemy import exists, func, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import ID_BYTES, new_id
@@ -86,11 +86,10 @@ _SHORT = 1 << 17
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
-    """Return of each release how many parts it has and the numbers of those that arrived.
+    """Return by release how many parts it has, and the numbers of those that arrived.
 
-    Three statements, whatever the number of releases, and no row per part: numbers start at 0 and
-    have no gap, a sealed release has all of them, and of one whose parts are on their way the
-    database tells the stretches of numbers that are there.
+    Numbers start at 0 without a gap, and of a sealed release all are there: of the parts that were
+    announced only the last is read.
     """
     last = select(func.max(PartRow.number)).where(PartRow.release == ReleaseRow.id)
     announced = select(ReleaseRow.id, last.correlate(ReleaseRow).scalar_subquery()).where(
@@ -99,37 +98,14 @@ def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tup
     parts = {
         name: 0 if number is None else number + 1 for name, number in session.execute(announced)
     }
-    there = PartRow.received.is_not(None)
-    counted = select(PartRow.release, func.count()).where(
-        PartRow.release.in_([row.id for row in rows if row.state != "sealed"]), there
+    arrived = {row.id: list(range(parts[row.id])) if row.state == "sealed" else [] for row in rows}
+    query = select(PartRow.release, PartRow.number).where(
+        PartRow.release.in_([row.id for row in rows if row.state != "sealed"]),
+        PartRow.received.is_not(None),
     )
-    arrived = dict(session.execute(counted.group_by(PartRow.release)).all())
-    found: dict[str, list[int]] = {
-        row.id: list(range(parts[row.id]))
-        if row.state == "sealed" or arrived.get(row.id, 0) == parts[row.id]
-        else []
-        for row in rows
-    }
-    partly = [name for name in arrived if arrived[name] < parts[name]]
-    for name, first, end in session.execute(_stretches(partly)):
-        found[name] += range(first, end + 1)
-    return {row.id: (parts[row.id], found[row.id]) for row in rows}
-
-
-def _stretches(releases: Sequence[str]) -> Select[str, int, int]:
-    """Return the query of the stretches of numbers of parts that arrived, first and last."""
-    place = func.row_number().over(partition_by=PartRow.release, order_by=PartRow.number)
-    placed = (
-        select(PartRow.release, PartRow.number, (PartRow.number - place).label("stretch"))
-        .where(PartRow.release.in_(releases), PartRow.received.is_not(None))
-        .subquery()
-    )
-    first = func.min(placed.c.number)
-    return (
-        select(placed.c.release, first, func.max(placed.c.number))
-        .group_by(placed.c.release, placed.c.stretch)
-        .order_by(placed.c.release, first)
-    )
+    for name, number in session.execute(query.order_by(PartRow.number)):
+        arrived[name].append(number)
+    return {row.id: (parts[row.id], arrived[row.id]) for row in rows}
 
 
 def consistency_of(row: ReleaseRow) -> Consistency | None:
