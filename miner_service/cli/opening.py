@@ -17,6 +17,8 @@ from pramana_core.errors import NotFound, OptionError
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
+    from fastapi import Response
+
     from miner_service.services import Services
     from miner_service.settings import Settings
 
@@ -151,6 +153,25 @@ def on_store(*, files: bool = False) -> Callable[[Callable[..., None]], Callable
         return run
 
     return decorate
+
+
+def require_study(services: Services, name: str) -> None:
+    """Check that there is a study. Raises NotFound."""
+    from miner_service.store.people import find_study
+
+    with services.database.read() as session:
+        find_study(session, name)
+
+
+@contextmanager
+def noted(services: Services, action: str, study: str | None, outcome: int) -> Iterator[Response]:
+    """Note in the audit log what a command did, with the status of the answer that it yields."""
+    from fastapi import Response
+
+    answer = Response(status_code=outcome)
+    with services.audit.room():
+        yield answer
+        note(services, action, study, answer.status_code)
 
 
 def note(services: Services, action: str, study: str | None, outcome: int) -> None:

@@ -14,6 +14,7 @@ from miner_service.cli.opening import (
     DataDir,
     SettingsFile,
     note,
+    noted,
     on_store,
     opened,
     say,
@@ -49,9 +50,8 @@ def backup_command(
     """
     from miner_service.backup import back_up
 
-    with services.audit.room(), progress_bar("Backing up") as bar:
+    with noted(services, "back_up", None, 200), progress_bar("Backing up") as bar:
         made = back_up(services, folder, bar)
-        note(services, "back_up", None, 200)
     say(
         f"{made.rows} rows and {made.files} files, {made.bytes / _MEBIBYTE:.1f} MiB, are in"
         f" {folder}."

@@ -56,24 +56,10 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
         if found is not None and found.digest == plan.digest:
             return found, False
         _require_known(services, session, study, plan)
-        require_within(find_study(session, study).max_epsilon_record, plan)
+        _require_within(find_study(session, study).max_epsilon_record, plan)
         _require_free(session, study, plan)
         store_study_plan(session, study, plan, services.now())
     return plan, True
-
-
-def require_unopposed(services: Services, study: str, message: StudyPlanMessage) -> None:
-    """Check that no release is in the way of a plan, before its owners are invited.
-
-    Raises:
-        LimitExceeded, PlanError, ChannelError, DomainError: as `checked_study_plan`.
-        Conflict: a release does not follow it.
-    """
-    plan = checked_study_plan(services.settings.limits, message)
-    with services.database.read() as session:
-        found = find_study_plan(session, study)
-        if found is None or found.digest != plan.digest:
-            _require_free(session, study, plan)
 
 
 def withdraw_agreement(services: Services, study: str) -> None:
@@ -193,7 +179,7 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
         )
 
 
-def require_within(limit: float | None, plan: StudyPlan) -> None:
+def _require_within(limit: float | None, plan: StudyPlan) -> None:
     """Check a plan against a study's budget for a record. Raises BudgetExceeded."""
     if limit is not None and plan.amplification.epsilon > limit * _SLACK:
         raise BudgetExceeded(

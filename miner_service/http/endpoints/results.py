@@ -36,7 +36,7 @@ def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard
     studies = _newest(session, query, StudyRow.seq)
     return Dashboard(
         at=services.now(),
-        studies=[_study(services, session, caller, study) for study in studies],
+        studies=[study_seen(services, session, caller, study) for study in studies],
         ending=tokens_ending(
             session,
             services.now(),
@@ -47,7 +47,10 @@ def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard
     )
 
 
-def _study(services: Services, session: Session, caller: Caller, study: StudyRow) -> DashboardStudy:
+def study_seen(
+    services: Services, session: Session, caller: Caller, study: StudyRow
+) -> DashboardStudy:
+    """Return what a caller may see of a study."""
     releases = select(ReleaseRow).where(ReleaseRow.study == study.name)
     if caller.role == OWNER:
         releases = releases.where(ReleaseRow.owner == caller.name)
