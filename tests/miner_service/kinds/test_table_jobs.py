@@ -101,7 +101,7 @@ def test_every_job_says_which_records_it_counts():
         assert issubclass(spec, CountsSpec | RecordsSpec) == has_records
         assert ("records" in spec.model_fields) == has_records
         assert MODEL_KINDS[kind.makes].message is kind.message
-        assert "page" in kind.offers
+        assert "page" in kind.views
 
 
 ADDRESSES = ("page", "svg", "bif", "csv", "itemsets.csv", "rules.csv", "text", "document")
