@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 FOUND = 4
 """The exit code of a check that found something."""
 
-_MEBIBYTE = 1 << 20
-
 
 def add_operations(app: typer.Typer) -> None:
     """Add the commands to the miner's."""
@@ -52,10 +50,7 @@ def backup_command(
 
     with noted(services, "back_up", None, 200), progress_bar("Backing up") as bar:
         made = back_up(services, folder, bar)
-    say(
-        f"{made.rows} rows and {made.files} files, {made.bytes / _MEBIBYTE:.1f} MiB, are in"
-        f" {folder}."
-    )
+    say(f"{made.rows} rows and {made.files} files are in {folder}.")
 
 
 def restore_command(
