@@ -77,10 +77,7 @@ def files_of(session: Session) -> Iterator[StoredFile]:
 def back_up(services: Services, folder: Path, progress: Progress) -> BackupSummary:
     """Copy a store into a new folder; after an error there is no folder.
 
-    Raises:
-        OptionError: the folder exists.
-        StoreCorrupt: a file of the store is damaged.
-        StorageFull, NotReady: the folder's disk, or the store.
+    Raises OptionError, StoreCorrupt, StorageFull, NotReady.
     """
     if folder.exists():
         raise OptionError(
@@ -155,12 +152,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
 
     Interrupted, the store has no rows, and the same backup can be restored again.
 
-    Raises:
-        OptionError: the folder holds no backup, or one of another format.
-        StoreCorrupt: the backup is damaged, or the store's files are another store's; nothing was
-            changed.
-        Conflict: the store is not empty; nothing was changed.
-        StorageFull, NotReady: the store's disk, or its database.
+    Raises OptionError, StoreCorrupt, Conflict, StorageFull, NotReady.
     """
     made, digests = _read_list(folder)
     log, segments = services.audit.path, services.segments

@@ -47,8 +47,7 @@ class CheckResult:
 def check(services: Services, progress: Progress) -> CheckResult:
     """Check everything that is stored, also while services run; nothing is changed.
 
-    Raises:
-        NotReady: the database does not answer.
+    Raises NotReady.
     """
     with services.database.read() as session:
         findings = [Finding("database", "database", line) for line in damaged_database(session)]
@@ -133,9 +132,7 @@ def delete_study(services: Services, name: str) -> tuple[int, bool]:
         How many releases were deleted, and whether the rows are gone from the database's files,
         too: nobody was reading them.
 
-    Raises:
-        NotFound: there is no such study.
-        NotReady: the database does not answer.
+    Raises NotFound, NotReady.
     """
     with services.database.write() as session:
         find_study(session, name)

@@ -119,10 +119,7 @@ class Services:
 def open_services(settings: Settings, clock: Clock) -> Services:
     """Open the store that the settings name, making it if it is not there.
 
-    Raises:
-        StoreCorrupt: what is there is not a miner's, or of another version.
-        NotReady, StorageFull: the database is away, or has no room.
-        KeyFileError: other people may write in the data directory.
+    Raises StoreCorrupt, NotReady, StorageFull, KeyFileError.
     """
     folder = settings.data_dir
     require_own_folder(folder)

@@ -58,8 +58,7 @@ class JobSettings:
     `lease_seconds`: until a job whose supervisor is silent is run again. `beat_seconds`: how often
     a supervisor checks its jobs; a cancelled job ends within this time and a little more.
 
-    Raises:
-        OptionError: a number out of range.
+    Raises OptionError.
     """
 
     workers: Annotated[int, Field(ge=0)] = 2
@@ -78,8 +77,7 @@ class Limits:
     `job_seconds`, `job_bytes`: time and memory of a job. `search_variables`: in a structure search.
     `model_parameters`: of one model. `batch_reports`: reports of single records in one batch.
 
-    Raises:
-        OptionError: a limit below 1.
+    Raises OptionError.
     """
 
     json_bytes: Count = 8 * MEBIBYTE
@@ -106,8 +104,7 @@ class Quotas:
     `open_releases`: neither sealed nor withdrawn; `announced_parts` and `announced_bytes`: of these
     together. `stored_bytes`: of all releases that are not withdrawn. `queued_jobs`: of one study.
 
-    Raises:
-        OptionError: a quota below 1.
+    Raises OptionError.
     """
 
     open_releases: Count = 8
@@ -141,8 +138,7 @@ class ClusterSettings:
     without a cluster. `wait_seconds`: until a job without scheduler or
     workers is given back.
 
-    Raises:
-        OptionError: an address that is wrong or unprotected, a missing file, a number out of range.
+    Raises OptionError.
     """
 
     scheduler: str | None = None
@@ -199,8 +195,7 @@ class TokenSettings:
     rotated token stays valid after the first use of the new one. `noted_seconds`: between two notes
     of a token's use. `warn_days`: before its end the dashboard warns.
 
-    Raises:
-        OptionError: a number that is not positive.
+    Raises OptionError.
     """
 
     valid_days: Count = 365
@@ -220,8 +215,7 @@ class WebSettings:
     that it signed are admitted. `public_url`: the address in invitations and access files, if it
     differs from the one listened on.
 
-    Raises:
-        OptionError: a number out of range; files for TLS that do not fit; a wrong public address.
+    Raises OptionError.
     """
 
     body_seconds: Seconds = 15.0
@@ -275,12 +269,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a miner keeps its data and where it listens.
-
-    Raises:
-        OptionError: a port outside 0..65535, or a host that is not this machine's own unless
-            `allow_remote` or the service speaks TLS.
-    """
+    """Where a miner keeps its data and where it listens. Raises OptionError."""
 
     data_dir: Path
     host: str = "127.0.0.1"
@@ -333,8 +322,7 @@ SECTIONS: Mapping[str, type] = {
 def read_settings(file: Path) -> dict[str, Any]:
     """Return the sections of a settings file; paths in it start from the file's own folder.
 
-    Raises:
-        ConfigError: it cannot be read, or has an unknown key or a wrong value.
+    Raises ConfigError.
     """
     try:
         document = tomllib.loads(read_text(file))

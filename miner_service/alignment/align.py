@@ -192,12 +192,7 @@ def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
 
 
 def require_aligned(alignment: Alignment, records: Records | None) -> None:
-    """Check that records may be joined.
-
-    Raises:
-        RecordsDoNotAlign: the owners' records are not the same set (with `common`: no record is
-            at every owner), or an owner has no sealed release in use.
-    """
+    """Check that records may be joined. Raises RecordsDoNotAlign."""
     if alignment.state == "waiting":
         raise RecordsDoNotAlign(
             f"Not every owner has a sealed release in use; waiting for {alignment.missing}."

@@ -66,9 +66,7 @@ class CountingTask(Generic[T]):
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
     """Return what a pass counts of some pieces, read by the worker that this runs on; None of none.
 
-    Raises:
-        Conflict: the worker is of another version, or counts nothing for a miner.
-        NotReady, StoreCorrupt: a file is not there, or cannot be read, or is not as it was sealed.
+    Raises Conflict, NotReady, StoreCorrupt.
     """
     from distributed import get_worker
 
@@ -88,8 +86,7 @@ class WorkerRecords:
     Args:
         columns: the folder `columns` of the miner's records, and nothing else of it.
 
-    Raises:
-        OptionError: the folder holds the database, too.
+    Raises OptionError.
     """
 
     def __init__(self, columns: Path) -> None:
@@ -181,8 +178,7 @@ def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
         columns: the miner's folder of columns.
         threads: so many pieces are counted at once.
 
-    Raises:
-        NotInstalled: without Dask.
+    Raises NotInstalled.
     """
     require_dask()
     can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
@@ -276,13 +272,7 @@ class ClusterPlace:
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
     ) -> T:
-        """Return what a pass counts of all pieces.
-
-        Raises:
-            NotReady: the scheduler is away, or nobody counts for it.
-            WorkerLost: several workers in turn ended in the middle of the same piece.
-            EmptyTable: the pieces have no records.
-        """
+        """Return what a pass counts of all pieces. Raises NotReady, WorkerLost, EmptyTable."""
         task = CountingTask(installed_version(), records, asked)
         with self._answering():
             client = self._connected()

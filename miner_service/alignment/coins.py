@@ -37,8 +37,7 @@ def require_one_coin(
         reports: the reported codes of the records.
         tick: called again and again; an error from it stops the check.
 
-    Raises:
-        RecordsDoNotAlign: some records report what no value of a coin gives together.
+    Raises RecordsDoNotAlign.
     """
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:

@@ -57,9 +57,7 @@ def marginals_of(
 
     An error from `tick` stops the estimate.
 
-    Raises:
-        RecordsDoNotAlign: owners that follow one study plan report different sets of a record.
-        DomainError: with records `any`, two owners give a variable different categories.
+    Raises RecordsDoNotAlign, DomainError.
     """
     strata = [
         _stratum(sources, needed, present, records, access, tick)

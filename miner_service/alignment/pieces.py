@@ -121,9 +121,7 @@ class PieceReader:
     ) -> T | None:
         """Return what a pass counts of some pieces; None where they have no records.
 
-        Raises:
-            NotReady: the columns of a release are not there.
-            StoreCorrupt: they are others than were sealed.
+        Raises NotReady, StoreCorrupt.
         """
         self._check(records)
         readers = [partial(self._reports, records, places) for places in pieces]

@@ -61,9 +61,7 @@ def settings_of(
 
     `given` has the options for each section; None stands for an option that was left out.
 
-    Raises:
-        ConfigError: the file of settings is wrong.
-        OptionError: an option is wrong.
+    Raises ConfigError, OptionError.
     """
     from miner_service.settings import SECTIONS, Settings, read_settings
 
@@ -96,9 +94,7 @@ def opened(settings: Settings) -> Iterator[Services]:
 def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
     """Open the services on a miner's existing data; `files` checks that both are of one store.
 
-    Raises:
-        OptionError: there is no data.
-        StoreCorrupt: the files belong to another store.
+    Raises OptionError, StoreCorrupt.
     """
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE

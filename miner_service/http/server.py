@@ -48,8 +48,7 @@ def exclusive(data_dir: Path) -> Iterator[None]:
 def bind(settings: Settings) -> socket.socket:
     """Take the port, so that nobody else can between now and the first request.
 
-    Raises:
-        OptionError: the port is in use or the address is not this machine's.
+    Raises OptionError.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY): else each waits

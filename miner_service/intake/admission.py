@@ -57,9 +57,7 @@ _STORED = "Withdraw releases that are not used any more, or publish less at once
 def require_within_quota(session: Session, quotas: Quotas, study: str, owner: str) -> None:
     """Check what an owner has in a study, with what the session is about to add.
 
-    Raises:
-        LimitExceeded: it is more than one may keep here; it says how much there is, how much may
-            be, and what makes room.
+    Raises LimitExceeded.
     """
     announced = session.scalar(select(func.count()).select_from(_of(study, owner, "open"))) or 0
     parts, held = _parts(session, study, owner, "open")

@@ -43,12 +43,7 @@ _SLACK = 1 + 1e-9
 def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
     """Give a study its plan, or find the same one there; say which.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one.
-        BudgetExceeded: it states more of a record than the study's budget allows.
-        Conflict: it names somebody who is neither owner nor invited, or a release does not follow
-            it; the plan there was stays.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, BudgetExceeded, Conflict.
     """
     plan = checked_study_plan(services.settings.limits, message)
     with services.database.write() as session:
@@ -63,11 +58,7 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
 
 
 def withdraw_agreement(services: Services, study: str) -> None:
-    """Leave a study without a plan; again is harmless.
-
-    Raises:
-        Conflict: a release follows the plan.
-    """
+    """Leave a study without a plan; again is harmless. Raises Conflict."""
     with services.database.write() as session:
         _require_free(session, study, None)
         remove_study_plan(session, study)
@@ -84,11 +75,7 @@ def agreed_plan(session: Session, study: str) -> StudyPlan:
 def require_followed(
     session: Session, study: str, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> None:
-    """Check that an owner's release follows the study's plan.
-
-    Raises:
-        StudyPlanNotFollowed: it says where it does not, and what to do.
-    """
+    """Check that an owner's release follows the study's plan. Raises StudyPlanNotFollowed."""
     found = find_study_plan(session, study)
     why = departures(found, owner, kind, content)
     if not why:
@@ -148,9 +135,7 @@ def _beside(study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
     """Return the study plan of a message, which is bounded before it is built.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError.
     """
     variables = [v for owner in message.owners for v in owner.variables]
     found = {

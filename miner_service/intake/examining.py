@@ -138,8 +138,7 @@ def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | 
     A copy of an owner's state, or an older one, does not know the newest release: it could report
     records differently by the same draws, and would not count what that release cost.
 
-    Raises:
-        HistoryLost: the owner has another release here, or the study has one by the same draws.
+    Raises HistoryLost.
     """
     mine, known = drawn(row), set(builds_on or ())
     for other in releases_of(session, row.study):

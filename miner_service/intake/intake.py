@@ -50,16 +50,8 @@ def announce(
 ) -> tuple[Release, bool]:
     """Open a release, or find the same one opened before; say which.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError, ModelError: what it holds cannot be, or is not what
-            was announced.
-        Conflict: a release of this name has other content or other draws.
-        StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
-        HistoryLost: it does not build on all that its owner announced; nothing is stored.
-        LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
-        BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
-        LimitExceeded: the owner would have more here than one may keep; nothing is stored.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError, Conflict,
+    StudyPlanNotFollowed, HistoryLost, LinkageDiffers, BudgetExceeded.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -93,11 +85,7 @@ def announce(
 def seal(services: Services, release: str) -> Release:
     """Close a release, join its parts into columns and examine them; again is harmless.
 
-    Raises:
-        Conflict: parts are missing.
-        Conflict: withdrawn.
-        StoreCorrupt: a part is not as it was acknowledged.
-        PartInvalid: pseudonyms do not ascend from part to part.
+    Raises Conflict, StoreCorrupt, PartInvalid.
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
@@ -198,9 +186,7 @@ def _require_complete(release: str, missing: list[int]) -> None:
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
     """Return what a release is announced to hold, which is bounded before it is built.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError, ModelError: it cannot be, or contradicts itself.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError.
     """
     blocks = getattr(message, "blocks", ())
     _require_few(

@@ -109,12 +109,7 @@ def expect_part(
 ) -> ExpectedPart:
     """Look whether a part of `length` bytes, if that is known, may come.
 
-    Raises:
-        NotFound: the release has no such part.
-        LimitExceeded: it is longer than any part may be.
-        PartInvalid: it is not as long as the manifest announced.
-        Conflict: stored with other bytes; those stay.
-        Conflict: sealed or withdrawn.
+    Raises NotFound, LimitExceeded, PartInvalid, Conflict.
     """
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
@@ -146,14 +141,7 @@ def take_part(
 ) -> bool:
     """Check what came, store it durably and acknowledge it; say whether it is new.
 
-    Raises:
-        PartInvalid: not the bytes that the header or the manifest announced.
-        Conflict: stored with other bytes; those stay.
-        PartInvalid: not what the release announces.
-        StorageFull, NotReady: it could not be stored; nothing was changed.
-        Conflict: withdrawn, or sealed without this part.
-        BudgetExceeded: it is the first part, and there is no room left.
-        NotFound: its study was deleted.
+    Raises PartInvalid, Conflict, StorageFull, NotReady, BudgetExceeded, NotFound.
     """
     _require_bytes(expected, arrived.size, arrived.sha256, digest_header)
     if expected.stored or arrived.scratch is None:

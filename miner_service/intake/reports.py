@@ -60,11 +60,8 @@ from pramana_core.wire.reports import (
 def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[PublishedPlan, bool]:
     """Publish the plan by which single records are reported, or find the same one; say which.
 
-    Raises:
-        LimitExceeded, PlanError, ChannelError, DomainError: it is no plan that the service takes.
-        Conflict: another plan was published, or the study has an owner of that name.
-        StudyPlanNotFollowed: the study's owners agreed on a plan that it does not follow.
-        BudgetExceeded: it would tell more than the study's budget leaves.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, Conflict, StudyPlanNotFollowed,
+    BudgetExceeded.
     """
     plan = _checked(services, body)
     with services.database.write() as session:
@@ -122,12 +119,7 @@ def count(
 ) -> tuple[BatchReceipt, bool]:
     """Count a batch, or find that it was counted before; say whether it is new.
 
-    Raises:
-        NotFound: no plan was published.
-        PlanConflict: the reports were made by another plan.
-        LimitExceeded: there are too many reports in it.
-        InputError: a report does not fit the plan; nothing of the batch is counted.
-        Conflict: the gateway sent other reports under this name; or reports are taken no more.
+    Raises NotFound, PlanConflict, LimitExceeded, InputError, Conflict.
     """
     most = services.settings.limits.batch_reports
     remedy = "Send them in several batches, each with a name of its own."
@@ -238,10 +230,7 @@ _PART = 1 << 17
 def release(services: Services, study: str) -> tuple[Release, bool]:
     """Put into use what was counted so far; say whether it was not in use before.
 
-    Raises:
-        NotFound: no plan was published.
-        Conflict: nothing was counted, or it was withdrawn.
-        NotReady, StorageFull: it could not be stored; asking again goes on.
+    Raises NotFound, Conflict, NotReady, StorageFull.
     """
     with services.database.exclusive(_releasing(study)):
         scratch: list[Path] = []

@@ -181,8 +181,7 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
     """Check that what single records are to report fits, before it is published.
 
-    Raises:
-        BudgetExceeded: it would tell more than the study's budget leaves.
+    Raises BudgetExceeded.
     """
     row, found = people.find_study(session, study), announced(session, study)
     disclosures = _told(owner, costs(plan), draws_of_reports(study, plan), anew=study)
@@ -243,8 +242,7 @@ def forecast(
 def require_within_budget(session: Session, release: ReleaseRow) -> None:
     """Check that a release whose row is in the session fits, before it has told anything.
 
-    Raises:
-        BudgetExceeded: it would tell more than the study's budget leaves.
+    Raises BudgetExceeded.
     """
     study = people.find_study(session, release.study)
     if study.max_epsilon_record is None and study.max_epsilon_column is None:

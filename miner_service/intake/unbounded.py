@@ -64,8 +64,7 @@ def unbounded_of(row: ReleaseRow) -> Unbounded | None:
 def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
     """Check that a release that nothing bounds need not fit into a budget.
 
-    Raises:
-        BudgetExceeded: the study has one.
+    Raises BudgetExceeded.
     """
     found = unbounded_of(row)
     limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}

@@ -59,9 +59,7 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 def recover(services: Services) -> None:
     """Make the directories, and remove files left by an interruption that no release needs.
 
-    Raises:
-        StoreCorrupt: the files are not this database's; nothing was removed.
-        NotReady: database or files do not answer.
+    Raises StoreCorrupt, NotReady.
     """
     services.segments.prepare()
     require_one_store(services.database, services.segments, begin=True)

@@ -35,10 +35,7 @@ from pramana_core.wire.releases import Alignment, secrets_differ
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
     """Create a job, or find the same one created before; say whether it is to run.
 
-    Raises:
-        StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
-            run, or its key belongs to another job.
-        LimitExceeded: too many jobs of the study wait.
+    Raises StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded.
     """
     with services.database.read() as session:
         find_study(session, study)

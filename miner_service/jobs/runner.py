@@ -55,9 +55,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
     Returns:
         Whether this run ended the job; if not, it was no longer wanted.
 
-    Raises:
-        NotReady, StorageFull: the store or the cluster is away, or has no room; the job is
-            unchanged. A finished model is stored again and again for the time of a lease before.
+    Raises NotReady, StorageFull.
     """
     try:
         with services.database.read() as session:

@@ -276,9 +276,7 @@ def _too_long(allowed: float) -> LimitExceeded:
 def supervise(settings: Settings) -> None:
     """Run jobs until SIGTERM or SIGINT, as `miner-service worker` does.
 
-    Raises:
-        NotReady: it is away, or no service has begun a store there.
-        StoreCorrupt: its place of files is another store's.
+    Raises NotReady, StoreCorrupt.
     """
     require_own_folder(settings.data_dir)
     with closing(open_database(settings)) as database:

@@ -107,14 +107,8 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     ) -> PreparedT:
         """Check that a job can run on these releases, all of the kind that it uses.
 
-        Raises:
-            StructureError, OptionError: the specification is wrong in itself, or its estimator
-                cannot serve records reported differently.
-            RecordsDoNotAlign: the owners' records may not be joined as the job asks.
-            VariablesMissing: a variable is not reported, or withheld from every report.
-            Conflict: two owners report the same variable (with records `any`: of the same record).
-            UnknownCategory: the job names a category that does not exist.
-            LimitExceeded: the job would be too large.
+        Raises StructureError, OptionError, RecordsDoNotAlign, VariablesMissing, Conflict,
+        UnknownCategory, LimitExceeded.
         """
 
     def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
@@ -131,16 +125,14 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     ) -> JobResult:
         """Do the work of a job.
 
-        Raises:
-            EstimationError, SingularChannel, TableError, LimitExceeded: the data cannot support it.
+        Raises EstimationError, SingularChannel, TableError, LimitExceeded.
         """
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
     """Check that each variable of a record comes from one owner, given variables with owners.
 
-    Raises:
-        Conflict: two owners have a variable.
+    Raises Conflict.
     """
     owners: dict[str, list[str]] = {}
     for name, owner in variables:

@@ -111,8 +111,7 @@ def require_network(
         layout: the plans.
         limits: what is allowed.
 
-    Raises:
-        LimitExceeded: the largest table, or all of them, are too large.
+    Raises LimitExceeded.
     """
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
@@ -152,8 +151,7 @@ def require_search(
 ) -> None:
     """Bound the largest table that a search could ask for, with its bootstrap samples.
 
-    Raises:
-        LimitExceeded: too many variables, or too many parents for their categories.
+    Raises LimitExceeded.
     """
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER

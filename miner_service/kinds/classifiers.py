@@ -229,9 +229,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
     ) -> None:
         """Bound columns, classes, and the table of all variables or else those of a model of them.
 
-        Raises:
-            LimitExceeded: they are too many.
-            UnknownVariable, OptionError: `numeric` does not fit the features.
+        Raises LimitExceeded, UnknownVariable, OptionError.
         """
         variables, layout, _records = extent
         domain = layout.domain.project(variables)
@@ -265,8 +263,7 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
     def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
         """Bound the variables, the largest table that may be asked for, and all parameters.
 
-        Raises:
-            LimitExceeded: they are too many.
+        Raises LimitExceeded.
         """
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)

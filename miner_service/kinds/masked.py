@@ -119,9 +119,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
     ) -> TablesJob:
         """Check that a job can run on releases that hold masked tables.
 
-        Raises (besides what other jobs do):
-            Conflict: the owners have not the same number of masked copies.
-            DomainError: owners describe a column differently.
+        Raises Conflict, DomainError.
         """
         self.check(spec)
         releases = tuple(MaskedRelease(source, table) for source, table in held)

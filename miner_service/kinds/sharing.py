@@ -233,12 +233,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
     ) -> ModelsJob:
         """Check that a job can run on releases that hold trees.
 
-        Raises:
-            OptionError: the specification is wrong in itself.
-            VariablesMissing: no tree is in use, none of an owner that is named, or none that tells
-                the class that is asked for.
-            Conflict: an owner has released nothing yet, or trees cannot be combined.
-            LimitExceeded: the job would be too large.
+        Raises OptionError, VariablesMissing, Conflict, LimitExceeded.
         """
         self.check(spec)
         if spec.owners is None and alignment.missing:
@@ -278,11 +273,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         _access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Combine a job's trees.
-
-        Raises:
-            ModelError, LimitExceeded: they cannot be combined so.
-        """
+        """Combine a job's trees. Raises ModelError, LimitExceeded."""
         options, trees = spec.options(), []
         for source in prepared.used:
             on_step(0, 1)

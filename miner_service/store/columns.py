@@ -72,10 +72,7 @@ def build_columns(
         parts: pseudonyms and columns of each part, in order.
         scratch: a free path for the file. After an error it is not there.
 
-    Raises:
-        PartInvalid: pseudonyms do not ascend from part to part, or the number of records differs.
-        StorageFull: there is no room for the columns, which are written twice.
-        NotReady: the disk does not work.
+    Raises PartInvalid, StorageFull, NotReady.
     """
     schema, raw = columns.arrow, scratch.with_suffix(".raw")
     sizes = [records * int(field.type.bit_width) // 8 for field in schema]

@@ -148,8 +148,7 @@ def page_of(
     None is ever removed and new ones come last: no page misses or repeats one, but where the newest
     are asked for first.
 
-    Raises:
-        OptionError: the cursor is none.
+    Raises OptionError.
     """
     had = paging.had
     order = seq.desc() if paging.newest else seq

@@ -18,9 +18,7 @@ def storing(what: str, *scratch: Path) -> Iterator[None]:
 
     `what` begins the message: "Part 3 of release r-1".
 
-    Raises:
-        StorageFull: the disk has no room, or a quota is exhausted.
-        NotReady: the file cannot be written for another reason.
+    Raises StorageFull, NotReady.
     """
     try:
         yield

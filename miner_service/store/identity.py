@@ -27,9 +27,7 @@ def require_one_store(database: Database, segments: Segments, *, begin: bool = F
 
     Without one they get it where `begin` says so: a database without releases, and no files.
 
-    Raises:
-        StoreCorrupt: they are not of one store.
-        NotReady: one of them does not answer.
+    Raises StoreCorrupt, NotReady.
     """
     found = segments.identity()
     with database.read() as session:

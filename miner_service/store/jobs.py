@@ -124,9 +124,7 @@ def create_job(
     A job under its default key that failed or was cancelled is queued again, on the releases in
     use now: they have the same content, but the ones it had before may be withdrawn.
 
-    Raises:
-        Conflict: the key belongs to a job with another specification.
-        LimitExceeded: as many jobs of the study wait as may.
+    Raises Conflict, LimitExceeded.
     """
     row = job_by_key(session, study, key)
     if row is not None and read_job_spec(row.spec) != spec:

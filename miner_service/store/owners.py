@@ -36,11 +36,7 @@ def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitat
 def invite(
     session: Session, *, study: str, owner: str, hours: int, days: int | None, now: datetime
 ) -> tuple[InvitationRow, Credential]:
-    """Invite an owner into a study; its token will be good for `days`.
-
-    Raises:
-        Conflict: it is an active owner already, or the name of holders of single records.
-    """
+    """Invite an owner into a study; its token will be good for `days`. Raises Conflict."""
     _require_absent(session, study, owner)
     credential = new_credential("i")
     row = InvitationRow(
@@ -66,9 +62,7 @@ def accept_invitation(
     It is valid for the days in the invitation, or for `days`. The token follows from the secret and
     the request's `key`: repeated under the same key the same token is returned.
 
-    Raises:
-        NotFound: unknown or expired; the answer does not say which.
-        Conflict: accepted before, or the owner joined by another invitation.
+    Raises NotFound, Conflict.
     """
     query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
     row = session.scalar(query)
@@ -129,9 +123,7 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
     Its tokens are revoked and invitations that it has not taken up end: it can come back only
     by one issued later.
 
-    Raises:
-        NotFound: there was no such owner.
-        Conflict: it stands for holders of single records, whose reports are not withdrawn.
+    Raises NotFound, Conflict.
     """
     row = _owner(session, study, owner)
     if row is None:

@@ -62,11 +62,7 @@ class PostgresStore(SqlDatabase):
 
     A `password` given apart holds before one in the address; without either libpq finds it.
 
-    Raises:
-        OptionError: the address is not one of a PostgreSQL database.
-        NotInstalled: its driver is not there.
-        NotReady: it cannot be reached.
-        StoreCorrupt: it has other tables.
+    Raises OptionError, NotInstalled, NotReady, StoreCorrupt.
     """
 
     def __init__(self, address: str, *, password: str | None = None) -> None:

@@ -38,11 +38,7 @@ _NUL = "cannot contain NUL"
 def answering() -> Iterator[None]:
     """Raise what a failure of the database means.
 
-    Raises:
-        NotReady: it cannot be reached, or did not answer in time.
-        StorageFull: it has no room.
-        StoreCorrupt: what it holds is damaged.
-        OptionError: a text with a NUL, which a database need not store.
+    Raises NotReady, StorageFull, StoreCorrupt, OptionError.
     """
     try:
         yield
@@ -117,12 +113,7 @@ REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32)
 
 
 def make_tables(writer: Engine, reader: Engine, place: str) -> None:
-    """Make the tables where there are none.
-
-    Raises:
-        StoreCorrupt: what is there is not a miner's, or of another version.
-        NotReady, StorageFull: the database is away, or has no room.
-    """
+    """Make the tables where there are none. Raises StoreCorrupt, NotReady, StorageFull."""
     with answering():
         with reader.connect() as connection:
             if revision_of(connection) == HEAD:

@@ -34,8 +34,7 @@ class SqliteStore(SqlDatabase):
     One service has it to itself: names are held against the threads of this process. The commands
     beside it write rows, and hold no names.
 
-    Raises:
-        StoreCorrupt: the file has other tables.
+    Raises StoreCorrupt.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,11 +100,7 @@ def open_database(settings: Settings) -> Database:
 
     Whoever makes it at the same time is waited for, however slow.
 
-    Raises:
-        StoreCorrupt: what is there is not a miner's, or of another version.
-        NotReady, StorageFull: the database is away, or has no room.
-        OptionError: the database's address or password cannot be read.
-        NotInstalled: what is needed for it is not installed.
+    Raises StoreCorrupt, NotReady, StorageFull, OptionError, NotInstalled.
     """
     if settings.storage.database is None:
         path = settings.data_dir / FILE

@@ -138,9 +138,7 @@ def rotate_token(
     `days` is for a token of which that is not known. Tokens that it was rotated into before and
     that nobody used end.
 
-    Raises:
-        NotFound: there is no such token.
-        Conflict: the token that replaces it is in use.
+    Raises NotFound, Conflict.
     """
     row = _find(session, identifier)
     after = TokenRow.replaces == identifier
@@ -185,9 +183,7 @@ def renew_monitor_token(session: Session, name: str, now: datetime, *, days: int
 def revoke_token(session: Session, identifier: str) -> None:
     """Revoke a token, and those it was rotated into that nobody used; again is harmless.
 
-    Raises:
-        NotFound: there is no such token.
-        Conflict: it is the admin's.
+    Raises NotFound, Conflict.
     """
     row = _find(session, identifier)
     if row.role == ADMIN:

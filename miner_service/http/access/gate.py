@@ -113,10 +113,7 @@ class Gate:
     async def chunks(self, request: Request, limit: int, what: str) -> AsyncIterator[bytes]:
         """Yield the bytes of a body as they come.
 
-        Raises:
-            LimitExceeded: there are more than `limit`.
-            HTTPException: 408, nothing came for too long, or too little of it.
-            ClientDisconnect: the connection was closed before the body was whole.
+        Raises LimitExceeded, HTTPException, ClientDisconnect.
         """
         if (announced(request) or 0) > limit:
             raise too_long(what, limit)

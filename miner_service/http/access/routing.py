@@ -59,8 +59,7 @@ def enter(
     All of it is seen in one state of the database. A refusal by the rule is returned, as who is
     refused is counted and noted. That the token is used is noted, too.
 
-    Raises:
-        Unauthenticated: it is not known who sent it.
+    Raises Unauthenticated.
     """
     now = services.now()
     with services.database.read() as session:
@@ -82,9 +81,7 @@ def require_rule(
 ) -> None:
     """Check that a rule lets a caller in, on what is named by parameters of the address or query.
 
-    Raises:
-        NotFound: there is no such thing, or the caller may not know of it.
-        Forbidden: its role may not do this.
+    Raises NotFound, Forbidden.
     """
     visible = _VISIBLE.get(rule.scope)
     if visible is not None:

@@ -121,8 +121,7 @@ class Input:
             sent: the form.
             variables: those of the study, by which lines are parted.
 
-        Raises:
-            InputError: it cannot be read.
+        Raises InputError.
         """
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}

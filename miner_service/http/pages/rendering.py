@@ -41,12 +41,7 @@ def page(
 
 
 async def get_sent(request: Request) -> SentForm:
-    """Return the form that a request brings.
-
-    Raises:
-        InputError: it is no form.
-        Forbidden: it was not made by a page of the session that sends it.
-    """
+    """Return the form that a request brings. Raises InputError, Forbidden."""
     sent = SentForm.of(await request.body())
     request.state.visit.require(sent.text("word"))
     return sent
@@ -59,11 +54,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 def read_message(message: type[Read], asked: Any, leave_out: int = 0) -> Read:
-    """Return the message that a form asks for.
-
-    Raises:
-        InputError: it is none; the first `leave_out` steps to what is wrong are not named.
-    """
+    """Return the message that a form asks for. Raises InputError."""
     try:
         return message.model_validate(asked)
     except ValidationError as error:
