@@ -25,7 +25,7 @@ from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import part_name
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tables import copy_rows, is_empty
-from pramana_core.errors import Conflict, OptionError, StoreCorrupt
+from pramana_core.errors import Conflict, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
 """Receives the work done, and the whole."""
@@ -85,11 +85,17 @@ def back_up(services: Services, folder: Path, progress: Progress) -> BackupSumma
         )
     links = services.segments.scratch_path()
     try:
-        with storing(f"The backup in {folder}"):
+        with storing("The backup"):
             folder.mkdir(parents=True, mode=0o700)
             return _back_up(services, folder, links, progress)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, StorageFull):
+            raise StorageFull(
+                f"There is no room for a backup in {folder}; nothing of it is left there.",
+                where="folder",
+                remedy="Make room there, or name a folder on another disk.",
+            ) from error
         raise
     finally:
         shutil.rmtree(links, ignore_errors=True)

@@ -101,15 +101,11 @@ class Limits:
 class Quotas:
     """How much one owner may have in a study at once.
 
-    `open_releases`: neither sealed nor withdrawn; `announced_parts` and `announced_bytes`: of these
-    together. `stored_bytes`: of all releases that are not withdrawn. `queued_jobs`: of one study.
-
-    Raises OptionError.
+    `open_releases`: neither sealed nor withdrawn. `stored_bytes`: of all releases that are not
+    withdrawn. `queued_jobs`: of one study.
     """
 
     open_releases: Count = 8
-    announced_parts: Count = 20_000
-    announced_bytes: Count = 32 * 1024 * MEBIBYTE
     stored_bytes: Count = 128 * 1024 * MEBIBYTE
     queued_jobs: Count = 64
 

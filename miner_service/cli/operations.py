@@ -89,8 +89,8 @@ def check_command(
         for finding in found.findings:
             say(f"{finding.code} {finding.where}: {finding.what}")
         say(
-            f"{found.releases} releases, {found.files} files, {found.jobs} jobs, {found.models}"
-            f" models: {len(found.findings) or 'no'} findings."
+            f"{found.releases} releases, {found.files} files:"
+            f" {len(found.findings) or 'no'} findings."
         )
     if found.findings:
         raise typer.Exit(FOUND)

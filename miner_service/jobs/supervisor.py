@@ -220,7 +220,7 @@ class Supervisor:
     def _begin_run(self) -> bool:
         """Begin the job whose turn it is; say whether there is one."""
         with self._database.read() as session:
-            if queue.next_job(session, queue.workers_known(session)) is None:
+            if queue.next_job(session) is None:
                 return False
         if not self._warm:  # loading what jobs need takes longer than a lease should wait for
             first = processes().Process(target=int, daemon=True)
@@ -228,8 +228,7 @@ class Supervisor:
             first.join()
             self._warm = True
         with self._database.write() as session:
-            workers = queue.workers_known(session)
-            lease = queue.claim_next(session, self.name, workers, utc_now())
+            lease = queue.claim_next(session, self.name, utc_now())
         if lease is None:
             return False
         process = processes().Process(

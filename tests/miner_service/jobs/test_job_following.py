@@ -62,7 +62,7 @@ def without_workers(asked, **settings):
     """A job that nobody runs, its services, and the lease of its first run."""
     miner, path = asked(crew=workers_of, jobs=JobSettings(workers=0, **settings))
     with miner.services.database.write() as session:
-        lease = claim_next(session, "here", 1, miner.clock())
+        lease = claim_next(session, "here", miner.clock())
     return miner, path, lease
 
 
