@@ -154,11 +154,10 @@ def _damaged_file(file: StoredFile) -> StoreCorrupt:
 
 
 def restore(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a backup into an empty store, in SQLite or PostgreSQL, with an identity of its own.
+    """Copy a backup into an empty store, in SQLite or PostgreSQL.
 
-    Interrupted, the store has no rows, and the same backup can be restored again.
-
-    Raises OptionError, StoreCorrupt, Conflict, StorageFull, NotReady.
+    An interrupted restore leaves no rows and can be repeated. Raises OptionError, StoreCorrupt,
+    Conflict, StorageFull, NotReady.
     """
     made, digests = _read_list(folder)
     log, segments = services.audit.path, services.segments

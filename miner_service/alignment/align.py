@@ -1,8 +1,4 @@
-"""Which records are at which owners, from the pseudonyms of their sealed releases.
-
-Equal sets are recognised by their digests; otherwise the sorted pseudonyms are merged. No records
-are joined unless the job asks for it.
-"""
+"""Which records are at which owners, from the sorted pseudonyms of their sealed releases."""
 
 from __future__ import annotations
 
@@ -28,10 +24,9 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprints of their linkage secrets.
+    """Owners grouped by the fingerprints of their linkage secrets; `unsaid` have none.
 
-    Under another secret the same person has another pseudonym. Owners in `unsaid` have a release
-    without a fingerprint.
+    One person has other pseudonyms under another secret.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -62,11 +57,9 @@ _CACHED = 256
 
 @dataclass(frozen=True)
 class AlignedSource:
-    """An owner's release that takes part in an alignment.
+    """An owner's sealed release, with the digests of its pseudonyms and of its file of columns.
 
-    Without records it has no digest of pseudonyms, and nothing of it can align. `linkage` is the
-    fingerprint of the secret that made them, where its owner told one; `columns_digest` the
-    SHA-256 of the file of its columns.
+    `linkage` is the fingerprint of its linkage secret. Without records there are no digests.
     """
 
     owner: str

@@ -1,8 +1,7 @@
 """The check that releases under one study plan report the same set of variables of each record.
 
-The plan's coin draws the set that a record reports, at all owners alike. An owner with another
-linkage secret reports other sets: then the stated loss does not hold, and estimates would be wrong.
-One record shows it: its sets at all owners must be possible at some value of the coin.
+The plan's coin draws that set, at all owners alike. An owner with another linkage secret reports
+other sets: the stated loss does not hold, and estimates would be wrong.
 """
 
 from __future__ import annotations
@@ -30,14 +29,9 @@ _CHUNK = 1 << 18
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
-    """Check the reports of records that some owners have, by their blocks.
+    """Check the reports of records by each owner's blocks of a study plan.
 
-    Args:
-        blocks: each owner's name and block; blocks outside a study plan are ignored.
-        reports: the reported codes of the records.
-        tick: called again and again; an error from it stops the check.
-
-    Raises RecordsDoNotAlign.
+    An error from `tick` stops the check. Raises RecordsDoNotAlign.
     """
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:

@@ -55,9 +55,7 @@ def marginals_of(
 ) -> Marginals:
     """Return the marginals of some variables over the records that a job uses.
 
-    An error from `tick` stops the estimate.
-
-    Raises RecordsDoNotAlign, DomainError.
+    An error from `tick` stops it. Raises RecordsDoNotAlign, DomainError.
     """
     strata = [
         _stratum(sources, needed, present, records, access, tick)

@@ -131,10 +131,9 @@ def worker_command(
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
-    """Run jobs until it is told to end (SIGTERM, Ctrl-C); the jobs it has are given back.
+    """Run jobs until told to end (SIGTERM, Ctrl-C), besides those that a service runs.
 
-    A service runs its own workers; this is for more of them, or for other machines with the same
-    database.
+    Workers may be on other machines with the same database. Running jobs are given back.
     """
     from miner_service.jobs.supervisor import supervise
 

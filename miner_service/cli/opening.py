@@ -57,11 +57,9 @@ def settings_of(
     given: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
 ) -> Settings:
-    """Return the settings of a command: its options come before the environment and the file.
+    """Return the settings of a command; its options override the environment and the file.
 
-    `given` has the options for each section; None stands for an option that was left out.
-
-    Raises ConfigError, OptionError.
+    `given` has options by section; None was left out. Raises ConfigError, OptionError.
     """
     from miner_service.settings import SECTIONS, Settings, read_settings
 

@@ -1,5 +1,1 @@
-"""How a release comes in: announced, received, examined, sealed, withdrawn; and what a study has
-told.
-
-Rows and files are kept by `miner_service.store`.
-"""
+"""How a release comes in and goes, and what a study has told of a record."""

@@ -19,10 +19,9 @@ from pramana_core.wire.releases import LinkageCheck
 # of whose; nothing of any record. Whoever announced first may be the one with the wrong secret:
 # once that release is withdrawn it does not count.
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
-    """Compare an owner's fingerprint with those of the other owners' newest releases.
+    """Compare an owner's linkage fingerprint with those of the other owners' newest releases.
 
-    Of an owner without releases it is compared with the one that the owner last asked about; a
-    release is refused by releases alone.
+    Owners without releases count by the fingerprint that they last asked about, but refuse nothing.
     """
     people = study_message(find_study(session, study)).people
     released = {o: told for o, told in linkages_now(session, study).items() if o != owner}

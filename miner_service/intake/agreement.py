@@ -1,13 +1,9 @@
 """The plan that a study's owners agree on, and whether a release follows it.
 
-Once a study has a plan, what all its releases tell of a record is what the plan states: each owner
-releases its part whole, beside columns that are not randomized at all. So nothing randomized may
-have been announced before that does not follow the plan, and the plan stays as soon as something
-does.
-
-A release without a plan of its own, of masked records or of a shared tree, is no part of the
-study's plan. It may stand beside it, as public columns may, but none of its columns may be one that
-the plan randomizes: of such a column the plan's statement would be untrue.
+With a plan each owner releases its part whole, beside public columns. Nothing randomized may have
+been announced before that does not follow the plan, and the plan stays once a release follows it. A
+release of masked records or of a tree may stand beside it, without columns that the plan
+randomizes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What a study says of its owners' people, compared with what arrived.
 
-An owner's view depends on what the study says and on fingerprints of linkage secrets, never on
-whether pseudonyms match: else it could publish one person's record and read off whether another
-owner knows that person. Where secrets differ, or are not known, nothing is concluded from
-pseudonyms that do not match.
+An owner's view never depends on whether pseudonyms match: it could publish one person's record and
+read off whether another owner knows that person. Pseudonyms under different or unknown secrets say
+nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What is asked of a release when it is sealed, and never in its way.
+"""The checks of a release when it is sealed; none of them prevents the seal.
 
-Does it agree with its plan? And does it report everybody as earlier releases by the same draws
-do? The same draws give an unchanged value the same report. An owner's agent that lost its memory
-draws again by the same keys: a record whose value was corrected since is then reported
-differently, and whoever holds both releases knows that it was corrected.
+Does it agree with its plan? Does it report records as earlier releases by the same draws do? An
+agent that lost its memory draws again by the same keys, and then a report that differs shows that
+the value was corrected.
 """
 
 from __future__ import annotations
@@ -85,10 +84,9 @@ class Repetitions:
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release whose columns are there with the earlier ones by the same draws.
+    """Compare a release with the earlier ones by the same draws.
 
-    An earlier release that cannot be read keeps no release from being sealed: it counts as not
-    compared, and the study's privacy says so.
+    An earlier release that cannot be read counts as not compared; the study's privacy says so.
     """
     with services.database.read() as session:
         row = find_release(session, release)
@@ -133,12 +131,9 @@ def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks
 
 
 def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
-    """Check that whoever announces a release knows what it adds to.
+    """Check that whoever announces a release knows the releases before it. Raises HistoryLost.
 
-    A copy of an owner's state, or an older one, does not know the newest release: it could report
-    records differently by the same draws, and would not count what that release cost.
-
-    Raises HistoryLost.
+    An old copy of an owner's state could report records differently by the same draws.
     """
     mine, known = drawn(row), set(builds_on or ())
     for other in releases_of(session, row.study):

@@ -1,8 +1,7 @@
 """How a release comes in: manifest, parts, seal.
 
-A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
-can be done again with the same result. A release of a kind without records has told all it tells
-when it is announced; sealing puts it to use.
+Whatever is interrupted can be repeated with the same result. A release without records has told
+everything when it is announced.
 """
 
 from __future__ import annotations

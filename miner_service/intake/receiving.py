@@ -49,12 +49,9 @@ _NOT_OPEN_REMEDY = {
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """A part that may come, as it was announced, and the media type it will have.
+    """An announced part. `content` is the kind and digest of its release's content.
 
-    Attributes:
-        content: the kind and digest of what its release holds.
-        bytes: its size.
-        stored: whether it came before, so that it is only compared.
+    `stored`: it came before, and is only compared.
     """
 
     release: str

@@ -1,8 +1,7 @@
-"""Reports of single records: a plan is published, batches are counted, and jobs use the counts.
+"""Reports of single records: a plan is published, batches are counted, jobs use the counts.
 
-What is stored is how often each row of codes was reported: not who sent it, when, from where or
-beside which others. A batch is counted and its receipt kept in one transaction, so that it counts
-once whatever is interrupted and however often it is sent.
+Stored is how often each row of codes was reported: not by whom, when or in which batch. A batch and
+its receipt are one transaction, so that it counts once.
 """
 
 from __future__ import annotations

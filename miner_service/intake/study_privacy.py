@@ -1,19 +1,9 @@
-"""What everything that left for a study comes to, and whether its budget has room for more.
+"""What all releases of a study tell of a record, and whether the budget has room for more.
 
-A release counts from the first part that arrived, whatever became of it afterwards. The budget
-also holds back what is announced and has not arrived yet, so that two owners who announce at once
-cannot both take what is left; who withdraws such a release gives it back.
-
-Reports of single records count from the first batch that arrived, and what was published and not
-reported yet is held back.
-
-A release without parts counts as soon as it is announced, and it is refused before it is stored.
-
-Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
-losses add, which no owner sees from its own figure: the sum is stated with a warning. Where the
-study says that its owners have different people, the largest owner's counts, and the sum is stated
-beside it; what was said is compared with what arrives. Releases that carry no gamma
-are in no sum; they are listed beside it, and a warning says so.
+A release counts from its first part, one without parts from its announcement, reports of single
+records from their first batch. The budget also reserves what is announced, so that two owners
+cannot both take what is left. Parts of a study plan add set by set. Without a plan the owners'
+losses add; of different people the largest counts. Releases without a gamma are in no sum.
 """
 
 from __future__ import annotations
@@ -75,10 +65,9 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """What a study's releases told: of those that `left`, and of those that are still to come.
+    """What a study's releases told: those that `left`, and those still to come.
 
-    `apart` is whether the study says that its owners have different people; `removed` are owners
-    that left the study.
+    `apart`: the study says that its owners have different people. `removed` owners left the study.
     """
 
     left: tuple[BlockDisclosure, ...]
@@ -99,10 +88,9 @@ class AnnouncedReleases:
 
     @property
     def owed(self) -> StudyDisclosure:
-        """What a budget must cover. Whose records are found to be whose never counts in it.
+        """What a budget must cover; whose records match never counts in it.
 
-        Else an owner could publish one person's record and read off from a refusal whether the
-        others know that person. What the study says of its people was said before.
+        An owner could otherwise read off from a refusal whether others know a person.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.apart, removed=self.removed)
@@ -140,10 +128,9 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return what a release tells, block by block; of one that nothing bounds the told columns.
+    """Return what a release tells, by block; of one that nothing bounds, its told columns.
 
-    A release that is bounded as a whole is one block: a differentially private tree tells its
-    epsilon of any record, and again nothing if the same tree is announced again.
+    A private tree is one block of its epsilon; the same tree again tells nothing more.
     """
     bound = bound_of(row)
     if bound.epsilon is not None:
@@ -201,11 +188,9 @@ def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[Bl
 def study_privacy(
     services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return what everything that left for a study comes to, as an owner or others may see it.
+    """Return what all releases of a study come to, as an owner or others may see it.
 
-    What an owner is told hangs on what the study says of its people, and never on whether records
-    are found to be at several owners: that is more than the alignment shows it. Of records that
-    are reported differently it is told its own.
+    An owner's view depends on what the study says of its people, never on matching pseudonyms.
     """
     row = people.find_study(session, study)
     plan = find_study_plan(session, study)

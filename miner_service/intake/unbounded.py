@@ -1,8 +1,4 @@
-"""What no epsilon bounds, and what is said of it.
-
-These are releases that no plan bounds, which a budget refuses, and records that releases report
-differently by the same draws: their values changed, and whoever holds these releases knows it.
-"""
+"""What no epsilon bounds: releases without a plan, and records reported differently by one draw."""
 
 from __future__ import annotations
 
@@ -83,11 +79,9 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return what a reader of a study's sums must know of the releases that they leave out.
+    """Return warnings about releases that the sums leave out.
 
-    Args:
-        releases: those that left and that nothing bounds.
-        randomized: the owner and name of each column that left by a plan that randomizes it.
+    `randomized` has owner and name of each column that also left by a plan.
     """
     if not releases:
         return []
@@ -127,10 +121,9 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return what identifies the draws of each block of a release; None if all are its own.
+    """Return the identity of each block's draws; None if all are the release's own.
 
-    A block that reports some record as no earlier release did counts as drawn anew, whatever the
-    owner says. So a block counts as often as any record has different reports of it, or more often.
+    A block that reports some record as no earlier release did counts as drawn anew.
     """
     if row.draws is None:
         return None
@@ -142,11 +135,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
 
 
 def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
-    """Return of which blocks releases that left report records differently, or were not compared.
-
-    Args:
-        rows: releases of which something arrived.
-    """
+    """Return the blocks that releases report differently, or that were not compared."""
     groups: dict[str, list[_SameDraws]] = {}
     for row in rows:
         for block in drawn(row):
@@ -265,10 +254,10 @@ def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
 
 @dataclass(frozen=True)
 class DrawnBlock:
-    """A randomized block whose draws a release names; `digest` is that of variables and channel.
+    """A randomized block and the identities of its draws; `digest`: of variables and channel.
 
-    Equal `draws` are those of the same records. Where they are not, the keyed ones among them may
-    still be: an agent without a ledger does not know which records it had before.
+    An agent without a ledger does not know which records it had before: keyed draws then still
+    match.
     """
 
     digest: str

@@ -106,10 +106,10 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
-    """Return the loss of one person's whole record by releases, if columns determine each other.
+    """Return the loss of a whole record by releases, if columns determine each other.
 
-    It is infinite if a release carries no gamma, or no column is randomized. Public columns do not
-    count where others are randomized, as in the study's sums.
+    It is infinite if a release has no gamma, or nothing is randomized. Public columns do not count
+    beside randomized ones.
     """
     disclosures = [block for row in rows for block in told_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):

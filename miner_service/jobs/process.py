@@ -1,7 +1,7 @@
-"""One run of a job in a process of its own, which any signal can end whatever it computes.
+"""One run of a job in a process of its own, which any signal can end.
 
-Processes are forked from multiprocessing's fork server, which has loaded what jobs need. A process
-opens the store itself, notes its progress there, and stores what the job made if its lease holds.
+A fork server has loaded what jobs need. The process opens the store, notes its progress, and stores
+the result while its lease holds.
 """
 
 from __future__ import annotations
@@ -75,11 +75,7 @@ def bound_memory(job_bytes: int) -> None:
 
 
 def end_with_parent() -> None:
-    """Let the kernel end this process when its supervisor does.
-
-    The end of the pipe from it raises SIGIO, whose default is to end the process: nothing of Python
-    has to run for that.
-    """
+    """Let the kernel end this process when its supervisor ends: by SIGIO from the pipe."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -1,7 +1,7 @@
 """A supervisor leases jobs, runs each in a process, and ends what must end.
 
-`serve` has one in a thread, and `miner-service worker` is one. Supervisors on other machines share
-the database: a job whose supervisor is silent for the time of a lease is run again by another.
+`serve` has one in a thread; `miner-service worker` is one. A job whose supervisor is silent for the
+time of a lease is run again by another.
 """
 
 from __future__ import annotations
@@ -84,13 +84,9 @@ class Run:
 
 
 class Supervisor:
-    """Runs jobs until it is asked to stop.
+    """Runs jobs until asked to stop. No other supervisor has its `name`.
 
-    Args:
-        settings: where the rows and files are, how many jobs run at once, what a job may take.
-        database: the rows.
-        name: that no other supervisor has; jobs of its earlier life are taken back.
-        learn: does the work of a job in place of its kind; a function of a module.
+    `learn`, a function of a module, does the work of a job in place of its kind.
     """
 
     def __init__(

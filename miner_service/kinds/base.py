@@ -1,7 +1,6 @@
-"""A kind of job: how it is prepared and run on the releases in use, and how its model is read.
+"""A kind of job: how it is prepared and run, and how its model is read.
 
-`prepare` decides from the metadata alone whether a job can run: when the job is created, and again
-when it runs. `learned` does the work. Kinds that learn from counts extend `CountsKind`.
+`prepare` decides from metadata whether a job can run, at creation and again at its run.
 """
 
 from __future__ import annotations
@@ -76,11 +75,8 @@ def media_type_of(form: str) -> str:
 class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     """A kind of job, and the kind of model that it makes.
 
-    Attributes:
-        release_kind: the kind of release that it uses; it ignores all others.
-        spec: what is asked for.
-        message: the model as it is stored and answered.
-        views: what writes it, by the forms it can be read in: the last part of their address.
+    It uses releases of one `release_kind`. `views` write the model, by the last part of their
+    address.
     """
 
     release_kind: ClassVar[ReleaseKindName]
@@ -165,13 +161,7 @@ def write_document(message: Any) -> str:
 
 
 def render(template: str, model: ModelHead, **shown: Any) -> str:
-    """Return the HTML page of a model.
-
-    Args:
-        template: a file of `miner_service/kinds/templates` that extends `model.html.j2`.
-        model: the model as it is answered.
-        shown: what else the template names.
-    """
+    """Return the HTML page of a model by a file of `templates`, with what that names."""
     environment = Environment(
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )

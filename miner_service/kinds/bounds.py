@@ -101,17 +101,9 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Bound the tables and parameters of a Bayesian network classifier.
+    """Bound the tables and parameters of a Bayesian network classifier. Raises LimitExceeded.
 
-    Args:
-        spec: the job.
-        target: the class.
-        features: the variables that predict it.
-        most: the most features that one depends on.
-        layout: the plans.
-        limits: what is allowed.
-
-    Raises LimitExceeded.
+    A feature depends on at most `most` others.
     """
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"

@@ -54,8 +54,7 @@ class CountsJob(PreparedJob):
 class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
     """A kind of job that learns from counts, estimated from randomized records.
 
-    Attributes:
-        settles_order: whether an order that is left out follows the records, and not the table.
+    `settles_order`: an order that is left out follows the records, and not the table.
     """
 
     release_kind = RANDOMIZED

@@ -54,14 +54,9 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run.
+    """A job that can run: its features and, last, target; all releases, and those needed.
 
-    Attributes:
-        variables: the features and, last, the target.
-        releases: all in use.
-        needed: those that have variables.
-        copies: the masked copies of each.
-        apart: whether releases hold different people, to be put one under the other.
+    `apart`: releases hold different people, and are put one under the other.
     """
 
     variables: tuple[str, ...]

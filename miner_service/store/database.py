@@ -1,7 +1,7 @@
-"""What every database of a miner does, whichever it is: the one place that rows are kept.
+"""The protocol of a miner's database, and pages of its lists.
 
-There is one writer at a time, so that what it read stays true until it commits; readers see one
-state of all tables and never wait for it. A commit is on disk before it is acknowledged.
+There is one writer at a time; readers see one state and never wait. A commit is on disk before it
+is acknowledged.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pramana_core.wire.base import Page
 class Database(Protocol):
     """A database with the miner's tables, open.
 
-    All of it raises NotReady while the database cannot be reached or does not answer in time, and
-    works again once it does; StorageFull where it has no room, and then nothing was changed.
+    Everything raises NotReady while it does not answer, and StorageFull where it has no room;
+    nothing was changed then.
     """
 
     @property
@@ -44,19 +44,14 @@ class Database(Protocol):
         """
 
     def exclusive(self, name: str) -> AbstractContextManager[None]:
-        """Hold a name, against all threads of all processes on this database; wait for it.
+        """Hold a name against all threads and processes on this database; wait for it.
 
-        For work that is too long for a transaction. A holder that loses the database in the middle
-        loses the name, too: what it writes at its end it writes on a condition. No transaction may
-        be open when it is asked for.
+        For work that is too long for a transaction. A holder that loses the database loses the
+        name.
         """
 
     def erase(self) -> bool:
-        """Make what was deleted gone from the database's files, too.
-
-        False if somebody still reads what was before; then it is when they ended and it is asked
-        for again, or when the service is stopped.
-        """
+        """Remove deleted rows from the database's files, too; False while a reader needs them."""
 
     def ping(self) -> None:
         """Run the cheapest query."""
@@ -111,11 +106,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Paging:
-    """Which page of a list is asked for: at most `limit` rows after those had at `cursor`.
-
-    `newest` turns the order round, for people who look: while rows are added, a page may then
-    repeat some of the one before it.
-    """
+    """A page of a list: at most `limit` rows after `cursor`, in order or the newest first."""
 
     limit: int
     cursor: str | None
@@ -142,13 +133,9 @@ def page_of(
     paging: Paging,
     message: Callable[[Any], Item],
 ) -> Page[Item]:
-    """Return one page of a query's rows as messages, in the order of `seq`.
+    """Return a page of a query's rows as messages, in the order of `seq`. Raises OptionError.
 
-    Rows are counted as the query has them, so that it must leave out what the reader may not see.
-    None is ever removed and new ones come last: no page misses or repeats one, but where the newest
-    are asked for first.
-
-    Raises OptionError.
+    The query must leave out what the reader may not see: the cursor counts its rows.
     """
     had = paging.had
     order = seq.desc() if paging.newest else seq

@@ -16,9 +16,7 @@ from pramana_core.full_disks import is_full
 def storing(what: str, *scratch: Path) -> Iterator[None]:
     """Translate errors of the disk; after any error remove the `scratch` files.
 
-    `what` begins the message: "Part 3 of release r-1".
-
-    Raises StorageFull, NotReady.
+    `what` begins the message. Raises StorageFull, NotReady.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""The marker of a store: the same in its database and beside its files, or they are of two stores.
+"""The marker of a store, the same in its database and beside its files.
 
 It is drawn at the first start and compared at every start: another store's files, or a disk that is
-not mounted, are found before anything is taken in, and nothing of them is swept away.
+not mounted, are found before anything is swept away.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ _BYTES = 16
 def require_one_store(database: Database, segments: Segments, *, begin: bool = False) -> bool:
     """Check that database and files are of one store; say whether they have a marker.
 
-    Without one they get it where `begin` says so: a database without releases, and no files.
-
-    Raises StoreCorrupt, NotReady.
+    With `begin` a database without releases, and no files, get one. Raises StoreCorrupt, NotReady.
     """
     found = segments.identity()
     with database.read() as session:

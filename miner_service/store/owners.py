@@ -57,12 +57,10 @@ def invite(
 def accept_invitation(
     session: Session, secret: str, now: datetime, *, days: int, key: str | None = None
 ) -> tuple[TokenRow, Credential]:
-    """Make the invited an owner of the study and issue its token.
+    """Make the invited an owner of the study and issue its token, for `days` by default.
 
-    It is valid for the days in the invitation, or for `days`. The token follows from the secret and
-    the request's `key`: repeated under the same key the same token is returned.
-
-    Raises NotFound, Conflict.
+    The token follows from the secret and the request's `key`: a repeated request has the same
+    answer. Raises NotFound, Conflict.
     """
     query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
     row = session.scalar(query)
@@ -120,10 +118,7 @@ def revoke_invitation(row: InvitationRow, now: datetime) -> None:
 def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
     """Take an owner out of a study; again is harmless.
 
-    Its tokens are revoked and invitations that it has not taken up end: it can come back only
-    by one issued later.
-
-    Raises NotFound, Conflict.
+    Its tokens are revoked and its open invitations end. Raises NotFound, Conflict.
     """
     row = _owner(session, study, owner)
     if row is None:

@@ -1,11 +1,8 @@
-"""PostgreSQL, for several service processes and workers at once.
+"""PostgreSQL, for several services and workers at once.
 
-A writer first takes one lock of the whole database (an advisory lock of the transaction): there is
-one writer at a time, as with SQLite, so that a budget that was read is still what it was when the
-release that spends of it is committed. Readers see one snapshot and wait for nobody. Whether a
-commit waits for the disk is the server's ``synchronous_commit``, which is left on as it is.
-
-Session locks and time-outs need sessions: a pooler in front must not share them by transaction.
+A writer first takes an advisory lock: one writer at a time, as with SQLite, so that a budget that
+was read still holds when the release that spends it is committed. Session locks need sessions: a
+pooler in front must not share them by transaction.
 """
 
 from __future__ import annotations
@@ -58,11 +55,9 @@ _ON_THE_SERVER = {
 
 
 class PostgresStore(SqlDatabase):
-    """A PostgreSQL database with the miner's tables, made if they are not there.
+    """A PostgreSQL database with the miner's tables, made if they are missing.
 
-    A `password` given apart holds before one in the address; without either libpq finds it.
-
-    Raises OptionError, NotInstalled, NotReady, StoreCorrupt.
+    `password` overrides the address. Raises OptionError, NotInstalled, NotReady, StoreCorrupt.
     """
 
     def __init__(self, address: str, *, password: str | None = None) -> None:

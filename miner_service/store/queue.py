@@ -1,7 +1,7 @@
-"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends, supervisors.
+"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends.
 
-A run is told from others by the number of its attempt and by who holds the lease. Only the run
-that the row names may change it, which is looked at in the transaction that changes.
+A run has the number of its attempt and the holder of its lease; only the run that the row names may
+change it.
 """
 
 from __future__ import annotations

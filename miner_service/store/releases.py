@@ -219,10 +219,9 @@ def anything_arrived(session: Session, row: ReleaseRow) -> bool:
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
-    """Return all releases of a study, oldest first, and of each whether any of it arrived.
+    """Return all releases of a study, oldest first, and whether any part of each arrived.
 
-    What has no parts arrived when it was announced. A release that was withdrawn, and one whose
-    owner was removed, arrived as before.
+    A release without parts arrived with its announcement; withdrawing changes nothing.
     """
     arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
     query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
@@ -241,10 +240,9 @@ def releases_of(session: Session, study: str, owner: str | None = None) -> Seque
 
 
 def linkages_now(session: Session, study: str) -> dict[str, str | None]:
-    """Return, per active owner that has one, the fingerprint of the newest release with records.
+    """Return the linkage fingerprint of each active owner's newest release with records.
 
-    A release that was withdrawn does not count, and one that a newer one followed neither: under
-    another secret than before, the newer one is what is joined.
+    Withdrawn releases do not count.
     """
     kinds = [kind.name for kind in KINDS.values() if kind.has_records]
     query = select(ReleaseRow.owner, ReleaseRow.linkage).where(
@@ -304,10 +302,9 @@ def mark_sealed(
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return, per active owner that has one, its release of a kind in use: the one sealed last.
+    """Return each active owner's release of a kind in use: the one sealed last.
 
-    If that one was withdrawn the owner has none until it seals another: a release that was
-    replaced does not come back by itself. Releases of other kinds do not replace it.
+    If that was withdrawn the owner has none until it seals another.
     """
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(

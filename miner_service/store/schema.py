@@ -1,7 +1,6 @@
 """The tables. `seq` gives every list its order, and never leaves the service.
 
-What releases hold, specifications, problems and models are stored as the canonical JSON of their
-messages: they are read back whole and never searched.
+Contents, specifications, problems and models are canonical JSON, read back whole.
 """
 
 from __future__ import annotations
@@ -130,15 +129,11 @@ class OwnerRow(Base):
 
 
 class ReleaseRow(Base):
-    """A release; what follows `sealed` is known from then on.
+    """A release of some kind of `content`; columns after `sealed` are known from then on.
 
-    `content` is what a release of its `kind` holds: a plan, a masked table, or a shared tree,
-    of which nothing stays in a withdrawn release but the names of its columns. `sealing` counts the
-    seals of all releases: their order, whatever the clock says. `draws` is what the owner says of
-    the identity of each block's draws; `consistency` is what was found of the reports against the
-    plan when the release was sealed, `repeated` of those against earlier reports by the same draws.
-    `linkage` is the fingerprint of the linkage secret. `keyed_draws` is what the owner says of the
-    identity of each block's keyed draws. `row_bytes` is the size of a record in its columns.
+    `sealing` counts seals, whatever the clock says. `draws` and `keyed_draws` identify each block's
+    draws, as its owner says. `consistency` and `repeated` are the findings at the seal. `linkage`
+    is the fingerprint of the linkage secret, `row_bytes` the size of a record's columns.
     """
 
     __tablename__ = "releases"
@@ -239,11 +234,11 @@ class ReportCellRow(Base):
 
 
 class JobRow(Base):
-    """A job; `releases` pins what it runs on, `attempt` tells its runs apart.
+    """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
-    `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
-    that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
-    `records` and `estimator` are those of the specification, by which jobs are looked up.
+    `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
+    its signs of life, `heartbeat` the last one's time. `records` and `estimator` are the
+    specification's.
     """
 
     __tablename__ = "jobs"

@@ -1,7 +1,6 @@
-"""SQLite in WAL mode, every commit on disk before it is acknowledged.
+"""SQLite in WAL mode; every commit is on disk before it is acknowledged.
 
-Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
-way because another wrote in between; readers never wait for writers.
+Writers take the write lock at their start, so that no transaction fails half way.
 """
 
 from __future__ import annotations
@@ -29,12 +28,9 @@ _PRAGMAS = (
 
 
 class SqliteStore(SqlDatabase):
-    """A SQLite file with the miner's tables, made if they are not there.
+    """A SQLite file with the miner's tables, made if they are missing. Raises StoreCorrupt.
 
-    One service has it to itself: names are held against the threads of this process. The commands
-    beside it write rows, and hold no names.
-
-    Raises StoreCorrupt.
+    One service has it to itself; commands beside it write rows and hold no names.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,9 +92,7 @@ FILE = "miner.sqlite"
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database that the settings name, making its tables if they are not there.
-
-    Whoever makes it at the same time is waited for, however slow.
+    """Open the database that the settings name; make its tables if they are missing.
 
     Raises StoreCorrupt, NotReady, StorageFull, OptionError, NotInstalled.
     """

@@ -1,7 +1,7 @@
 """Rows of bearer tokens: issued, used, rotated, revoked, expired.
 
-A token that was rotated stays good until the new one is used for the first time, and a little
-longer: so an answer that is lost locks nobody out, and requests on their way still arrive.
+A rotated token stays valid until a little after the first use of the new one: a lost answer locks
+nobody out.
 """
 
 from __future__ import annotations
@@ -62,11 +62,7 @@ def issue_token(
     replaces: str | None = None,
     credential: Credential | None = None,
 ) -> tuple[TokenRow, Credential]:
-    """Store a new token's hash and return it with its secret.
-
-    It is valid for `days`, or, if that is None, until it is revoked. Without a `credential` the
-    secret is random.
-    """
+    """Store a new token's hash and return it with its secret; without `days` it never expires."""
     credential = credential or new_credential("t")
     row = TokenRow(
         id=credential.id,
@@ -133,12 +129,9 @@ def note_use(session: Session, identifier: str, now: datetime, *, overlap: float
 def rotate_token(
     session: Session, identifier: str, now: datetime, *, days: int
 ) -> tuple[TokenRow, Credential]:
-    """Issue the token that takes the place of one, good for as long as that one was.
+    """Issue the token that replaces one, valid as long as that was (else `days`).
 
-    `days` is for a token of which that is not known. Tokens that it was rotated into before and
-    that nobody used end.
-
-    Raises NotFound, Conflict.
+    Unused earlier replacements end. Raises NotFound, Conflict.
     """
     row = _find(session, identifier)
     after = TokenRow.replaces == identifier

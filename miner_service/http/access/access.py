@@ -1,7 +1,6 @@
 """Who asks, and what that caller may see.
 
-What a caller may not see is answered exactly as if it did not exist: that something is there is
-information. Only of what it may see is it told that its role may not do something with it.
+What a caller may not see is answered as if it did not exist: that it exists is information.
 """
 
 from __future__ import annotations
@@ -70,10 +69,10 @@ class Caller:
         return shown_to_owner(alignment, self.name) if self.role == OWNER else alignment
 
     def visible_jobs(self, query: Select[Any]) -> Select[Any]:
-        """Return those jobs of a query that this caller may know of.
+        """Return the jobs of a query that this caller may know of.
 
-        That a job on other than identical records could run tells an owner who published one
-        person's record whether others know that person. A gateway knows of none.
+        That a job on other than identical records can run tells an owner who published one person's
+        record whether others know that person.
         """
         if self.role in STAFF:
             return query
@@ -90,11 +89,10 @@ class Caller:
         return {release: p_value for release, p_value in found.items() if release in seen}
 
     def view_job(self, session: Session, job: Job) -> Job:
-        """Return what this caller may see of a job that it may know of.
+        """Return what this caller may see of a job.
 
-        Why a job failed may tell how many records owners share, or whether they share one: an
-        owner learns only the kind of the failure, and nothing of its log. How other owners'
-        reports look is not its business either.
+        Why a job failed may tell how many records owners share: an owner learns only the kind of
+        failure, and nothing of the log or of other owners' releases.
         """
         if self.role != OWNER:
             return job
@@ -206,11 +204,10 @@ def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:
 
 
 def visible_model(session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a model: of the job that learned it. Raises NotFound.
+    """Check that the caller may know of a model's job. Raises NotFound.
 
-    Whoever published one person's record only would read that person's others in a model of
-    records that are not the same at all owners. And of a model of two owners' trees an owner that
-    knows its own can tell the other's.
+    An owner who published one person's record could read that person's other values in a model of
+    records that differ between owners; and subtract its own tree from a model of two trees.
     """
     query = select(ModelRow.study).join(JobRow, JobRow.id == ModelRow.job)
     study = session.scalar(caller.visible_jobs(query.where(ModelRow.id == identifier)))

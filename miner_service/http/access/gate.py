@@ -1,7 +1,6 @@
-"""Lets a request in: its sender's token, rate and rights, and then its body, within its limits.
+"""Lets a request in: its sender's token, rate and rights, then its body, within limits.
 
-Every route has this around it. Nothing of a body is read for somebody who is not known or may not
-do what is asked for.
+Nothing of a body is read for a sender who is not known or may not do what is asked.
 """
 
 from __future__ import annotations

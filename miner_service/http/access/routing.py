@@ -54,12 +54,9 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 def enter(
     services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
 ) -> tuple[Caller, PramanaError | None]:
-    """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
+    """Find the sender of a request by its `Authorization` header, and apply a rule.
 
-    All of it is seen in one state of the database. A refusal by the rule is returned, as who is
-    refused is counted and noted. That the token is used is noted, too.
-
-    Raises Unauthenticated.
+    Returns the refusal, if any: who is refused is counted, too. Raises Unauthenticated.
     """
     now = services.now()
     with services.database.read() as session:

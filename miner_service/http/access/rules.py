@@ -1,7 +1,6 @@
 """Who may use which route: the one table of roles and scopes.
 
-A route without a row cannot be added to the application. What a caller's scope does not hold is
-answered as what does not exist, before its role is looked at.
+A route without a row cannot be served. The scope is checked before the role.
 """
 
 from __future__ import annotations

@@ -68,14 +68,9 @@ ARROW, EQUALS = "->", "="
 class Input:
     """A field of a form.
 
-    Attributes:
-        name: as it is sent.
-        kind: `choice`, `number`, `flag`, `variable`, `variables`, `owners`, `parents` or `text`; of
-            fields written a line each, `order`, `pairs` or `numbers`.
-        default: the text that stands in it at first.
-        options: of a choice.
-        whole: whether a number is.
-        nullable: whether it may be emptied, which then says something.
+    `kind`: `choice`, `number`, `flag`, `variable`, `variables`, `owners`, `parents`, `text`, or one
+    line each: `order`, `pairs`, `numbers`. `whole`: a whole number. `nullable`: emptied it means
+    null.
     """
 
     name: str
@@ -115,14 +110,7 @@ class Input:
         return self.place is not None
 
     def read(self, sent: SentForm, variables: Iterable[str]) -> dict[str, Any]:
-        """Return what it says, by its name; nothing where it was left as empty as it was.
-
-        Args:
-            sent: the form.
-            variables: those of the study, by which lines are parted.
-
-        Raises InputError.
-        """
+        """Return its value by its name; nothing if it was left empty. Raises InputError."""
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):

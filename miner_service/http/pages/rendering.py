@@ -24,15 +24,7 @@ PAGES = Pages("miner_service.http.pages")
 def page(
     request: Request, template: str, *, status: int = 200, title: str, **shown: Any
 ) -> Response:
-    """Return a page.
-
-    Args:
-        request: what it answers; it has the visit and, where somebody is signed in, the caller.
-        template: a file of `miner_service/http/pages/templates`.
-        status: of the answer.
-        title: of the page.
-        shown: what else the template names.
-    """
+    """Return a page: a file of `templates`, with what it names besides `title` and the caller."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     known = {"title": title, "who": caller, "word": state["visit"].word}

@@ -163,7 +163,7 @@ def learned(survey: Survey, **spec: Any) -> Any:
 
 
 def log_of(survey: Survey, job: str) -> str:
-    return "\n".join(line["line"] for line in survey.analyst.get(f"{job}/log")["items"])
+    return "\n".join(line["line"] for line in survey.analyst.get(job)["log"])
 
 
 @pytest.mark.usefixtures("impatient")
