@@ -20,7 +20,7 @@ from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys
-from miner_service.store.database import Database, cached_by_content, open_key
+from miner_service.store.database import Database, open_key
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, open_segments
 from miner_service.store.sqlite import open_database
@@ -147,7 +147,7 @@ def source_of(row: ReleaseRow) -> AlignedSource:
     )
 
 
-@cached_by_content
+@release_rows.cached_by_content
 def _columns(row: ReleaseRow) -> tuple[str, ...]:
     """Return the columns of a release's records; none of one without records."""
     kind = release_rows.kind_of_release(row)

@@ -224,7 +224,7 @@ def show(
     from miner_service.http.access.access import Caller
     from miner_service.http.endpoints import studies
     from miner_service.http.endpoints.results import study_seen
-    from miner_service.store.database import Paging
+    from miner_service.store.paging import Paging
     from miner_service.store.people import ADMIN, ANALYST, find_study, find_study_plan
 
     every, now = Paging(500, None), services.now()

@@ -43,7 +43,7 @@ parameters are refused by name. Creating the same thing twice answers the same `
 
 PAGES = (entering, study_pages, job_pages, model_pages, people)
 
-_COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
+_COMMON = (401, 403, 404, 408, 409, 413, 422, 429, 500, 503)
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:

@@ -18,9 +18,13 @@ from miner_service.intake.admission import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import Limits
-from miner_service.store.database import cached_by_content
 from miner_service.store.people import no_such
-from miner_service.store.releases import content_of, find_release, kind_of_release
+from miner_service.store.releases import (
+    cached_by_content,
+    content_of,
+    find_release,
+    kind_of_release,
+)
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,

@@ -103,6 +103,6 @@ class _Progress:
         self._noted = now
         try:
             with self._services.database.write() as session:
-                note_progress(session, self._lease, share, utc_now())
+                note_progress(session, self._lease, share)
         except (NotReady, StorageFull):
             return

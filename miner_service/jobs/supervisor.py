@@ -201,7 +201,7 @@ class Supervisor:
         if self._renewed is None:
             queue.take_back(session, self.name, moment)
         queue.show_up(session, self.name, socket.gethostname(), workers, moment)
-        queue.beat(session, here, moment)
+        queue.beat(session, here)
         for lease in queue.wanted(session, self.name) - here:  # the answer to a claim was lost
             if (row := leased(session, lease)) is not None:
                 queue.give_back(session, row, "it had not begun.", moment)

@@ -35,7 +35,6 @@ def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobL
             "finished": row.finished,
             "inconsistent": inconsistent(session.scalars(used)),
             "started": row.started,
-            "heartbeat_age": _heartbeat_age(row, now),
             "seconds_left": _seconds_left(row, now),
             "worker": row.lease,
             "runs": row.attempt,
@@ -48,12 +47,6 @@ def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
     """Return the last lines of a job's log, in their order."""
     query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
     return list(session.scalars(query.limit(LOG_LINES)))[::-1]
-
-
-def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
-    if row.state != "running" or row.heartbeat is None:
-        return None
-    return max((now - row.heartbeat).total_seconds(), 0.0)
 
 
 def _seconds_left(row: JobRow, now: datetime) -> float | None:

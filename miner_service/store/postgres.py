@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from miner_service.store.database import READ_ONLY, Database, answering
 from miner_service.store.schema import Base
-from miner_service.store.sql_database import READ_ONLY, SqlDatabase, answering
 from pramana_core.errors import NotInstalled, OptionError
 
 SCHEMES = ("postgresql", "postgres")
@@ -54,7 +54,7 @@ _ON_THE_SERVER = {
 }
 
 
-class PostgresStore(SqlDatabase):
+class PostgresStore(Database):
     """A PostgreSQL database with the miner's tables, made if they are missing.
 
     `password` overrides the address. Raises OptionError, NotInstalled, NotReady, StoreCorrupt.

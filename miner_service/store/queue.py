@@ -107,7 +107,7 @@ def lease_to(session: Session, row: JobRow, holder: str, now: datetime) -> Lease
     """Begin a run of a queued job."""
     row.state = "running"
     row.lease = holder
-    row.started = row.heartbeat = now
+    row.started = now
     row.beat += 1
     add_line(session, row, f"Run {row.attempt} began.", now)
     return Lease(row.id, row.attempt, holder)
@@ -121,19 +121,17 @@ def wanted(session: Session, holder: str) -> set[Lease]:
     return {Lease(job, attempt, holder) for job, attempt in session.execute(query)}
 
 
-def beat(session: Session, leases: Iterable[Lease], now: datetime) -> None:
+def beat(session: Session, leases: Iterable[Lease]) -> None:
     """Give a sign of life of runs; those no longer wanted are left as they are."""
     for lease in leases:
         if (row := leased(session, lease)) is not None:
             row.beat += 1
-            row.heartbeat = now
 
 
-def note_progress(session: Session, lease: Lease, share: float, now: datetime) -> None:
+def note_progress(session: Session, lease: Lease, share: float) -> None:
     """Note which share of a run is done."""
     if (row := leased(session, lease)) is not None and row.progress != (share := min(share, 1.0)):
         row.progress = share
-        row.heartbeat = now
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:

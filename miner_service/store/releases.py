@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from cachetools import LRUCache, cached
 from pydantic import TypeAdapter
 from sqlalchemy import exists, func, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import ID_BYTES, new_id
-from miner_service.store.database import cached_by_content
 from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
 from pramana_core.plan import Plan
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
+
+FoundT = TypeVar("FoundT")
+
+
+def cached_by_content(
+    find: Callable[[ReleaseRow], FoundT], most: int = 256
+) -> Callable[[ReleaseRow], FoundT]:
+    """Remember results that follow from a release's content alone, for the last `most` contents.
+
+    A withdrawn release keeps the identity of its content: the result may not depend on the rest.
+    """
+    cache: LRUCache[tuple[str, str], FoundT] = LRUCache(most)
+    return cached(cache, key=lambda row: (row.kind, row.content_digest), lock=threading.Lock())(
+        find
+    )
 
 
 def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:

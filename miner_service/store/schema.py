@@ -237,7 +237,7 @@ class JobRow(Base):
     """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
     `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
-    its signs of life, `heartbeat` the last one's time. `records` and `estimator` are the
+    its signs of life. `records` and `estimator` are the
     specification's.
     """
 
@@ -264,7 +264,6 @@ class JobRow(Base):
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)
-    heartbeat: Mapped[datetime | None]
 
 
 class JobLogRow(Base):

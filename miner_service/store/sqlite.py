@@ -13,8 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event
 
 from miner_service.settings import Settings
-from miner_service.store.database import Database
-from miner_service.store.sql_database import HEAD, READ_ONLY, SqlDatabase, answering
+from miner_service.store.database import HEAD, READ_ONLY, Database, answering
 from pramana_core.opening import create_private, opening_alone
 
 _PRAGMAS = (
@@ -27,7 +26,7 @@ _PRAGMAS = (
 )
 
 
-class SqliteStore(SqlDatabase):
+class SqliteStore(Database):
     """A SQLite file with the miner's tables, made if they are missing. Raises StoreCorrupt.
 
     One service has it to itself; commands beside it write rows and hold no names.

@@ -122,7 +122,7 @@ class _Step:
     def _wanted(self, now: datetime, share: float) -> bool:
         self._asked = now
         with self._services.database.write() as session:
-            note_progress(session, self._lease, share, now)
+            note_progress(session, self._lease, share)
             return leased(session, self._lease) is not None
 
 

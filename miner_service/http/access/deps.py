@@ -6,6 +6,7 @@ None of them blocks, so they run on the loop, also while all threads wait for a 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -15,7 +16,7 @@ from miner_service.http.access.access import Caller
 from miner_service.http.access.gate import Gate
 from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
-from miner_service.store.database import Paging
+from miner_service.store.paging import Paging
 from pramana_core.wire.base import MAX_PARTS
 
 MAX_PAGE = 500
@@ -26,35 +27,27 @@ _QUERY_OF = {
 """The query parameters behind the parameters that endpoints have by these names."""
 
 
-async def get_services(request: Request) -> Services:
-    """Return what this miner is made of."""
-    services: Services = request.app.state.services
-    return services
+def _of_app(name: str) -> Callable[[Request], Awaitable[Any]]:
+    """Return a dependency: what the application has by a name."""
+
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return found
 
 
-async def get_crew(request: Request) -> WorkerPool:
-    """Return those who run the jobs."""
-    crew: WorkerPool = request.app.state.crew
-    return crew
-
-
-ServicesDep = Annotated[Services, Depends(get_services)]
-CrewDep = Annotated[WorkerPool, Depends(get_crew)]
-
-
-async def get_gate(request: Request) -> Gate:
-    """Return what requests of all senders share."""
-    gate: Gate = request.app.state.gate
-    return gate
-
-
-GateDep = Annotated[Gate, Depends(get_gate)]
+ServicesDep = Annotated[Services, Depends(_of_app("services"))]
+CrewDep = Annotated[WorkerPool, Depends(_of_app("crew"))]
+GateDep = Annotated[Gate, Depends(_of_app("gate"))]
 
 
 async def get_caller(request: Request) -> Caller:
     """Return who sent the request, whom the way into the route let in."""
     caller: Caller = request.state.caller
     return caller
+
+
+CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
 async def refuse_unknown_query(request: Request) -> None:
@@ -72,9 +65,6 @@ async def refuse_unknown_query(request: Request) -> None:
             {"loc": ("query", name), "type": "extra_forbidden", "msg": ""} for name in unknown
         ]
         raise RequestValidationError(errors)
-
-
-CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
 async def get_paging(

@@ -101,9 +101,16 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def there(model: type, told: str = "It was there.") -> dict[int | str, dict[str, Any]]:
+def found_before(model: type, why: str = "It was there.") -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of a route that makes something, or finds it made before."""
-    return {200: {"model": model, "description": told}, **problem_responses(409)}
+    return {200: {"model": model, "description": why}}
+
+
+def say_made(response: Response, new: bool, location: str | None = None) -> None:
+    """Answer 201 where something was made, 200 where it was found; say where it is."""
+    response.status_code = 201 if new else 200
+    if location is not None:
+        response.headers["Location"] = location
 
 
 def _titles(status: int) -> str:

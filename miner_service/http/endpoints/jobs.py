@@ -13,11 +13,11 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
-from miner_service.http.access.problems import RETRY_SECONDS, there
+from miner_service.http.access.problems import RETRY_SECONDS, found_before
 from miner_service.http.access.routing import RuledRouter
 from miner_service.jobs import creating as jobs
-from miner_service.store.database import page_of
 from miner_service.store.jobs import UNFINISHED, find_job, job_message, last_lines
+from miner_service.store.paging import page_of
 from miner_service.store.schema import JobRow
 from pramana_core.wire.base import Page
 from pramana_core.wire.jobs import Job, JobCreate
@@ -25,7 +25,7 @@ from pramana_core.wire.jobs import Job, JobCreate
 router = RuledRouter(tags=["jobs"])
 
 
-@router.post("/studies/{study}/jobs", status_code=202, responses=there(Job))
+@router.post("/studies/{study}/jobs", status_code=202, responses=found_before(Job))
 def create_job(
     study: StudyPath,
     body: JobCreate,

@@ -14,8 +14,8 @@ from miner_service.http.access.routing import RuledRouter
 from miner_service.intake.study_privacy import study_privacy
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
-from miner_service.store.database import Paging, page_of
 from miner_service.store.jobs import job_message
+from miner_service.store.paging import Paging, page_of
 from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
 from miner_service.store.releases import release_messages
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller
-from miner_service.store.database import Paging
+from miner_service.store.paging import Paging
 from pramana_core.errors import InputError
 from pramana_core.pages.forms import HEADERS, SentForm
 from pramana_core.pages.rendering import Pages

@@ -19,8 +19,8 @@ from miner_service.cli.main import app, first_token
 from miner_service.http.server import bind, exclusive, url_of, write_ready_file
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
+from miner_service.store.database import HEAD
 from miner_service.store.schema import Base
-from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
 from pramana_core.errors import Conflict, OptionError, StoreCorrupt

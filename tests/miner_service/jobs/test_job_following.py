@@ -15,7 +15,7 @@ from pramana_core.errors import NotReady, StorageFull
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"spec": {"structure": {"A": []}}}
-STAFFS = ("heartbeat_age", "worker", "runs")
+STAFFS = ("worker", "runs")
 
 
 @pytest.fixture
