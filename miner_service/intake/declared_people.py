@@ -121,9 +121,7 @@ def _unjoined(secrets: LinkageSecrets) -> str:
 
 _CORRECT = "`miner-service study people` corrects what the study says."
 
-
 _DIFFERENT = "The study says that its owners hold different people."
-
 
 _MET = (
     f"{_DIFFERENT} But records of several owners have the same pseudonym: some people are at more"

@@ -27,7 +27,6 @@ from pramana_core.wire.releases import Consistency, RepeatedReports
 
 log = logging.getLogger(__name__)
 
-
 Load = Callable[[Sequence[str]], dict[str, Values]]
 """Returns columns of the release by their names."""
 

@@ -40,7 +40,6 @@ from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, rele
 
 log = logging.getLogger(__name__)
 
-
 _NAMED = 10
 
 

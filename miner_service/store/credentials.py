@@ -15,12 +15,9 @@ from dataclasses import dataclass
 
 SECRET_BYTES = 32
 
-
 ID_BYTES = 6
 
-
 _ID = re.compile(r"[a-z]-[0-9a-f]{12}")
-
 
 _WHOLE = re.compile(r"([a-z]-[0-9a-f]{12})\.[\w-]+")
 

@@ -365,7 +365,6 @@ def _keys_of() -> Callable[..., Any]:
 
 BINARY = ("no", "yes")
 
-
 PLAN_A = Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
 PLAN_C = Plan.unrandomized(Domain.of(C=BINARY))
 

@@ -29,7 +29,6 @@ from pramana_core.wire.services import ProblemDetail
 
 log = logging.getLogger(__name__)
 
-
 _STAFFS_ONLY = ("worker", "runs")
 """What an owner is not told of a job, besides its log."""
 

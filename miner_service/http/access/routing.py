@@ -32,14 +32,12 @@ from pramana_core.errors import PramanaError
 
 _LONGEST = 200
 
-
 bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
     description="A token of 256 random bits: the admin's is printed at the first start, an"
     " analyst's is issued by the admin, an owner's by taking up an invitation.",
 )
-
 
 _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
     Scope.STUDY: require_study,

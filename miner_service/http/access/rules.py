@@ -14,9 +14,7 @@ from miner_service.store.people import ADMIN, ANALYST, GATEWAY, MONITOR, OWNER
 
 STAFF = (ADMIN, ANALYST)
 
-
 ANYONE = (ADMIN, ANALYST, OWNER)
-
 
 HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
@@ -64,30 +62,21 @@ class Rule:
 
 _OPEN = Rule((), Scope.OPEN)
 
-
 _ADMIN = Rule((ADMIN,), Scope.TOKENS_OWN)
-
 
 _ALL = Rule(ANYONE, Scope.TOKENS_OWN)
 
-
 _STUDY_ADMIN = Rule((ADMIN,), Scope.STUDY)
-
 
 _STUDY_STAFF = Rule(STAFF, Scope.STUDY)
 
-
 _STUDY = Rule(ANYONE, Scope.STUDY)
-
 
 _OWN_RELEASE = Rule((OWNER,), Scope.RELEASE)
 
-
 _JOB = Rule(ANYONE, Scope.JOB)
 
-
 _MODEL = Rule(ANYONE, Scope.MODEL)
-
 
 ACCESS: Mapping[str, Rule] = MappingProxyType(
     {
@@ -144,7 +133,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
     }
 )
 """The rule of each route, by the name of its function. A page has that of what it shows."""
-
 
 OPEN_PAGES = frozenset({"show_start", "show_sign_in", "sign_in", "sign_out", "read_static"})
 """The pages that ask for no token: the way in and out."""

@@ -41,7 +41,6 @@ async def get_sent(request: Request) -> SentForm:
 
 SentDep = Annotated[SentForm, Depends(get_sent)]
 
-
 Read = TypeVar("Read", bound=BaseModel)
 
 

@@ -400,8 +400,8 @@ class Job(Message):
 
     `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
     p-value; an owner sees its own there. `started` is when its last run began, `seconds_left` the
-    seconds that it may still take. `runs` counts its runs, with the next one; `worker` has the last. `log` has the last lines,
-    where one job is read. Owners see neither worker nor log.
+    seconds that it may still take. `runs` counts its runs, with the next one; `worker` has the
+    last. `log` has the last lines, where one job is read. Owners see neither worker nor log.
     """
 
     id: str

@@ -92,7 +92,6 @@ HIDDEN = {
     if name in ("read_job", "read_model", "read_model_page", "read_model_csv")
 } | {"cancel_job": "          200 200 404 404 404 404 404 404 | 401"}
 
-
 STUDY_PLAN = StudyPlan(
     (("nowhere", (Variable("D", ("no", "yes")),)),),
     (StudySet(1, (StudyPart(0, (0,), Symmetric.from_gamma(2, 3.0)),)),),
