@@ -187,15 +187,13 @@ def _port(address: SplitResult) -> int | None:
 class TokenSettings:
     """The life of tokens.
 
-    `valid_days`: of a token for which nothing else is stated. `overlap_seconds`: for which a
-    rotated token stays valid after the first use of the new one. `noted_seconds`: between two notes
-    of a token's use. `warn_days`: before its end the dashboard warns.
+    `valid_days`: of a token for which nothing else is stated. `noted_seconds`: between
+    two notes of a token's use. `warn_days`: before its end the dashboard warns.
 
     Raises OptionError.
     """
 
     valid_days: Count = 365
-    overlap_seconds: Seconds = 300.0
     noted_seconds: Seconds = 60.0
     warn_days: Count = 14
 

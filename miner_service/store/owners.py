@@ -16,7 +16,7 @@ from miner_service.store.credentials import (
 )
 from miner_service.store.people import OWNER, no_such
 from miner_service.store.schema import InvitationRow, OwnerRow, ReportPlanRow, TokenRow
-from miner_service.store.tokens import _find, find_token, issue_token
+from miner_service.store.tokens import find_token, issue_token, token_row
 from pramana_core.errors import Conflict, NotFound
 from pramana_core.wire.privacy import Invitation
 
@@ -74,7 +74,7 @@ def accept_invitation(
     if row.accepted is not None:
         known = None if credential is None else find_token(session, credential.text)
         if credential is not None and known is not None:
-            return _find(session, known.id), credential
+            return token_row(session, known.id), credential
         raise Conflict(
             "The invitation was accepted before.",
             where="secret",

@@ -77,10 +77,7 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study.
-
-    `days` is for how long such a token is good, `replaces` the token that was rotated into it.
-    """
+    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study."""
 
     __tablename__ = "tokens"
 
@@ -93,8 +90,6 @@ class TokenRow(Base):
     created: Mapped[datetime]
     revoked: Mapped[bool] = mapped_column(default=False)
     expires: Mapped[datetime | None]
-    days: Mapped[int | None]
-    replaces: Mapped[str | None]
     last_used: Mapped[datetime | None]
 
 

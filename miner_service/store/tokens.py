@@ -1,15 +1,11 @@
-"""Rows of bearer tokens: issued, used, rotated, revoked, expired.
-
-A rotated token stays valid until a little after the first use of the new one: a lost answer locks
-nobody out.
-"""
+"""Rows of bearer tokens: issued, used, revoked, expired."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import Credential, credential_id, matches, new_credential
@@ -59,7 +55,6 @@ def issue_token(
     name: str,
     now: datetime,
     days: int | None = None,
-    replaces: str | None = None,
     credential: Credential | None = None,
 ) -> tuple[TokenRow, Credential]:
     """Store a new token's hash and return it with its secret; without `days` it never expires."""
@@ -73,8 +68,6 @@ def issue_token(
         created=now,
         revoked=False,
         expires=None if days is None else now + timedelta(days=days),
-        days=days,
-        replaces=replaces,
     )
     session.add(row)
     session.flush()
@@ -112,46 +105,10 @@ def find_valid_token(session: Session, identifier: str) -> KnownToken | None:
     return None if row is None else KnownToken(*row[:-1])
 
 
-def note_use(session: Session, identifier: str, now: datetime, *, overlap: float) -> None:
-    """Note that a token is used; at the first time, the one it replaces ends in `overlap` s."""
-    row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
-    if row is None or row.revoked:  # in the moment before
-        return
-    if row.last_used is None and row.replaces is not None:
-        end = now + timedelta(seconds=overlap)
-        later = or_(TokenRow.expires.is_(None), TokenRow.expires > end)
-        session.execute(
-            update(TokenRow).where(TokenRow.id == row.replaces, later).values(expires=end)
-        )
-    row.last_used = now
-
-
-def rotate_token(
-    session: Session, identifier: str, now: datetime, *, days: int
-) -> tuple[TokenRow, Credential]:
-    """Issue the token that replaces one, valid as long as that was (else `days`).
-
-    Unused earlier replacements end. Raises NotFound, Conflict.
-    """
-    row = _find(session, identifier)
-    after = TokenRow.replaces == identifier
-    if session.scalar(select(TokenRow.id).where(after, TokenRow.last_used.is_not(None))):
-        raise Conflict(
-            "The token was rotated before, and the new one is in use.",
-            where="token",
-            remedy="Rotate the new one. If you do not have it, ask whoever runs the study to revoke"
-            " it.",
-        )
-    session.execute(update(TokenRow).where(after).values(revoked=True))
-    return issue_token(
-        session,
-        role=row.role,
-        study=row.study,
-        name=row.name,
-        now=now,
-        days=row.days or days,
-        replaces=row.id,
-    )
+def note_use(session: Session, identifier: str, now: datetime) -> None:
+    """Note that a token is used."""
+    used = update(TokenRow).where(TokenRow.id == identifier)
+    session.execute(used.values(last_used=now))
 
 
 def admin_token_exists(session: Session) -> bool:
@@ -174,11 +131,8 @@ def renew_monitor_token(session: Session, name: str, now: datetime, *, days: int
 
 
 def revoke_token(session: Session, identifier: str) -> None:
-    """Revoke a token, and those it was rotated into that nobody used; again is harmless.
-
-    Raises NotFound, Conflict.
-    """
-    row = _find(session, identifier)
+    """Revoke a token; again is harmless. Raises NotFound; Conflict: it is the admin's."""
+    row = token_row(session, identifier)
     if row.role == ADMIN:
         raise Conflict(
             "The admin token cannot be revoked through itself.",
@@ -186,28 +140,19 @@ def revoke_token(session: Session, identifier: str) -> None:
             remedy="Issue a new one with `miner-service admin-token --rotate`.",
         )
     row.revoked = True
-    session.execute(
-        update(TokenRow)
-        .where(TokenRow.replaces == identifier, TokenRow.last_used.is_(None))
-        .values(revoked=True)
-    )
 
 
 def tokens_ending(
     session: Session, now: datetime, *, days: int, study: str | None, owner: str | None
 ) -> list[TokenEnding]:
-    """Return the tokens that end within some days and have no successor, the first to end first.
+    """Return the tokens that end within some days, the first to end first.
 
     Of all studies (`study` None) with those of no study, or of one; of one, those of an owner.
     """
-    replaced = select(TokenRow.replaces).where(
-        TokenRow.replaces.is_not(None), TokenRow.last_used.is_not(None)
-    )
     query = select(TokenRow).where(
         TokenRow.revoked.is_(False),
         TokenRow.expires > now,
         TokenRow.expires <= now + timedelta(days=days),
-        TokenRow.id.not_in(replaced),
     )
     if study is not None:
         query = query.where(TokenRow.study == study)
@@ -221,7 +166,8 @@ def tokens_ending(
     ]
 
 
-def _find(session: Session, identifier: str) -> TokenRow:
+def token_row(session: Session, identifier: str) -> TokenRow:
+    """Return a token. Raises NotFound."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
     if row is None:
         raise no_such("token")

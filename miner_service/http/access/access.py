@@ -142,8 +142,7 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
         raise Unauthenticated(
             f"The token expired at {row.expires:%Y-%m-%d %H:%M} UTC.",
             where="Authorization",
-            remedy="Use the token it was rotated into, or ask whoever runs the study for a new"
-            " invitation or token.",
+            remedy="Ask whoever runs the study for a new invitation or token.",
         )
     return row
 
@@ -158,7 +157,7 @@ def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | 
     try:
         with services.database.write() as session:
             if not fresh:
-                note_use(session, row.id, now, overlap=settings.overlap_seconds)
+                note_use(session, row.id, now)
             if cookie is not None:
                 note_session(session, cookie, now)
     except (StorageFull, NotReady) as error:

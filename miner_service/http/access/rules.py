@@ -89,7 +89,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "compare_linkage": Rule((OWNER,), Scope.STUDY),
         "issue_token": _STUDY_ADMIN,
         "list_tokens": _STUDY_ADMIN,
-        "rotate_token": Rule(HOLDERS, Scope.TOKENS_OWN),
         "revoke_token": Rule(HOLDERS, Scope.CREDENTIAL),
         "create_invitation": _STUDY_STAFF,
         "list_invitations": _STUDY_STAFF,

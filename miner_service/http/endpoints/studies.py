@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Header, Request, Response
 from sqlalchemy import select
@@ -116,21 +116,6 @@ def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
         return page_of(session, query, TokenRow.seq, paging, tokens.token_message)
 
 
-@router.post("/tokens/rotate", status_code=201)
-def rotate_token(services: ServicesDep, caller: CallerDep, response: Response) -> TokenIssued:
-    """Issue the token that replaces the one of this request.
-
-    The old one stays valid until the new one is used for the first time, and a few minutes longer.
-    Rotating again before that revokes the unused new one: a lost answer locks nobody out.
-    """
-    response.headers.update(_NO_STORE)
-    with services.database.write() as session:
-        row, credential = tokens.rotate_token(
-            session, caller.token, services.now(), days=services.settings.tokens.valid_days
-        )
-    return tokens.issued_message(row, credential)
-
-
 @router.delete("/tokens/{token}", status_code=204)
 def revoke_token(token: str, services: ServicesDep) -> None:
     """Revoke a token; again is harmless."""
@@ -226,8 +211,6 @@ def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
 
 plan_router = RuledRouter(tags=["study plans"])
 
-_UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is the one you have."}}
-
 
 @plan_router.put("/studies/{study}/plan", status_code=201, responses=found_before(StudyPlanView))
 def put_study_plan(
@@ -239,26 +222,14 @@ def put_study_plan(
     """Give the study its plan: who reports what. Another one only while no release follows it."""
     plan, new = agree(services, study, body)
     say_made(response, new)
-    response.headers["ETag"] = _tag(plan.digest)
     return StudyPlanView.of(study, plan)
 
 
-@plan_router.get("/studies/{study}/plan", response_model=StudyPlanView, responses=_UNCHANGED)
-def read_study_plan(
-    study: StudyPath,
-    services: ServicesDep,
-    response: Response,
-    known: Annotated[
-        str | None, Header(alias="If-None-Match", description="The ETag of the plan you have.")
-    ] = None,
-) -> Any:
+@plan_router.get("/studies/{study}/plan")
+def read_study_plan(study: StudyPath, services: ServicesDep) -> StudyPlanView:
     """Read the plan of the study and what it tells of a record."""
     with services.database.read() as session:
         plan = agreed_plan(session, study)
-    tag = _tag(plan.digest)
-    if known is not None and tag in [one.strip() for one in known.split(",")]:
-        return Response(status_code=304, headers={"ETag": tag})
-    response.headers["ETag"] = tag
     return StudyPlanView.of(study, plan)
 
 
@@ -266,10 +237,6 @@ def read_study_plan(
 def delete_study_plan(study: StudyPath, services: ServicesDep) -> None:
     """Take the plan away while no release follows it; again is harmless."""
     withdraw_agreement(services, study)
-
-
-def _tag(digest: str) -> str:
-    return f'"{digest}"'
 
 
 privacy_router = RuledRouter(tags=["privacy"])
