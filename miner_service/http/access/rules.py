@@ -120,14 +120,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_job": _JOB,
         "cancel_job": Rule(STAFF, Scope.JOB),
         "read_model": _MODEL,
-        "read_model_page": _MODEL,
-        "read_model_svg": _MODEL,
-        "read_model_bif": _MODEL,
-        "read_model_csv": _MODEL,
-        "read_model_itemsets": _MODEL,
-        "read_model_rules": _MODEL,
-        "read_model_text": _MODEL,
-        "read_model_document": _MODEL,
+        "read_model_form": _MODEL,
         "read_dashboard": _ALL,
     }
 )

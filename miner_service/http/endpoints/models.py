@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Path, Response
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep
@@ -20,12 +20,6 @@ from pramana_core.wire.models import ModelMessage
 router = RuledRouter(tags=["models"])
 
 
-def _answers(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
-    form = "object" if media_type == "application/json" else "string"
-    content = {media_type: {"schema": {"type": form}}}
-    return {200: {"description": description, "content": content}}
-
-
 @router.get("/models/{model}")
 def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> ModelMessage:
     """Read a model with its errors; `kind` says what else is in it."""
@@ -33,73 +27,45 @@ def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Mo
     return message
 
 
-def written_as(seen: SeenModel, form: str) -> str:
+@router.get(
+    "/models/{model}/{form}",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The model in this form.",
+            "content": {
+                media: {"schema": {"type": "string"}}
+                for media in ("text/html", "image/svg+xml", "text/csv", "text/plain")
+            }
+            | {"application/json": {"schema": {"type": "object"}}},
+        }
+    },
+)
+def read_model_form(
+    model: ModelPath,
+    form: Annotated[str, Path(max_length=64, examples=["page"], description="A form of it.")],
+    services: ServicesDep,
+    caller: CallerDep,
+) -> Response:
+    """Read a model in a form that its kind has.
+
+    `page` of every kind, `svg`, `bif` of networks, `csv` of tables and regressions, `itemsets.csv`
+    and `rules.csv`, `text`, and `document`: JSON for predictions elsewhere.
+    """
+    return Response(written_as(services, caller, model, form), media_type=media_type_of(form))
+
+
+def written_as(services: Services, caller: Caller, model: str, form: str) -> str:
     """Return a model in one of the forms it can be read in. Raises NotFound."""
-    view = MODEL_KINDS[seen.kind].views.get(form)
-    if view is None:
-        raise _not_offered(seen.kind, form)
-    return stated(seen.message, form, view(seen.message))
-
-
-def _add_view(form: str, description: str, answer: str) -> None:
-    """Add the route that answers with a model in one of the forms it can be read in."""
-
-    def read(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-        seen = visible_model(services, caller, model)
-        return Response(written_as(seen, form), media_type=media_type_of(form))
-
-    # What the audit log and the OpenAPI document call it.
-    read.__name__ = f"read_model_{form.partition('.')[0]}"
-    router.get(
-        f"/models/{{model}}/{form}",
-        description=description,
-        response_class=Response,
-        responses=_answers(answer, media_type_of(form)),
-    )(read)
-
-
-_add_view(
-    "page",
-    "See a model of any kind on one page, with its errors.",
-    "One page that loads nothing.",
-)
-_add_view(
-    "svg",
-    "Draw a network (links with their confidence), a tree, weights, or what attributes tell.",
-    "A picture of the model.",
-)
-_add_view(
-    "bif",
-    "Read a network as BIF, its probabilities made valid.",
-    "The network in the Bayesian network interchange format.",
-)
-_add_view(
-    "csv", "Read a contingency table as CSV.", "A row per cell of the table after the header."
-)
-_add_view(
-    "itemsets.csv",
-    "Read the itemsets of association rules as CSV.",
-    "A row per itemset after the header.",
-)
-_add_view("rules.csv", "Read association rules as CSV.", "A row per rule after the header.")
-_add_view(
-    "text",
-    "Read a decision tree as rules, or a Bayesian classifier's probabilities, in text.",
-    "The model as indented lines.",
-)
-_add_view(
-    "document",
-    "Read a tree or a classifier as JSON for predictions elsewhere.",
-    "The model in the form that travels.",
-)
-
-
-def _not_offered(kind: str, asked: str) -> NotFound:
-    return NotFound(
-        f"A model of kind {kind!r} has no {asked!r}.",
-        where=asked,
-        remedy=f"It has {list(MODEL_KINDS[kind].views)}.",
-    )
+    seen = visible_model(services, caller, model)
+    views = MODEL_KINDS[seen.kind].views
+    if form not in views:
+        raise NotFound(
+            f"A model of kind {seen.kind!r} has no {form!r}.",
+            where=form,
+            remedy=f"It has {list(views)}.",
+        )
+    return stated(seen.message, form, views[form](seen.message))
 
 
 @dataclass(frozen=True)
