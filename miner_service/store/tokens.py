@@ -19,32 +19,13 @@ _SHOWN = 100
 
 def token_message(row: TokenRow) -> TokenInfo:
     """Return what is known of a token."""
-    return TokenInfo.model_validate(
-        {
-            "id": row.id,
-            "role": row.role,
-            "study": row.study,
-            "name": row.name,
-            "created": row.created,
-            "revoked": row.revoked,
-            "expires": row.expires,
-            "last_used": row.last_used,
-        }
-    )
+    return TokenInfo.model_validate(row, from_attributes=True)
 
 
 def issued_message(row: TokenRow, credential: Credential) -> TokenIssued:
     """Return a new token with its secret."""
-    return TokenIssued.model_validate(
-        {
-            "id": row.id,
-            "role": row.role,
-            "study": row.study,
-            "name": row.name,
-            "token": credential.text,
-            "expires": row.expires,
-        }
-    )
+    named = {name: getattr(row, name) for name in ("id", "role", "study", "name", "expires")}
+    return TokenIssued.model_validate({**named, "token": credential.text})
 
 
 def issue_token(
@@ -158,12 +139,8 @@ def tokens_ending(
         query = query.where(TokenRow.study == study)
     if owner is not None:
         query = query.where(TokenRow.role == OWNER, TokenRow.name == owner)
-    return [
-        TokenEnding.model_validate(
-            {"study": row.study, "role": row.role, "name": row.name, "expires": row.expires}
-        )
-        for row in session.scalars(query.order_by(TokenRow.expires, TokenRow.seq).limit(_SHOWN))
-    ]
+    rows = session.scalars(query.order_by(TokenRow.expires, TokenRow.seq).limit(_SHOWN))
+    return [TokenEnding.model_validate(row, from_attributes=True) for row in rows]
 
 
 def token_row(session: Session, identifier: str) -> TokenRow:

@@ -6,7 +6,7 @@ What the validator says of a request is told without what was in it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -138,19 +138,11 @@ async def _handle(request: Request, error: Exception) -> Response:
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
-    every = _without_echoes(list(errors))
-    found = [
-        (_place(error, sent), _numbered(error) + _reason(error)) for error in every[:_MOST_FIELDS]
-    ]
+    every = list(errors)
+    found = [(_place(error, sent), _reason(error)) for error in every[:_MOST_FIELDS]]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
     more = len(every) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
-
-
-def _without_echoes(errors: Sequence[Any]) -> Sequence[Any]:
-    """Leave out that a list is too short where it only is because what is in it is wrong."""
-    wrong = {tuple(error["loc"][:-n]) for error in errors for n in range(1, len(error["loc"]))}
-    return [e for e in errors if e["type"] != "too_short" or tuple(e["loc"]) not in wrong]
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> str:
@@ -168,14 +160,6 @@ def _place(error: Mapping[str, Any], sent: Any) -> str:
         steps.append(named if named.isidentifier() else "kind")
     names = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps]
     return ".".join(names) or "body"
-
-
-def _numbered(error: Mapping[str, Any]) -> str:
-    """Name the record that an error is about, as all other errors about records count them."""
-    match tuple(error["loc"]):
-        case ("body", "records", int(place), *_):
-            return f"record {place + 1}: "
-    return ""
 
 
 def _reason(error: Mapping[str, Any]) -> str:

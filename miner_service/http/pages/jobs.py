@@ -30,9 +30,6 @@ router = RuledRouter(prefix=ROOT, include_in_schema=False)
 _CHOSEN_AT_ONCE = 400
 """Of more variables than this, names are typed instead of chosen."""
 
-_FAMILIES = 30
-"""Of more variables than this, a network's links are typed, a line each."""
-
 
 @router.get("/studies/{study}/jobs", name="list_jobs")
 def show_jobs(
@@ -115,7 +112,6 @@ def _form(
         variables = variables_of(session, study, form)
         people = study_message(find_study(session, study)).people
         alignment = results.read_alignment(study, services, request.state.caller)
-    names = [name for name, _ in variables]
     return page(
         request,
         "job-form.html.j2",
@@ -125,8 +121,6 @@ def _form(
         form=form,
         variables=variables[:_CHOSEN_AT_ONCE],
         unlisted=max(len(variables) - _CHOSEN_AT_ONCE, 0),
-        few=len(names) <= _FAMILIES,
-        others=lambda one: [(name, "") for name in names if name != one],
         owners=[(owner, "") for owner in sorted({owner for _, owner in variables})],
         defaults={"records": default_records(people)},
         sent=sent,
