@@ -24,7 +24,7 @@ from miner_service.store.people import (
 )
 from miner_service.store.releases import announced_releases, content_of, kind_of_release
 from miner_service.store.report_rows import report_plan_of
-from miner_service.store.schema import ReleaseRow, ReportPlanRow
+from miner_service.store.schema import ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, StudyPlanNotFollowed, require_at_most
 from pramana_core.plan import Plan
@@ -76,20 +76,12 @@ def require_followed(
     why = departures(found, owner, kind, content)
     if not why:
         return
-    if kind.plan(content) is None:
-        remedy = "Leave these columns out: what the study's plan states of them must stay true."
-    elif found is None:
-        remedy = "Agree on the study plan first, or release by a plan of your own."
-    elif owner not in [name for name, _ in found.owners]:
-        remedy = (
-            f"The study plan names {[name for name, _ in found.owners]}; others may release public"
-            " columns alone. Ask whoever runs the study for a plan that names you."
-        )
-    else:
-        remedy = (
-            f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside"
-            " it must be public or withheld."
-        )
+    remedy = (
+        f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside it must"
+        " be public or withheld, and so must all of an owner that it does not name."
+        if found is not None
+        else "Agree on the study plan first, or release by a plan of your own."
+    )
     raise StudyPlanNotFollowed(
         f"The release does not follow the study's plan: {'; '.join(why)}.",
         where=owner,
@@ -182,7 +174,8 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
             continue
         why = departures(plan, row.owner, kind, content)
         if why:
-            raise Conflict(_in_the_way(row, why), where=row.id, remedy=_IN_THE_WAY)
+            said = f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
+            raise Conflict(said, where=row.id, remedy=_IN_THE_WAY)
     single = session.get(ReportPlanRow, study)
     # Withdrawn before anybody answered, it told nothing.
     if single is not None and plan is not None and (single.records or single.state == "open"):
@@ -196,10 +189,6 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
 def _is_public(plan: Plan) -> bool:
     """Return whether a plan tells public columns alone: they say nothing that a plan bounds."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
-
-
-def _in_the_way(row: ReleaseRow, why: list[str]) -> str:
-    return f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
 
 
 _IN_THE_WAY = (
