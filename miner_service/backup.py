@@ -75,10 +75,7 @@ def files_of(session: Session) -> Iterator[StoredFile]:
 
 
 def back_up(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a store into a new folder; after an error there is no folder.
-
-    Raises OptionError, StoreCorrupt, StorageFull, NotReady.
-    """
+    """Copy a store into a new folder. Raises OptionError, StoreCorrupt, StorageFull, NotReady."""
     if folder.exists():
         raise OptionError(
             f"{folder} exists.", where="folder", remedy="Name a new folder for each backup."

@@ -38,10 +38,7 @@ class CheckResult:
 
 
 def check(services: Services, progress: Progress) -> CheckResult:
-    """Check everything that is stored, also while services run; nothing is changed.
-
-    Raises NotReady.
-    """
+    """Check everything that is stored, and change nothing. Raises NotReady."""
     with services.database.read() as session:
         findings = [Finding("database", "database", line) for line in damaged_database(session)]
         releases = session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all()

@@ -85,10 +85,7 @@ class Services:
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of the releases of a kind in use: per active owner the last sealed.
-
-        Owners who have none in use, of any kind, are missing.
-        """
+        """Return the alignment of each active owner's release in use; others are missing."""
         rows = release_rows.releases_in_use(session, study, kind)
         sources = [source_of(row) for row in rows.values()]
         missing = release_rows.owners_without_release(session, study)
@@ -117,10 +114,7 @@ class Services:
 
 
 def open_services(settings: Settings, clock: Clock) -> Services:
-    """Open the store that the settings name, making it if it is not there.
-
-    Raises StoreCorrupt, NotReady, StorageFull, KeyFileError.
-    """
+    """Open or make a store. Raises StoreCorrupt, NotReady, StorageFull, KeyFileError."""
     folder = settings.data_dir
     require_own_folder(folder)
     database = open_database(settings)

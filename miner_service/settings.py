@@ -1,7 +1,4 @@
-"""The settings of a miner: where it keeps its data, where it listens, how much it accepts.
-
-There is a class for each section of the settings file (`miner.toml`). Nothing is opened here.
-"""
+"""The settings of a miner, with a class for each section of the file (`miner.toml`)."""
 
 from __future__ import annotations
 
@@ -314,10 +311,7 @@ SECTIONS: Mapping[str, type] = {
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """Return the sections of a settings file; paths in it start from the file's own folder.
-
-    Raises ConfigError.
-    """
+    """Return a file's sections; its paths start from its folder. Raises ConfigError."""
     try:
         document = tomllib.loads(read_text(file))
     except OSError as error:

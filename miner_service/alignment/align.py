@@ -24,10 +24,7 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprints of their linkage secrets; `unsaid` have none.
-
-    One person has other pseudonyms under another secret.
-    """
+    """Owners grouped by the fingerprints of their linkage secrets; those `unsaid` gave none."""
 
     groups: tuple[tuple[str, ...], ...]
     unsaid: tuple[str, ...]

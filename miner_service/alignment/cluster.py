@@ -64,10 +64,7 @@ class CountingTask(Generic[T]):
 
 
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
-    """Return what a pass counts of some pieces, read by the worker that this runs on; None of none.
-
-    Raises Conflict, NotReady, StoreCorrupt.
-    """
+    """Return a worker's count of some pieces. Raises Conflict, NotReady, StoreCorrupt."""
     from distributed import get_worker
 
     records = getattr(get_worker(), _ATTRIBUTE, None)
@@ -150,10 +147,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return where a worker listens: without TLS to nobody but this machine, if that is enough.
-
-    Whoever reaches a worker without TLS could make it run programs. None stands for everywhere.
-    """
+    """Return where a worker listens; None: everywhere, which without TLS lets others run programs."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname

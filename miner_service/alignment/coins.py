@@ -29,10 +29,7 @@ _CHUNK = 1 << 18
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
-    """Check the reports of records by each owner's blocks of a study plan.
-
-    An error from `tick` stops the check. Raises RecordsDoNotAlign.
-    """
+    """Check the reports of records by each owner's blocks of one plan. Raises RecordsDoNotAlign."""
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
         if isinstance(block.channel, Coordinated):
@@ -60,10 +57,7 @@ def _require_together(
 
 @dataclass(frozen=True)
 class CoinPass:
-    """A pass that counts the records that report, by some blocks of one coin, what it never gives.
-
-    A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
-    """
+    """A pass that counts records whose set of variables, known by a sum of marks, no coin gives."""
 
     blocks: tuple[Block, ...]
 

@@ -51,10 +51,7 @@ class RepeatCount:
 def repeated(
     new: Reports, earlier: Sequence[tuple[Reports, Blocks]], *, chunk: int = CHUNK
 ) -> dict[str, RepeatCount]:
-    """Compare a release with earlier ones, each given with the blocks that share its draws.
-
-    Returns the comparison of each block.
-    """
+    """Compare a release, by block, with earlier ones and the blocks that share its draws."""
     found = {draw: RepeatCount() for _, blocks in earlier for draw in blocks}
     for start in range(0, len(new.keys), chunk):
         here = slice(start, start + chunk)
@@ -109,10 +106,7 @@ _CACHED = 1 << 16
 
 @dataclass(frozen=True)
 class ReleaseInUse:
-    """A release in use: its content's digest and that of its file, and the columns of its records.
-
-    A shared tree has no records and no file.
-    """
+    """A release in use; `content` and `data` are digests. A shared tree has no columns or file."""
 
     owner: str
     release: str

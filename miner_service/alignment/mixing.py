@@ -31,10 +31,7 @@ class MaskedRelease:
 def rows_together(
     needed: Sequence[MaskedRelease], variables: Sequence[str], copies: int, load: LoadColumns
 ) -> list[MixedTable]:
-    """Return the copies of records of different people, owner after owner.
-
-    Each release has all variables, of one type and with the same categories.
-    """
+    """Return the copies of records of different people; all releases have the same variables."""
     parts = [_copies_of(release, variables, copies, load, _all_of(release)) for release in needed]
     return [
         MixedTable(

@@ -85,10 +85,7 @@ class PassPlace(Protocol):
 
 
 class PieceReader:
-    """Reads pieces from local files, and remembers which rows they are.
-
-    `verify` checks the digest of a release's columns, once for each.
-    """
+    """Reads pieces from local files and keeps their rows; `verify` checks each file's digest once."""
 
     def __init__(
         self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None
@@ -106,7 +103,7 @@ class PieceReader:
         tick: Tick = no_cancel,
         threads: int = 1,
     ) -> T | None:
-        """Return what a pass counts of some pieces; None where they have no records.
+        """Return what a pass counts of some pieces; None: no records.
 
         Raises NotReady, StoreCorrupt.
         """

@@ -1,7 +1,4 @@
-"""Sorted pseudonyms of several sources, merged range by range.
-
-Arrays of pseudonyms ascend strictly and may be memory-mapped: one range at a time is in memory.
-"""
+"""Sorted pseudonyms of several sources, merged range by range: one at a time is in memory."""
 
 from __future__ import annotations
 
@@ -35,10 +32,7 @@ class KeyRange:
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records that exactly some of the sources have; in the same order in each of their `rows`.
-
-    `rows` is None for a source that has none of them.
-    """
+    """Records that exactly some sources have, in one order; `rows` is None for the other sources."""
 
     rows: tuple[Rows | None, ...]
     records: int
@@ -90,10 +84,7 @@ def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
 
 
 def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyRange]:
-    """Yield ascending ranges that hold each pseudonym once, at most `at_most` of any source.
-
-    Pages of memory-mapped pseudonyms leave memory when the next range is asked for.
-    """
+    """Yield ascending ranges of all pseudonyms, with at most `at_most` of any source."""
     at = [0] * len(keys)
     while any(start < len(own) for start, own in zip(at, keys, strict=True)):
         # The first pseudonym that is too many for some source begins the next range.

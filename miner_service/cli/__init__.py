@@ -1,4 +1,1 @@
-"""The `miner-service` command, and its `study` commands.
-
-Serving itself is `miner_service.http.server`.
-"""
+"""The `miner-service` command, and its `study` commands."""

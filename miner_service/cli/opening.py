@@ -57,10 +57,7 @@ def settings_of(
     given: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
 ) -> Settings:
-    """Return the settings of a command; its options override the environment and the file.
-
-    `given` has options by section; None was left out. Raises ConfigError, OptionError.
-    """
+    """Return a command's settings: its options by section override environment and file."""
     from miner_service.settings import SECTIONS, Settings, read_settings
 
     sections = read_settings(file) if file is not None else {}
@@ -90,10 +87,7 @@ def opened(settings: Settings) -> Iterator[Services]:
 
 @contextmanager
 def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
-    """Open the services on a miner's existing data; `files` checks that both are of one store.
-
-    Raises OptionError, StoreCorrupt.
-    """
+    """Open a miner's existing data; `files` checks the marker. Raises OptionError, StoreCorrupt."""
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE
 

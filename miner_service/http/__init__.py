@@ -1,4 +1,1 @@
-"""The service over HTTP: the application and the listening process.
-
-`access` has callers, limits and bodies, `endpoints` the API, `pages` the dashboard.
-"""
+"""The service over HTTP: the application and the listening process."""

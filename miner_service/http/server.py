@@ -46,10 +46,7 @@ def exclusive(data_dir: Path) -> Iterator[None]:
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Take the port, so that nobody else can between now and the first request.
-
-    Raises OptionError.
-    """
+    """Take the port before the first request. Raises OptionError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY): else each waits
     # some 40 ms for an acknowledgement.

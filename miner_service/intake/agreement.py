@@ -37,7 +37,7 @@ _SLACK = 1 + 1e-9
 
 
 def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
-    """Give a study its plan, or find the same one there; say which.
+    """Give a study its plan, or find the same one; say which.
 
     Raises LimitExceeded, PlanError, ChannelError, DomainError, BudgetExceeded, Conflict.
     """
@@ -77,8 +77,8 @@ def require_followed(
     if not why:
         return
     remedy = (
-        f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside it must"
-        " be public or withheld, and so must all of an owner that it does not name."
+        f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside it,"
+        " and all of an owner that it does not name, must be public or withheld."
         if found is not None
         else "Agree on the study plan first, or release by a plan of your own."
     )
@@ -92,10 +92,7 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """Return in words where a release does not follow a study's plan, or that there is none.
-
-    Without a plan an owner may randomize as it likes, but not by a coin that nobody agreed on.
-    """
+    """Return in words where a release does not follow a study's plan, or uses a coin without one."""
     plan = kind.plan(content)
     if plan is None:
         return _beside(study_plan, kind, content)
@@ -121,10 +118,7 @@ def _beside(study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: 
 
 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
-    """Return the study plan of a message, which is bounded before it is built.
-
-    Raises LimitExceeded, PlanError, ChannelError, DomainError.
-    """
+    """Return a message's plan within limits. Raises LimitExceeded, PlanError, ChannelError."""
     variables = [v for owner in message.owners for v in owner.variables]
     found = {
         "variables": (len(variables), limits.variables),

@@ -24,10 +24,7 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """What a study says of its people, and what is told of it first.
-
-    `apart` is whether a record has lost what its own owner told, and not the sum.
-    """
+    """What a study says of its people, and warnings; `apart`: owners' losses do not add."""
 
     people: People
     apart: bool

@@ -32,10 +32,7 @@ Load = Callable[[Sequence[str]], dict[str, Values]]
 
 
 def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
-    """Return what the reports of a release say of its plan, if it has one.
-
-    Whatever goes wrong is an answer too: a release that cannot be examined is sealed all the same.
-    """
+    """Return what a release's reports say of its plan; no error prevents the seal."""
     plan = kind.plan(content)
     if plan is None:
         return _not_examined(kind.unexamined or "")
@@ -83,10 +80,7 @@ class Repetitions:
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release with the earlier ones by the same draws.
-
-    An earlier release that cannot be read counts as not compared; the study's privacy says so.
-    """
+    """Compare a release with the earlier ones by the same draws, but for unreadable ones."""
     with services.database.read() as session:
         row = find_release(session, release)
         earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]

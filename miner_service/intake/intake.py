@@ -81,10 +81,7 @@ def announce(
 
 
 def seal(services: Services, release: str) -> Release:
-    """Close a release, join its parts into columns and examine them; again is harmless.
-
-    Raises Conflict, StoreCorrupt, PartInvalid.
-    """
+    """Close a release; again is harmless. Raises Conflict, StoreCorrupt, PartInvalid."""
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
     with services.database.exclusive(closing(release)):
@@ -182,7 +179,7 @@ def _require_complete(release: str, missing: list[int]) -> None:
 
 
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
-    """Return what a release is announced to hold, which is bounded before it is built.
+    """Return a release's content within limits.
 
     Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError.
     """

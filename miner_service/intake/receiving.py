@@ -1,7 +1,4 @@
-"""How one part comes in: expected before it is read, checked from its file, kept, acknowledged.
-
-It is acknowledged only when its bytes and its row are both on disk.
-"""
+"""How one part comes in. It is acknowledged once its bytes and its row are both on disk."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ _NOT_OPEN_REMEDY = {
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """An announced part. `content` is the kind and digest of its release's content.
-
-    `stored`: it came before, and is only compared.
-    """
+    """An announced part; `content` is the release's kind and digest, `stored` that it came before."""
 
     release: str
     number: int
@@ -108,10 +102,7 @@ def expect_part(
     media: str,
     length: int | None,
 ) -> ExpectedPart:
-    """Look whether a part of `length` bytes, if that is known, may come.
-
-    Raises NotFound, LimitExceeded, PartInvalid, Conflict.
-    """
+    """Check that a part may come. Raises NotFound, LimitExceeded, PartInvalid, Conflict."""
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:
@@ -140,7 +131,7 @@ def expect_part(
 def take_part(
     services: Services, expected: ExpectedPart, arrived: ReceivedPart, digest_header: str | None
 ) -> bool:
-    """Check what came, store it durably and acknowledge it; say whether it is new.
+    """Check, store and acknowledge a part; say whether it is new.
 
     Raises PartInvalid, Conflict, StorageFull, NotReady, BudgetExceeded, NotFound.
     """

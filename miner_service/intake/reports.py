@@ -116,7 +116,7 @@ def published(session: Session, study: str) -> PublishedPlan:
 def count(
     services: Services, study: str, gateway: str, body: ReportBatch
 ) -> tuple[BatchReceipt, bool]:
-    """Count a batch, or find that it was counted before; say whether it is new.
+    """Count a batch, or find it counted before; say which.
 
     Raises NotFound, PlanConflict, LimitExceeded, InputError, Conflict.
     """
@@ -192,9 +192,9 @@ def close(services: Services, study: str) -> ReportCounts:
 
 
 def withdraw(services: Services, study: str) -> ReportCounts:
-    """Delete what was counted, and withdraw its releases; again is harmless. Raises NotFound.
+    """Delete the counts and withdraw their releases; the study's sums keep them.
 
-    Jobs wait for these people no more. That it was told stays in the study's sums.
+    Raises NotFound.
     """
     with services.database.exclusive(_releasing(study)):
         with services.database.write() as session:
@@ -227,10 +227,7 @@ _PART = 1 << 17
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:
-    """Put into use what was counted so far; say whether it was not in use before.
-
-    Raises NotFound, Conflict, NotReady, StorageFull.
-    """
+    """Put the counts into use; say whether they were not. Raises NotFound, Conflict, NotReady."""
     with services.database.exclusive(_releasing(study)):
         scratch: list[Path] = []
         try:

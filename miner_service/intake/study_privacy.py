@@ -65,10 +65,7 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """What a study's releases told: those that `left`, and those still to come.
-
-    `apart`: the study says that its owners have different people. `removed` owners left the study.
-    """
+    """What releases told that `left`, and those to come; `apart`: owners have different people."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
@@ -166,10 +163,7 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 
 
 def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
-    """Check that what single records are to report fits, before it is published.
-
-    Raises BudgetExceeded.
-    """
+    """Check that a plan of single records fits the budget. Raises BudgetExceeded."""
     row, found = people.find_study(session, study), announced(session, study)
     disclosures = _told(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
@@ -178,10 +172,7 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
 
 
 def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return what a release of an owner would tell; without `draws` all of it would be new.
-
-    Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
-    """
+    """Return what a release would tell; all of it is new without `draws`. Nothing is kept."""
     return _told(owner, costs(plan), draws, anew="asked")
 
 
@@ -207,10 +198,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return what a study comes to before and after another release.
-
-    `refused` is why it would not be taken whatever it tells.
-    """
+    """Return a study's sums before and after another release, `refused` for another reason or not."""
     row = people.find_study(session, study)
     found = announced(session, study).seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
@@ -225,10 +213,7 @@ def forecast(
 
 
 def require_within_budget(session: Session, release: ReleaseRow) -> None:
-    """Check that a release whose row is in the session fits, before it has told anything.
-
-    Raises BudgetExceeded.
-    """
+    """Check that a release in the session fits the budget. Raises BudgetExceeded."""
     study = people.find_study(session, release.study)
     if study.max_epsilon_record is None and study.max_epsilon_column is None:
         return

@@ -63,10 +63,7 @@ def unbounded_of(row: ReleaseRow) -> Unbounded | None:
 
 
 def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
-    """Check that a release that nothing bounds need not fit into a budget.
-
-    Raises BudgetExceeded.
-    """
+    """Check that nothing must bound a release. Raises BudgetExceeded."""
     found = unbounded_of(row)
     limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}
     if found is None or all(limit is None for limit in limits.values()):
@@ -84,10 +81,7 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return warnings about releases that the sums leave out.
-
-    `randomized` has owner and name of each column that also left by a plan.
-    """
+    """Return warnings about releases that sums leave out, given columns that a plan randomizes."""
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
@@ -275,10 +269,7 @@ class DrawnBlock:
 
 
 def drawn(row: ReleaseRow) -> list[DrawnBlock]:
-    """Return the randomized blocks whose draws a release names.
-
-    Values that are told as they are hide no change.
-    """
+    """Return the randomized blocks whose draws a release names."""
     blocks = costs_of(row)
     said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not said:

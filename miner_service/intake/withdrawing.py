@@ -55,7 +55,7 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 
 
 def recover(services: Services) -> None:
-    """Make the directories, and remove files left by an interruption that no release needs.
+    """Make the directories, and sweep files that no release needs.
 
     Raises StoreCorrupt, NotReady.
     """

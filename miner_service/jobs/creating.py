@@ -33,7 +33,7 @@ from pramana_core.wire.releases import Alignment, secrets_differ
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
-    """Create a job, or find the same one created before; say whether it is to run.
+    """Create a job, or find the same one; say whether it is to run.
 
     Raises StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded.
     """

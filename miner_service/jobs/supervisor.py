@@ -47,10 +47,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class Watch(Generic[KeyT]):
-    """Finds who has given no sign of life for too long, by the clock of the one who watches.
-
-    No agreement of clocks is needed: a sign is a number that changes.
-    """
+    """Finds who gave no sign of life (a changing number) for too long, by its own clock."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -84,10 +81,7 @@ class Run:
 
 
 class Supervisor:
-    """Runs jobs until asked to stop. No other supervisor has its `name`.
-
-    `learn`, a function of a module, does the work of a job in place of its kind.
-    """
+    """Runs jobs until asked to stop, under a name of its own; `learn` replaces a kind's work."""
 
     def __init__(
         self, settings: Settings, database: Database, name: str, learn: Learn | None = None
@@ -269,10 +263,7 @@ def _too_long(allowed: float) -> LimitExceeded:
 
 
 def supervise(settings: Settings) -> None:
-    """Run jobs until SIGTERM or SIGINT, as `miner-service worker` does.
-
-    Raises NotReady, StoreCorrupt.
-    """
+    """Run jobs until SIGTERM or SIGINT. Raises NotReady, StoreCorrupt."""
     require_own_folder(settings.data_dir)
     with closing(open_database(settings)) as database:
         if not require_one_store(database, open_segments(settings)):

@@ -49,10 +49,7 @@ class PreparedJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a job makes: what its model's message says, of how many records, and how they fit.
-
-    `filled_in` has the sets of variables of tables that were made of smaller ones.
-    """
+    """What a job makes, of how many records; `filled_in`: tables made of smaller ones."""
 
     records: int
     content: Content
@@ -119,17 +116,11 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Do the work of a job.
-
-        Raises EstimationError, SingularChannel, TableError, LimitExceeded.
-        """
+        """Do a job's work. Raises EstimationError, SingularChannel, TableError, LimitExceeded."""
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
-    """Check that each variable of a record comes from one owner, given variables with owners.
-
-    Raises Conflict.
-    """
+    """Check that each variable comes from one owner. Raises Conflict."""
     owners: dict[str, list[str]] = {}
     for name, owner in variables:
         owners.setdefault(name, []).append(owner)

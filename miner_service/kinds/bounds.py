@@ -36,10 +36,7 @@ class RecordLayout:
         return [{name: b for b in plan.blocks for name in b.names} for plan in self.plans]
 
     def cells(self, names: Collection[str]) -> int:
-        """Return the most cells, true or reported, that a table over some variables needs.
-
-        A joint block whose channel is not lumpable for the variables of the table counts whole.
-        """
+        """Return the most cells of a table; a joint block that is not lumpable for it counts whole."""
         whole, reported = set(names), [1]
         for block_of in self._blocks:
             cells = 1
@@ -141,10 +138,7 @@ def require_pairs(
 def require_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Bound the largest table that a search could ask for, with its bootstrap samples.
-
-    Raises LimitExceeded.
-    """
+    """Bound the largest table of a search and its samples. Raises LimitExceeded."""
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER
     )

@@ -1,7 +1,4 @@
-"""Decision trees, linear classifiers and Bayesian classifiers.
-
-What they are is in `pramana_core.learn.learners`; here is what their jobs may cost, and their page.
-"""
+"""Decision trees, linear and Bayesian classifiers: what their jobs may cost, and their pages."""
 
 from __future__ import annotations
 
@@ -159,10 +156,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         return {"through": model_note(model)}
 
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
-        """Bound the variables, the table of each split, and what its counts come from.
-
-        These are tables of whole paths where reports are not weighed, or those of a model.
-        """
+        """Bound variables, splits, and the tables of paths or of a model. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         attributes = layout.domain.project(variables[:-1])
@@ -227,10 +221,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
     def require_affordable(
         self, spec: LinearClassifierSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Bound columns, classes, and the table of all variables or else those of a model of them.
-
-        Raises LimitExceeded, UnknownVariable, OptionError.
-        """
+        """Bound columns, classes and tables. Raises LimitExceeded, UnknownVariable, OptionError."""
         variables, layout, _records = extent
         domain = layout.domain.project(variables)
         features = domain.project(variables[:-1])
@@ -261,10 +252,7 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
         return {"name": NAMES[model.model], "structure": structure}
 
     def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
-        """Bound the variables, the largest table that may be asked for, and all parameters.
-
-        Raises LimitExceeded.
-        """
+        """Bound variables, the largest table and all parameters. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         most = spec.options().depends_on

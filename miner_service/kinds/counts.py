@@ -141,10 +141,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Estimate the counts that a job needs and learn its model from them.
-
-        Between two steps the last one is reported again, so that the work can be stopped there.
-        """
+        """Estimate the counts that a job needs and learn its model from them."""
         steps = Repeating(on_step)
         spec = self.settled(spec, prepared)
         marginals = marginals_of(

@@ -54,10 +54,7 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run: its features and, last, target; all releases, and those needed.
-
-    `apart`: releases hold different people, and are put one under the other.
-    """
+    """A job that can run; `apart`: its releases hold different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
@@ -112,10 +109,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         limits: Limits,
         aligner: Aligner,
     ) -> TablesJob:
-        """Check that a job can run on releases that hold masked tables.
-
-        Raises Conflict, DomainError.
-        """
+        """Check that a job can run on masked releases. Raises Conflict, DomainError and others."""
         self.check(spec)
         releases = tuple(MaskedRelease(source, table) for source, table in held)
         if not releases and not alignment.missing:

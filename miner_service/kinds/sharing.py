@@ -231,10 +231,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         limits: Limits,
         _aligner: Aligner,
     ) -> ModelsJob:
-        """Check that a job can run on releases that hold trees.
-
-        Raises OptionError, VariablesMissing, Conflict, LimitExceeded.
-        """
+        """Check that a job can run. Raises VariablesMissing, Conflict, LimitExceeded."""
         self.check(spec)
         if spec.owners is None and alignment.missing:
             raise Conflict(

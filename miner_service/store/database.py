@@ -41,10 +41,7 @@ _NUL = "cannot contain NUL"
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Raise what a failure of the database means.
-
-    Raises NotReady, StorageFull, StoreCorrupt, OptionError.
-    """
+    """Translate failures. Raises NotReady, StorageFull, StoreCorrupt, OptionError."""
     try:
         yield
     except NoFreeConnection as error:
@@ -245,10 +242,7 @@ KEY_LENGTH = 64
 
 
 def open_key(database: Database) -> bytes:
-    """Return the service's key, making it if its database has none.
-
-    All processes on a database have one key.
-    """
+    """Return the key of the services on a database, making it if there is none."""
     with database.read() as session:
         row = session.get(KeyRow, _KEY)
     if row is None:

@@ -14,10 +14,7 @@ from pramana_core.full_disks import is_full
 
 @contextmanager
 def storing(what: str, *scratch: Path) -> Iterator[None]:
-    """Translate errors of the disk; after any error remove the `scratch` files.
-
-    `what` begins the message. Raises StorageFull, NotReady.
-    """
+    """Translate disk errors and remove `scratch` after any. Raises StorageFull, NotReady."""
     try:
         yield
     except BaseException as error:

@@ -116,10 +116,7 @@ def revoke_invitation(row: InvitationRow, now: datetime) -> None:
 
 
 def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Take an owner out of a study; again is harmless.
-
-    Its tokens are revoked and its open invitations end. Raises NotFound, Conflict.
-    """
+    """Take an owner out of a study, with tokens and invitations. Raises NotFound, Conflict."""
     row = _owner(session, study, owner)
     if row is None:
         raise no_such("owner")

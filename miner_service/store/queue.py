@@ -189,10 +189,7 @@ def claim_next(session: Session, holder: str, now: datetime) -> Lease | None:
 
 
 def next_job(session: Session) -> JobRow | None:
-    """Return the oldest queued job of the study whose turn it is.
-
-    That is the study with the fewest running jobs, then the one that was served longest ago.
-    """
+    """Return the job whose turn it is: of the study with the fewest running, served longest ago."""
     running = Counter(session.scalars(select(JobRow.study).where(JobRow.state == "running")))
     waiting = select(JobRow.study).where(JobRow.state == "queued").distinct()
     served = session.execute(

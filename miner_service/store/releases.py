@@ -27,10 +27,7 @@ FoundT = TypeVar("FoundT")
 def cached_by_content(
     find: Callable[[ReleaseRow], FoundT], most: int = 256
 ) -> Callable[[ReleaseRow], FoundT]:
-    """Remember results that follow from a release's content alone, for the last `most` contents.
-
-    A withdrawn release keeps the identity of its content: the result may not depend on the rest.
-    """
+    """Remember the last `most` results, which follow from a release's content alone."""
     cache: LRUCache[tuple[str, str], FoundT] = LRUCache(most)
     return cached(cache, key=lambda row: (row.kind, row.content_digest), lock=threading.Lock())(
         find
@@ -235,10 +232,7 @@ def anything_arrived(session: Session, row: ReleaseRow) -> bool:
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
-    """Return all releases of a study, oldest first, and whether any part of each arrived.
-
-    A release without parts arrived with its announcement; withdrawing changes nothing.
-    """
+    """Return all releases of a study, oldest first, and whether any part of each arrived."""
     arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
     query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
     return [
@@ -256,10 +250,7 @@ def releases_of(session: Session, study: str, owner: str | None = None) -> Seque
 
 
 def linkages_now(session: Session, study: str) -> dict[str, str | None]:
-    """Return the linkage fingerprint of each active owner's newest release with records.
-
-    Withdrawn releases do not count.
-    """
+    """Return the linkage fingerprint of each active owner's newest release with records."""
     kinds = [kind.name for kind in KINDS.values() if kind.has_records]
     query = select(ReleaseRow.owner, ReleaseRow.linkage).where(
         ReleaseRow.study == study, ReleaseRow.state != "withdrawn", ReleaseRow.kind.in_(kinds)
@@ -302,10 +293,7 @@ def mark_sealed(
     repeated: Sequence[RepeatedReports],
     now: datetime,
 ) -> None:
-    """Close a release; from now on it is the one of its owner and kind in use.
-
-    Both digests are None where it has no records.
-    """
+    """Close a release: it is now its owner's in use. Digests are None without records."""
     row.state = "sealed"
     row.sealed = now
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
@@ -318,10 +306,7 @@ def mark_sealed(
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return each active owner's release of a kind in use: the one sealed last.
-
-    If that was withdrawn the owner has none until it seals another.
-    """
+    """Return each active owner's release of a kind sealed last, if it was not withdrawn."""
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)
@@ -338,10 +323,7 @@ def kinds_in_use(session: Session, study: str) -> set[str]:
 
 
 def owners_without_release(session: Session, study: str) -> list[str]:
-    """Return the active owners who have no release in use, of whatever kind.
-
-    An owner that only has one of another kind takes no part in a job, and is not waited for.
-    """
+    """Return the active owners who have no release in use, of whatever kind."""
     there = set[str]()
     for kind in KINDS.values():
         there |= releases_in_use(session, study, kind.name).keys()

@@ -1,7 +1,4 @@
-"""The tables. `seq` gives every list its order, and never leaves the service.
-
-Contents, specifications, problems and models are canonical JSON, read back whole.
-"""
+"""The tables. `seq` gives every list its order, and never leaves the service."""
 
 from __future__ import annotations
 
@@ -159,10 +156,7 @@ class ReleaseRow(Base):
 
 
 class PartRow(Base):
-    """A part as announced; `received` and `media` are set once its bytes are safe on disk.
-
-    Those that arrived are counted by an index of their own: what was announced may be much more.
-    """
+    """A part as announced; `received` and `media` are set once its bytes are safe on disk."""
 
     __tablename__ = "parts"
     __table_args__ = (
@@ -185,10 +179,7 @@ class PartRow(Base):
 
 
 class ReportPlanRow(Base):
-    """The plan by which holders of single records report in a study, under the name of an `owner`.
-
-    `records` are counted so far.
-    """
+    """The plan of single records, under the name of an `owner`; `records` are counted."""
 
     __tablename__ = "report_plans"
 
@@ -202,10 +193,7 @@ class ReportPlanRow(Base):
 
 
 class ReportBatchRow(Base):
-    """A batch that was counted: never which reports, nor when.
-
-    `key` is a hash of the gateway's name for it, `digest` a MAC of its reports under that name.
-    """
+    """A counted batch; `key` hashes the gateway's name for it, `digest` is a MAC of its reports."""
 
     __tablename__ = "report_batches"
     __table_args__ = ({"sqlite_with_rowid": False},)

@@ -218,10 +218,7 @@ class Segments:
         self.data_path(release).unlink(missing_ok=True)
 
     def orphans(self, states: States) -> list[str]:
-        """Return the files that no release needs: `parts/ID` and `columns/ID`.
-
-        `states` is called after the files were listed: a listed file has had its row before.
-        """
+        """Return the files that no release needs; `states` is read after files were listed."""
         kept = self.kept()
         known = states()
         return [

@@ -1,7 +1,4 @@
-"""SQLite in WAL mode; every commit is on disk before it is acknowledged.
-
-Writers take the write lock at their start, so that no transaction fails half way.
-"""
+"""SQLite in WAL mode, synchronous; writers take the write lock at their start."""
 
 from __future__ import annotations
 
@@ -91,10 +88,7 @@ FILE = "miner.sqlite"
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database that the settings name; make its tables if they are missing.
-
-    Raises StoreCorrupt, NotReady, StorageFull, OptionError, NotInstalled.
-    """
+    """Open the database that the settings name; make its tables if they are missing."""
     if settings.storage.database is None:
         path = settings.data_dir / FILE
         with nullcontext() if is_current(path) else opening_alone(settings.data_dir):

@@ -126,10 +126,7 @@ def revoke_token(session: Session, identifier: str) -> None:
 def tokens_ending(
     session: Session, now: datetime, *, days: int, study: str | None, owner: str | None
 ) -> list[TokenEnding]:
-    """Return the tokens that end within some days, the first to end first.
-
-    Of all studies (`study` None) with those of no study, or of one; of one, those of an owner.
-    """
+    """Return tokens that end within days: of all studies, of one, or of one owner there."""
     query = select(TokenRow).where(
         TokenRow.revoked.is_(False),
         TokenRow.expires > now,

@@ -1,4 +1,1 @@
-"""What a request passes before its endpoint: rates, its token, who may see what, its body.
-
-A body is read only for a known sender with a share left. Figures for monitoring are counted here.
-"""
+"""What a request passes before its endpoint: rates, its token, who may see what, its body."""

@@ -1,7 +1,4 @@
-"""Who asks, and what that caller may see.
-
-What a caller may not see is answered as if it did not exist: that it exists is information.
-"""
+"""Who asks, and what that caller may see; the rest is answered as if it did not exist."""
 
 from __future__ import annotations
 
@@ -57,10 +54,7 @@ class Caller:
         return self.sees_study(study) and (mine or self.role in STAFF)
 
     def view_release(self, release: Release) -> Release:
-        """Return what this caller may see of a release that it may read.
-
-        By the fingerprint of a linkage secret guesses of it can be tried: it is its owner's alone.
-        """
+        """Return what this caller may see: guesses of a secret could be tried by its fingerprint."""
         return release if self.role == OWNER else release.model_copy(update={"linkage": None})
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
@@ -214,9 +208,6 @@ def visible_model(session: Session, caller: Caller, identifier: str) -> None:
 
 
 def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a token: the admin of any, others of their own.
-
-    Raises NotFound.
-    """
+    """Check that the caller may know of a token: its own, or the admin any. Raises NotFound."""
     if caller.role != ADMIN and caller.token != identifier:
         raise no_such("token")

@@ -1,7 +1,4 @@
-"""The dependencies of routes, named once.
-
-None of them blocks, so they run on the loop, also while all threads wait for a database.
-"""
+"""The dependencies of routes. None of them blocks, so they run on the loop."""
 
 from __future__ import annotations
 
@@ -51,10 +48,7 @@ CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
 async def refuse_unknown_query(request: Request) -> None:
-    """Refuse query parameters that the route does not have, by name.
-
-    Raises RequestValidationError.
-    """
+    """Refuse query parameters that the route does not have. Raises RequestValidationError."""
     if not request.scope["query_string"]:
         return
     taken = inspect.signature(request.scope["endpoint"]).parameters

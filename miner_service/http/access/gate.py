@@ -110,10 +110,7 @@ class Gate:
         return Request(request.scope, replayed)
 
     async def chunks(self, request: Request, limit: int, what: str) -> AsyncIterator[bytes]:
-        """Yield the bytes of a body as they come.
-
-        Raises LimitExceeded, HTTPException, ClientDisconnect.
-        """
+        """Yield a body's bytes. Raises LimitExceeded, HTTPException (408), ClientDisconnect."""
         if (announced(request) or 0) > limit:
             raise too_long(what, limit)
         seconds, received, more = self.services.settings.web.body_seconds, 0, True

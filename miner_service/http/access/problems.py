@@ -1,7 +1,4 @@
-"""Every error of the miner becomes an answer with a problem document here.
-
-What the validator says of a request is told without what was in it.
-"""
+"""Every error becomes a problem document here, without what was in the request."""
 
 from __future__ import annotations
 

@@ -74,10 +74,7 @@ def enter(
 def require_rule(
     session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
 ) -> None:
-    """Check that a rule lets a caller in, on what is named by parameters of the address or query.
-
-    Raises NotFound, Forbidden.
-    """
+    """Check that a rule lets a caller in, on what parameters name. Raises NotFound, Forbidden."""
     visible = _VISIBLE.get(rule.scope)
     if visible is not None:
         what = rule.scope.value
@@ -89,10 +86,7 @@ def require_rule(
 
 
 class RuledRoute(APIRoute):
-    """A route that lets a request in by its rule before anything of its body is read.
-
-    `put_part` reads its body itself; those of others are JSON.
-    """
+    """A route that lets a request in by its rule first; all but `put_part` have JSON bodies."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
@@ -135,10 +129,7 @@ class RuledRouter(APIRouter):
 
 
 def require_ruled(routes: Iterable[BaseRoute]) -> None:
-    """Check that each route is entered by its rule, and that each rule is of a route.
-
-    Raises TypeError.
-    """
+    """Check that routes and rules match. Raises TypeError."""
     found = list(iter_route_contexts(list(routes)))
     for route in found:
         if not isinstance(route.route, RuledRoute):

@@ -1,7 +1,4 @@
-"""Who may use which route: the one table of roles and scopes.
-
-A route without a row cannot be served. The scope is checked before the role.
-"""
+"""Who may use which route: the one table of roles and scopes. The scope is checked first."""
 
 from __future__ import annotations
 
