@@ -85,13 +85,8 @@ def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
     """Return why pseudonyms that do not match say nothing of people; None if they do."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
-    if names := ", ".join(unseen):
-        return (
-            f"nothing is known of the records of releases of {names} that are not sealed, were"
-            " withdrawn, or hold a model learned from records."
-        )
-    if names := ", ".join(secrets.unsaid):
-        return f"releases of {names} carry no fingerprint of their linkage secret."
+    if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unsaid)}):
+        return f"records of {names} are not there, or carry no fingerprint of their secret."
     return None
 
 

@@ -137,18 +137,13 @@ def read_password(file: Path) -> str:
     """Return the password that a file holds: its first line. Raises OptionError."""
     try:
         password = file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise OptionError(
-            f"The file {file} of the database's password cannot be read: {reason}.",
-            where="database_password_file",
-            remedy="Name a file that this process may read, with the password as its first line.",
-        ) from None
+    except (OSError, UnicodeDecodeError):
+        password = ""
     if not password:
         raise OptionError(
-            f"The file {file} of the database's password is empty.",
+            f"The database's password cannot be read from the file {file}.",
             where="database_password_file",
-            remedy="Write the password as its first line.",
+            remedy="Name a file that this process may read, with the password as its first line.",
         )
     return password
 
