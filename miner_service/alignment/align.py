@@ -84,10 +84,7 @@ class Aligner:
         *,
         no_records: bool = False,
     ) -> Alignment:
-        """Return the alignment of sources; `missing` are owners that have no release yet.
-
-        `no_records` says that releases are in use, and none of them has records.
-        """
+        """Return the alignment of sources; `missing` owners have none, with `no_records` all."""
         digest = _digest(study, sources, missing)
         if no_records:
             return Alignment(

@@ -147,7 +147,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return where a worker listens; None: everywhere, which without TLS lets others run programs."""
+    """Return where a worker listens: without TLS on this machine alone; None is everywhere."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname

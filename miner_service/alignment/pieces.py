@@ -85,7 +85,7 @@ class PassPlace(Protocol):
 
 
 class PieceReader:
-    """Reads pieces from local files and keeps their rows; `verify` checks each file's digest once."""
+    """Reads pieces from local files and keeps their rows; `verify` checks each file once."""
 
     def __init__(
         self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None

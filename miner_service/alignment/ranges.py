@@ -32,7 +32,7 @@ class KeyRange:
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records that exactly some sources have, in one order; `rows` is None for the other sources."""
+    """Records that exactly some sources have, in one order; `rows` is None for the others."""
 
     rows: tuple[Rows | None, ...]
     records: int

@@ -50,7 +50,7 @@ def require_absent(files: Iterable[Path], option: str) -> None:
 
 
 def write_address(settings: Settings, url: str) -> None:
-    """Write down the address in invitations: `public_url`, or one listened on that is an address."""
+    """Write down the address in invitations: `public_url`, or the one listened on."""
     from miner_service.store.durable import storing
 
     file = settings.data_dir / _ADDRESS

@@ -92,7 +92,7 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """Return in words where a release does not follow a study's plan, or uses a coin without one."""
+    """Return in words where a release does not follow a plan, or uses a coin without one."""
     plan = kind.plan(content)
     if plan is None:
         return _beside(study_plan, kind, content)

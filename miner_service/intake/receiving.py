@@ -50,7 +50,7 @@ _NOT_OPEN_REMEDY = {
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """An announced part; `content` is the release's kind and digest, `stored` that it came before."""
+    """An announced part; `content`: its release's kind and digest; `stored`: it came before."""
 
     release: str
     number: int

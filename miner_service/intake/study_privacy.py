@@ -198,7 +198,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after another release, `refused` for another reason or not."""
+    """Return a study's sums before and after another release, and why it is refused."""
     row = people.find_study(session, study)
     found = announced(session, study).seen_by(shown_to_owner)
     plan = find_study_plan(session, study)

@@ -36,7 +36,7 @@ class RecordLayout:
         return [{name: b for b in plan.blocks for name in b.names} for plan in self.plans]
 
     def cells(self, names: Collection[str]) -> int:
-        """Return the most cells of a table; a joint block that is not lumpable for it counts whole."""
+        """Return the most cells of a table; joint blocks that are not lumpable count whole."""
         whole, reported = set(names), [1]
         for block_of in self._blocks:
             cells = 1

@@ -54,7 +54,7 @@ class Caller:
         return self.sees_study(study) and (mine or self.role in STAFF)
 
     def view_release(self, release: Release) -> Release:
-        """Return what this caller may see: guesses of a secret could be tried by its fingerprint."""
+        """Return what this caller may see; by a fingerprint secrets could be guessed."""
         return release if self.role == OWNER else release.model_copy(update={"linkage": None})
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
