@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, dataclass_transform
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
@@ -121,6 +122,9 @@ class StorageSettings:
     files: Path | None = None
 
 
+_SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{0,4}")
+
+
 @_section
 class ClusterSettings:
     """A Dask cluster that counts the records of jobs; without one their own processes do.
@@ -146,8 +150,8 @@ class ClusterSettings:
         if self.scheduler is None:
             return
         address = urlsplit(self.scheduler)
-        known = address.scheme in ("tcp", "tls")
-        if not (known and address.hostname and not address.path and _port(address)):
+        port = self.scheduler.rpartition(":")[2]
+        if not _SCHEDULER.fullmatch(self.scheduler) or int(port) > 65_535:
             raise OptionError(
                 "The address of the scheduler is not of the form tls://host:port or"
                 " tcp://host:port.",
@@ -163,21 +167,15 @@ class ClusterSettings:
                 where=missing[0],
                 remedy="Name them under [cluster] in the settings.",
             )
-        if address.scheme == "tcp" and not (self.allow_plain or is_loopback(address.hostname)):
+        host = address.hostname or ""
+        if address.scheme == "tcp" and not (self.allow_plain or is_loopback(host)):
             raise OptionError(
-                f"The scheduler on {address.hostname} would be reached without TLS; anyone on the"
+                f"The scheduler on {host} would be reached without TLS; anyone on the"
                 " network between could make the cluster run programs.",
                 where="scheduler",
                 remedy="Use tls:// with certificates, or set allow_plain under [cluster] if the"
                 " network between is protected otherwise.",
             )
-
-
-def _port(address: SplitResult) -> int | None:
-    try:
-        return address.port
-    except ValueError:
-        return None
 
 
 @_section

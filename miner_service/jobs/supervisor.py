@@ -103,11 +103,6 @@ class Supervisor:
         """Whether a turn ended well within the time of a lease."""
         return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
-    @property
-    def stopping(self) -> bool:
-        """Whether it was asked to stop."""
-        return self._stopping.is_set()
-
     def wake(self) -> None:
         """Say that a job was queued or cancelled."""
         self._wake.set()
@@ -120,7 +115,7 @@ class Supervisor:
     def run(self) -> None:
         """Run jobs until asked to stop."""
         try:
-            while not self.stopping:
+            while not self._stopping.is_set():
                 try:
                     self._turn()
                     self._turned = time.monotonic()

@@ -91,9 +91,17 @@ def install(app: FastAPI) -> None:
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of the problems a route may answer with."""
     schema = {"$ref": "#/components/schemas/ProblemDetail"}
-    titles = {status: _titles(status) for status in statuses}
+    titles = {
+        status: "; ".join(
+            sorted({title for own, title in known_problems().values() if own == status})
+        )
+        for status in statuses
+    }
     return {
-        status: {"description": title, "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}}}
+        status: {
+            "description": f"Problem. One of: {title}.",
+            "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}},
+        }
         for status, title in titles.items()
     }
 
@@ -108,11 +116,6 @@ def say_made(response: Response, new: bool, location: str | None = None) -> None
     response.status_code = 201 if new else 200
     if location is not None:
         response.headers["Location"] = location
-
-
-def _titles(status: int) -> str:
-    titles = sorted({title for own, title in known_problems().values() if own == status})
-    return "Problem. One of: " + "; ".join(titles) + "."
 
 
 def methods_at(request: Request) -> str:

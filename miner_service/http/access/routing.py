@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from inspect import cleandoc
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -122,7 +123,7 @@ class RuledRouter(APIRouter):
         """Add a route. Raises TypeError: it has no rule."""
         rule = rule_of(options.get("name") or endpoint.__name__)
         description = options.get("description") or (endpoint.__doc__ or "")
-        options["description"] = f"{_unindented(description)}\n\n{rule.told}"
+        options["description"] = f"{cleandoc(description)}\n\n{rule.told}"
         if rule.scope is not Scope.OPEN:  # for the document of the interface alone
             options["dependencies"] = [Depends(bearer), *(options.get("dependencies") or ())]
         super().add_api_route(path, endpoint, **options)
@@ -136,7 +137,3 @@ def require_ruled(routes: Iterable[BaseRoute]) -> None:
             raise TypeError(f"the route {route.name} is not added by a RuledRouter")
     if unused := set(ACCESS) - {str(route.name) for route in found}:
         raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")
-
-
-def _unindented(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())

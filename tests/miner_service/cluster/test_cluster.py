@@ -70,7 +70,7 @@ class Cluster:
         for name in names:
             self._start(name, HOLDING_WORKER, *words)
         for name in names:
-            while b"it counts" not in (self.folder / name).read_bytes():
+            while b"counting for" not in (self.folder / name).read_bytes():
                 self._require_alive(name)
 
     def _start(self, name: str, script: str, *words: Any) -> None:
