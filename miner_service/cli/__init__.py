@@ -1,1 +1,4 @@
-"""The `miner-service` command, and its `study` commands."""
+"""The `miner-service` command, and its `study` commands.
+
+Serving itself is in `miner_service.http.server`.
+"""

@@ -1,1 +1,4 @@
-"""The service over HTTP: the application and the listening process."""
+"""The service over HTTP: the application and the listening process.
+
+What a caller may do is in `access`, the API in `endpoints`, the dashboard in `pages`.
+"""

@@ -1,4 +1,7 @@
-"""The kinds of jobs and of models: one class each; every module here is found by itself."""
+"""The kinds of jobs and of models: one class each; every module here is found by itself.
+
+Learners are in `pramana_core.learn`; `miner_service.jobs` runs the jobs.
+"""
 
 from __future__ import annotations
 
