@@ -74,14 +74,6 @@ def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
     return _JOINED.join(_word(model, place) for place in items)
 
 
-def _itemsets_csv(model: AssociationRulesMessage) -> str:
-    return itemsets_csv(model.itemsets, partial(_word, model))
-
-
-def _rules_csv(model: AssociationRulesMessage) -> str:
-    return rules_csv(model.rules, partial(_word, model))
-
-
 def _page(model: AssociationRulesMessage) -> str:
     held = [itemset for itemset in model.itemsets if itemset.chosen]
     frequent = [held[at] for at in descending([i.support or 0 for i in held]).tolist()]
@@ -103,7 +95,11 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
     """Frequent itemsets and association rules."""
 
     spec, message = AssociationRulesSpec, AssociationRulesMessage
-    views: ClassVar = {"page": _page, "itemsets.csv": _itemsets_csv, "rules.csv": _rules_csv}
+    views: ClassVar = {
+        "page": _page,
+        "itemsets.csv": lambda model: itemsets_csv(model.itemsets, partial(_word, model)),
+        "rules.csv": lambda model: rules_csv(model.rules, partial(_word, model)),
+    }
     settles_order = False
 
     def check(self, spec: AssociationRulesSpec) -> None:

@@ -121,7 +121,7 @@ def show_design_written(
             "To use it, add --write-study-plan FILE; `owner-agent join` brings it to all owners."
             if study_plan is None
             else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
-            f" NAME --owners {owners} --people same --plan {study_plan}"
+            f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"
         )
         console.print(sentence, markup=False, soft_wrap=study_plan is not None)
         return

@@ -117,7 +117,7 @@ def test_an_admin_makes_a_study_invites_an_owner_and_gives_an_analyst_a_token(so
 FILLED: dict[str, dict[str, Any]] = {
     "association-rules": {"minimum support": "0.2"},
     "bayes-classifier": {"target": "ill"},
-    "bayes-net-parameters": {"structure/ill": ["smoker", "age"]},
+    "bayes-net-parameters": {"structure": "smoker -> ill\nage -> ill"},
     "bayes-net-structure": {"draws": "5"},
     "contingency-table": {"variables": ["smoker", "ill"]},
     "decision-tree": {"target": "ill"},
@@ -138,18 +138,12 @@ def study_of(kind: str) -> str:
 def fill(page: Any, filled: dict[str, Any]) -> None:
     """Fill in fields by their labels, unfolding what they wait in; those of a list are checked."""
     for label, value in filled.items():
-        if label.startswith("structure/"):
-            family = page.get_by_role("group", name=label.partition("/")[2], exact=True)
-            family.get_by_text("parents").click()
-            for name in value:
-                family.locator("details").get_by_label(name).check()
-            continue
         if isinstance(value, list):
             group = page.get_by_role("group", name=label)
             for name in value:
                 group.get_by_label(name).check()
             continue
-        asked = page.get_by_label(label, exact=True)
+        asked = page.get_by_label(label, exact=label != "structure")
         if not asked.is_visible():
             page.get_by_text("More options").click()
         if asked.evaluate("one => one.tagName") == "SELECT":

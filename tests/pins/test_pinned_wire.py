@@ -57,7 +57,6 @@ from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import Page
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.jobs import Job, JobCreate, read_job_spec
-from pramana_core.wire.models import ModelQuery, PredictionQuery
 from pramana_core.wire.parts import (
     PartJson,
     RecordSchema,
@@ -686,8 +685,6 @@ def messages() -> dict[str, Any]:
                 "finished": NOW,
             },
         ),
-        (ModelQuery, {"of": ["a"]}),
-        (PredictionQuery, {"records": [{"a": "x", "d": 1.5}]}),
         (Page[Owner], {"items": [], "next": "cursor"}),
         (
             ReleaseCreate,
@@ -859,7 +856,7 @@ def records(size: int = 3000) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A miner in this process with two owners' releases, and an analyst's way to ask it."""
-    app = create_app(Settings(tmp_path_factory.mktemp("miner"), event_seconds=0.01), crew=crew_of())
+    app = create_app(Settings(tmp_path_factory.mktemp("miner")), crew=crew_of())
     with TestClient(app) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, datetime.now(UTC)).text
