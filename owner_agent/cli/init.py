@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,28 +22,10 @@ if TYPE_CHECKING:
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
 
 
-class PeopleChoice(StrEnum):
-    """Whose records they are, beside the other owners'."""
-
-    same = "same"
-    different = "different"
-    overlapping = "overlapping"
-
-
-PeopleOption = Annotated[
-    PeopleChoice | None,
-    typer.Option(
-        help="Say in the public part whose records they are: of the `same` people as the other"
-        " owners', of `different` ones, or `overlapping`."
-    ),
-]
-
-
 def public_part(
     out: Annotated[
         Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
     ] = None,
-    people: PeopleOption = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
@@ -58,7 +39,7 @@ def public_part(
     from owner_agent.state.private_files import COMMON_MODE, save
 
     opened = load_site(site)
-    part = PublicPart.of(opened, None if people is None else people.value)
+    part = PublicPart.of(opened)
     path = out or place_of_part(site, opened.owner)
     save(path, part.text.encode(), "out", COMMON_MODE)
     if json:
@@ -133,7 +114,6 @@ def init(
             "--yes", help="Take the table's own lists, but for those with rare categories."
         ),
     ] = False,
-    people: PeopleOption = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
@@ -178,8 +158,7 @@ def init(
         require_absent(part, "out")
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
     if part is not None:
-        written = PublicPart.of(load_site(site), None if people is None else people.value)
-        save(part, written.text.encode(), "out", COMMON_MODE)
+        save(part, PublicPart.of(load_site(site)).text.encode(), "out", COMMON_MODE)
     if json:
         print_json(
             {

@@ -37,7 +37,7 @@ COMMANDS = (
 EXAMPLES = {
     "init": "init children.csv --owner family",
     "check": "check",
-    "public-part": "public-part --people same",
+    "public-part": "public-part --out family.public.toml",
     "join": "join nursery-family.invitation --linkage linkage.key",
     "plan": "plan --records 20000 --report approval.html",
     "publish": "publish --yes",

@@ -256,16 +256,13 @@ class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
     `subsets` lists names; `size` stands for all subsets of that many variables. `weights` are the
-    subsets' probabilities, equal if not given. `gammas` gives each subset an amplification of its
-    own, in place of `gamma`.
+    subsets' probabilities, equal if not given.
     """
 
-    one_of: ClassVar[tuple[str, ...]] = ("gamma", "epsilon", "gammas")
     kind: Literal["sampled"]
     subsets: tuple[tuple[str, ...], ...] | None = None
     size: Annotated[int, Field(ge=1)] | None = None
     weights: tuple[Finite, ...] | None = None
-    gammas: tuple[Finite, ...] | None = None
 
     @model_validator(mode="after")
     def _subsets_or_size(self) -> Self:
@@ -278,13 +275,6 @@ class SampledSpec(Amplified):
         domain = Domain(variables)
         subsets = self._axes(domain)
         weights = _apportioned(self.weights or (1 / len(subsets),) * len(subsets), len(subsets))
-        gammas = self.gammas or (self.amplification,) * len(subsets)
-        if len(gammas) != len(subsets):
-            raise OptionError(
-                f"There are {len(gammas)} gammas for {len(subsets)} subsets.",
-                where="gammas",
-                remedy="Give each subset one amplification.",
-            )
         sizes = [math.prod(domain.shape[axis] for axis in axes) for axes in subsets]
         for size in sizes:
             require_at_most(COUNTABLE, size)
@@ -293,8 +283,8 @@ class SampledSpec(Amplified):
         return Sampled(
             domain.shape,
             tuple(
-                Choice(axes, weight, made(size, gamma))
-                for axes, weight, size, gamma in zip(subsets, weights, sizes, gammas, strict=True)
+                Choice(axes, weight, made(size, self.amplification))
+                for axes, weight, size in zip(subsets, weights, sizes, strict=True)
             ),
         )
 

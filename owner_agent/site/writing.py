@@ -31,7 +31,7 @@ def toml(content: Mapping[str, Any], *comments: str) -> str:
     for key, value in content.items():
         if isinstance(value, Mapping):
             document.add(key, _section(value))
-        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        elif isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):
             sections = tomlkit.aot()
             for entry in value:
                 sections.append(_section(entry))

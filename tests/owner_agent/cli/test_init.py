@@ -101,10 +101,10 @@ def test_init_never_overwrites(fresh, init):
 
 
 def test_the_public_part_has_the_lists_of_the_site_file(fresh, init):
-    said = init("--owner", "family", "--yes", "--not-sensitive", "income", "--people", "same").out
+    said = init("--owner", "family", "--yes", "--not-sensitive", "income").out
     part = read_part(fresh.folder / "family.public.toml")
     assert "family.public.toml, the public part: names and categories alone." in said
-    assert (part.owner, part.people) == ("family", "same")
+    assert part.owner == "family"
     assert [v.name for v in part.variables] == ["parents", "age", "diagnosis"]
     assert part.variables[0].categories == tuple(sorted(NAMES))
     assert part.variables[1].categories[-1] == "?"
