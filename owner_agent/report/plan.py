@@ -9,17 +9,14 @@ from typing import Any
 from owner_agent.release.agreement import require_agreed_by
 from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.corrected import Corrected, corrected_in, corrected_of
-from owner_agent.report.figures import posterior_picture, width_picture
+from owner_agent.report.figures import posterior_picture
 from owner_agent.report.losses import Losses, losses_of
 from owner_agent.report.measures import (
     ALARMING,
-    BELIEF,
-    POSTERIOR,
-    THRESHOLD,
+    HIGH,
     block_row,
     bounds,
     holds_sensitive,
-    record_counts,
     together,
     variable_row,
 )
@@ -36,7 +33,7 @@ from pramana_core.pictures.svg import short
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, Amplification, gamma_within_groups
 from pramana_core.progress import Progress, StagedProgress, unwatched
-from pramana_core.report.numbers import bound, count, number, percent
+from pramana_core.report.numbers import bound, count, percent
 from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
 
 LISTED_CHOICES = 12
@@ -70,24 +67,14 @@ def report(
         rows.append(block_row(plan, block, records, limits))
         tick(done, len(blocks))
     sensitive = [row["name"] for row in rows if row["sensitive"]]
-    told, adopted = together(plan), plan.adopted
-    counts = record_counts(records)
-    widths = {
-        row["name"]: [row["half_width"] * (records / n) ** 0.5 for n in counts]
-        for row in variables
-        if row["half_width"] is not None
-    }
+    whole, adopted = together(plan), plan.adopted
     numbers = {
         "records": records,
         "plan_digest": plan.plan.digest,
         "rho_1": PRIOR,
-        "rho_2": POSTERIOR,
-        "belief": BELIEF,
-        "threshold": THRESHOLD,
         "variables": variables,
         "blocks": rows,
-        "together": {"blocks": sensitive, **bounds(told)},
-        "widths": {"records": list(counts), "half_widths": widths},
+        "together": {"blocks": sensitive, **bounds(whole)},
         "ledger": None if losses is None else losses.as_dict(),
         "corrections": None if corrected is None else corrected.as_dict(),
         **study_json(study),
@@ -95,15 +82,14 @@ def report(
         "warnings": [*warnings(plan), *more],
     }
     sections = [
-        _summary(numbers, told, study),
+        _summary(numbers, whole, study),
         _bounds_of_variables(variables),
-        *_pictures(numbers),
+        *_pictures(variables),
         *_together(rows, variables, records),
         *([] if losses is None else [losses.section(_losses_note(losses))]),
         *([] if corrected is None else [corrected.section()]),
         *adopted_sections(adopted),
         *study_sections(study),
-        *_details(variables),
     ]
     foot = f"Plan {plan.plan.digest}. The same numbers are in the JSON file beside this page."
     return Report("what publishing would reveal", sections, numbers, foot)
@@ -178,17 +164,7 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         Column(
             alone,
             lambda row: percent(row["rho_2"]),
-            high=lambda row: row["sensitive"] and row["rho_2"] >= POSTERIOR,
-        ),
-        Column(
-            f"{percent(POSTERIOR)} needs a\nprior of",
-            lambda row: percent(row["rho_1"]),
-            brief=False,
-        ),
-        Column(
-            f"{percent(BELIEF)} falls\nat most to",
-            lambda row: percent(row["falls_to"]),
-            brief=False,
+            high=lambda row: row["sensitive"] and row["rho_2"] >= HIGH,
         ),
         Column("best guess right\nbefore → after", _guess),
         Column("95 %\ninterval", lambda row: _interval(row["half_width"])),
@@ -206,38 +182,32 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         " is."
     )
     table = Table(columns, variables, quiet=_public)
-    return Section("Each variable", [Sentence(meaning, "note")], table, notes=[more])
+    notes = [more, *_without_interval(variables)]
+    return Section("Each variable", [Sentence(meaning, "note")], table, notes=notes)
 
 
-def _pictures(numbers: Mapping[str, Any]) -> Iterator[Section]:
-    if found := posterior_picture(numbers["variables"]):
+def _without_interval(variables: Sequence[Row]) -> Iterator[str]:
+    reasons: dict[str, list[str]] = {}
+    for row in variables:
+        if why := row["unavailable"].get("standard_error"):
+            reasons.setdefault(why, []).append(row["name"])
+    for why, names in reasons.items():
+        yield f"No interval for {first_few(names, 3)}: {why}"
+
+
+def _pictures(variables: Sequence[Row]) -> Iterator[Section]:
+    if found := posterior_picture(variables):
         picture, cut = found
+        note = (
+            "From the prior (open) to the largest posterior that any report gives (filled). The bar"
+            " is the most that gamma allows for the same prior under any other beliefs on this"
+            " block; reports of other blocks may add to it. Other reports say less: the table above"
+            f" has the best guess on average. {cut}"
+        )
         yield Section(
             "What the most telling report does to a belief",
             pictures=[picture],
-            notes=[
-                (
-                    "From the prior (open) to the largest posterior that any report gives"
-                    " (filled). The bar is the most that gamma allows for the same prior under"
-                    " any other beliefs on this block; reports of other blocks may add to it."
-                    " Other reports say less: the table above has the best guess on average."
-                    f" {cut}"
-                )
-            ],
-            brief=False,
-        )
-    if numbers["widths"]["half_widths"]:
-        picture, cut = width_picture(numbers["widths"], numbers["records"])
-        yield Section(
-            "How wide the intervals will be",
-            pictures=[picture],
-            notes=[
-                (
-                    "Half the 95 % interval of the worst proportion of each variable, of the moment"
-                    " estimate against the population. Ten times narrower takes a hundred times the"
-                    f" records. {cut}"
-                )
-            ],
+            notes=[note],
             brief=False,
         )
 
@@ -258,15 +228,8 @@ def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> 
         Column("gamma", lambda row: bound(row["gamma"])),
         Column("epsilon", lambda row: bound(row["epsilon"])),
         Column("best guess right\nbefore → after", _guess),
-        *_uncertainty(),
-        Column("share of one\ncombination", lambda row: _interval(row["combination_half_width"])),
     )
-    sentences = [
-        f"{row['name']}: {row['unavailable']['combination_standard_error']}"
-        for row in rows
-        if "combination_standard_error" in row["unavailable"]
-    ]
-    sentences += [_own_matrices(row) for row in rows if row["posterior_range"]]
+    sentences = [_own_matrices(row) for row in rows if row["posterior_range"]]
     yield Section(
         "Variables randomized together, and special schemes",
         table=Table(columns, rows),
@@ -304,60 +267,6 @@ def _choices(row: Row, variables: Sequence[Row], records: int) -> Section:
     words = f"Reported are {first_few(shares, LISTED_CHOICES)} of the records, in {every:,} sets."
     more = [] if every <= LISTED_CHOICES else ["The JSON file lists all sets."]
     return Section(sentences=[words], table=Table(columns, found[:LISTED_CHOICES]), notes=more)
-
-
-def _details(variables: Sequence[Row]) -> Iterator[Section]:
-    columns = (
-        Column("variable", lambda row: row["name"], number=False),
-        *_uncertainty(),
-        Column(
-            "Dist K\nbest, worst",
-            lambda row: f"{number(row['dist_k'])}, {number(row['dist_k_worst'])}",
-        ),
-        Column(
-            "best guess after the\nmost telling report", lambda row: percent(row["guess_worst"])
-        ),
-        Column("condition\nnumber", lambda row: bound(row["condition_number"])),
-        Column("largest\nstd. error", lambda row: percent(row["standard_error"])),
-        Column("records\nreporting it", lambda row: count(row["records_reporting"])),
-    )
-    notes = [
-        (
-            "Bits: how uncertain the attacker is of the value (entropy), before and, on average,"
-            " after the report. Single reports may tell more."
-        ),
-        (
-            "K: after every report at least K categories have a posterior above"
-            f" {percent(THRESHOLD)}. Dist K: how far their posterior is from even, in bits, after"
-            " the best and the worst protected report."
-        ),
-        (
-            "Condition number: by how much the estimate can enlarge relative errors of the reported"
-            " counts; 1 enlarges nothing."
-        ),
-    ]
-    table = Table(columns, variables, quiet=_public)
-    yield Section("Details", table=table, notes=notes, brief=False)
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for row in variables:
-        for pair in row["unavailable"].items():
-            reasons.setdefault(pair, []).append(row["name"])
-    if reasons:
-        rows = [{"of": first_few(n, 3), "what": w, "why": why} for (w, why), n in reasons.items()]
-        shown = (
-            Column("variable", lambda row: row["of"], number=False),
-            Column("measure", lambda row: row["what"].replace("_", " "), number=False),
-            Column("why it has no number", lambda row: row["why"], number=False),
-        )
-        yield Section(table=Table(shown, rows), folded="Measures without a number", brief=False)
-
-
-def _uncertainty() -> tuple[Column, ...]:
-    return (
-        Column("bits\nbefore", lambda row: number(row["entropy"])),
-        Column("bits\nafter", lambda row: number(row["conditional_entropy"])),
-        Column("categories\nplausible K", lambda row: count(row["k_anonymity"])),
-    )
 
 
 def _guess(row: Row) -> str:
