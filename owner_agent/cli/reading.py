@@ -130,29 +130,6 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     raise typer.Exit(max(problem.exit_code for problem in problems))
 
 
-def discretize(
-    column: Annotated[str, typer.Option(help="The numeric column of the table.")],
-    minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
-    granularity: Annotated[float, typer.Option(help="The least width of a group.")],
-    grid: Annotated[
-        float | None, typer.Option(help="The step to which values are rounded first.")
-    ] = None,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """Propose cuts for a numeric column, to put into the site file; nothing is sent."""
-    from owner_agent.site.site import load_site
-    from owner_agent.table.discretizing import propose
-
-    made = propose(load_site(site), column, minimum_count, granularity, grid)
-    if json:
-        print_json(made.as_dict())
-        return
-    for sentence in made.sentences():
-        console().print(sentence, markup=False, highlight=False)
-    console().print("\n".join(["", *made.toml]), markup=False, soft_wrap=True)
-
-
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
     from owner_agent.cli.sessions_shown import (

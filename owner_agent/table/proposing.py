@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from owner_agent.table.discretizing import FEWEST_RECORDS
 from owner_agent.table.encode import numbers
 from owner_agent.table.table import (
     begins_with_record,
@@ -30,6 +29,9 @@ from pramana_core.discretize.grid import Floats
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN
+
+FEWEST_RECORDS = 5
+"""No group of numbers may hold fewer: what one or two records decide is about those people."""
 
 MOST_LISTED = 50
 """A text column of more values is no list that anybody would publish."""

@@ -72,9 +72,7 @@ def _origin(variable: ProposedVariable) -> str:
     if variable.public:
         return "# A public list.\n"
     if variable.cuts:
-        return _comment(
-            "Cuts proposed from the table, at round numbers; `owner-agent discretize` makes others."
-        )
+        return "# Cuts proposed from the table, at round numbers.\n"
     return "# The table's own list, which you confirmed.\n"
 
 
