@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, RecordsOption, SiteOption, require_countable
+from owner_agent.cli.options import SITE, JsonOption, SiteOption
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json, progress_bar
 
@@ -46,7 +46,9 @@ def design(
     minimum_support: Annotated[
         float, typer.Option(help="Cells of a smaller expected share do not count.")
     ] = 0.0,
-    records: RecordsOption = None,
+    records: Annotated[
+        int | None, typer.Option(help="The number of records, instead of the table's.")
+    ] = None,
     target: Annotated[
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
@@ -75,8 +77,8 @@ def design(
     from owner_agent.table.table import read_table
     from pramana_core.design import Problem, Requirements, find_design, goal
     from pramana_core.domain import Domain
+    from pramana_core.wire.base import MAX_RECORDS
 
-    require_countable(records)
     demands = (gamma, epsilon, breach)
     if parts:
         opened = None
@@ -89,9 +91,11 @@ def design(
         needs = Requirements.of(domain, *demands, public)
         if records is None:
             records = read_table(opened.table, [opened.file.record_id]).rows
-    if records is None:
+    if records is None or records > MAX_RECORDS:
         raise OptionError(
-            "The number of records is not known.", where="records", remedy="Give --records."
+            f"The number of records is not known, or above {MAX_RECORDS:,}.",
+            where="records",
+            remedy="Give --records, a smaller number.",
         )
     wanted = goal(
         domain, learn.value, length=length, minimum_support=minimum_support, target=target

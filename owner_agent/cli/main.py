@@ -38,7 +38,7 @@ EXAMPLES = {
     "check": "check",
     "public-part": "public-part --out family.public.toml",
     "join": "join nursery-family.invitation --linkage linkage.key",
-    "plan": "plan --records 20000 --report approval.html",
+    "plan": "plan --report approval.html",
     "publish": "publish --yes",
     "design": "design --gamma 19 --learn pairs --write plan.toml",
     "ledger": "ledger --json",

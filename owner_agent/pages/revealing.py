@@ -10,8 +10,11 @@ from fastapi import APIRouter, Request, Response
 
 from owner_agent.pages.rendering import Agent, AgentDep, SiteDep, page
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.report.plan import others_apart, site_report
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import PreparedRecords
+from owner_agent.report.plan import others_apart, report_of
 from owner_agent.report.releases import ColumnSpent, LedgerSummary
+from owner_agent.report.study import outlook_of
 from owner_agent.site.planning import awaiting_plan, planned
 from owner_agent.site.site import Site
 from owner_agent.state.tokens import TokenStore
@@ -74,7 +77,10 @@ def show_plan(request: Request, site: SiteDep) -> Response:
 @router.get("/plan/report")
 def read_report(agent: AgentDep, site: SiteDep) -> Response:
     """Return the report of `owner-agent plan`, to be framed."""
-    written = html(site_report(site, agent.environment), site.owner)
+    environment, options = agent.environment, PublishOptions(preview=True)
+    now = PreparedRecords.of(site, lambda _stage, _done, _total: None, options, environment)
+    study = outlook_of(site, now.plan, environment)
+    written = html(report_of(site, study, now), site.owner)
     return Response(written, media_type="text/html", headers=dict(FRAMED))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
-from owner_agent.report.release_report import left_out, losses_by, refusals
+from owner_agent.report.losses import left_out, losses_by, refusals
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.pictures import pairs_to_show, relationships_chart

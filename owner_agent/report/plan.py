@@ -8,9 +8,9 @@ from typing import Any
 
 from owner_agent.release.agreement import require_agreed_by
 from owner_agent.release.publish import PreparedRecords
-from owner_agent.report.corrected import Corrected, corrected_in, corrected_of
+from owner_agent.report.corrected import Corrected
 from owner_agent.report.figures import posterior_picture
-from owner_agent.report.losses import Losses, losses_of
+from owner_agent.report.losses import Losses, after, losses_by
 from owner_agent.report.measures import (
     ALARMING,
     HIGH,
@@ -20,13 +20,12 @@ from owner_agent.report.measures import (
     together,
     variable_row,
 )
-from owner_agent.report.study import StudyForecast, outlook_of, study_json, study_sections
+from owner_agent.report.study import StudyForecast, study_json, study_sections
 from owner_agent.site.adopting import AdoptedPlan, adopted_json, study_sentences
-from owner_agent.site.planning import PlannedSite, planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.table.encode import survey
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.pictures.svg import short
@@ -40,8 +39,6 @@ LISTED_CHOICES = 12
 """The most parts of a sampled block that are listed; JSON has all."""
 
 PAGE = "plan.html"
-STAGES = {"corrected": "looking for corrected records", "measuring": "measuring the plan"}
-"""The stages that `watch` is called with, in words."""
 
 
 def report(
@@ -86,7 +83,7 @@ def report(
         _bounds_of_variables(variables),
         *_pictures(variables),
         *_together(rows, variables, records),
-        *([] if losses is None else [losses.section(_losses_note(losses))]),
+        *([] if losses is None else [losses.section()]),
         *([] if corrected is None else [corrected.section()]),
         *adopted_sections(adopted),
         *study_sections(study),
@@ -281,16 +278,6 @@ def _public(row: Row) -> bool:
     return not row["sensitive"]
 
 
-def _losses_note(losses: Losses) -> str:
-    held = "This holds for records that left before under the same ids."
-    if losses.keys_known:
-        return held
-    return (
-        f"{held} Without the keys and the study the draws cannot be compared with earlier ones, so"
-        " all count as new."
-    )
-
-
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
     """Return a sentence for everything that the custodian should not approve unawares.
 
@@ -345,42 +332,29 @@ def secrets_said(
     one_secret: Mapping[str, Sequence[str]], losses: Losses | None = None
 ) -> list[str]:
     """Return a sentence for each column that has the values of others, all of them randomized."""
-    after = {} if losses is None else {one.column: one.texts[1] for one in losses.columns}
+    sums = {} if losses is None else {row["column"]: after(row) for row in losses.columns}
     return [
         f"Column {column!r} and {first_few(map(repr, others))} have each other's values: they are"
         " one secret, and their losses add"
-        f"{f' to epsilon {after[column]}' if column in after else ''}. Withhold one of them, or"
+        f"{f' to epsilon {sums[column]}' if column in sums else ''}. Withhold one of them, or"
         " protect them in one block."
         for column, others in one_secret.items()
         if column < min(others)
     ]
 
 
-def site_report(
+def report_of(
     site: Site,
-    environment: Environment,
-    records: int | None = None,
+    study: StudyForecast | str | None,
+    now: PreparedRecords,
     watch: StagedProgress = lambda _stage, _done, _total: None,
-    now: PreparedRecords | None = None,
-    study: StudyForecast | str | None = None,
 ) -> Report:
-    """Return what publishing would reveal. Raises InputError, StoreCorrupt."""
-    plan = planned(site)
-    corrected: Corrected | None = None
-    one_secret: Mapping[str, Sequence[str]] = {}
-    if now is not None:
-        records, one_secret, corrected = now.records, now.one_secret, corrected_in(now, site)
-    elif records is None:
-        corrected = corrected_of(site, plan, partial(watch, "corrected"))
-        if corrected is not None and corrected.table is not None:
-            records = len(corrected.table.reports.keys)
-            one_secret = corrected.table.one_secret
-        else:
-            records, one_secret = survey(site, plan)
-    losses = losses_of(site, plan, one_secret)
-    outlook = study if now is not None else outlook_of(site, plan, environment)
-    more = secrets_said(one_secret, losses)
-    return report(plan, records, losses, corrected, outlook, partial(watch, "measuring"), more)
+    """Return what publishing a site's records would reveal. Raises OptionError, LimitExceeded."""
+    losses = losses_by(now)
+    corrected = Corrected.of(now, site.file.corrections)
+    more = secrets_said(now.one_secret, losses)
+    tick = partial(watch, "measuring")
+    return report(now.plan, now.records, losses, corrected, study, tick, more)
 
 
 def require_accepted(

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from owner_agent.randomize.draws import draw_id
+from owner_agent.release.composition import planned_draws
 from owner_agent.release.history import asked_briefly
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.publish import draws_for_miner
-from owner_agent.report.losses import known_draws
 from owner_agent.report.measures import ALARMING
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from pramana_core.errors import BudgetExceeded, PramanaError, Unauthenticated
+from pramana_core.errors import BudgetExceeded, KeyFileError, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.report.numbers import belief, bound, percent, plural
 from pramana_core.report.report import Column, Fact, Section, Sentence, Table
@@ -161,12 +163,11 @@ def outlook_of(
     """
     if site.file.miner is None:
         return None
-    study, draws = site.miner.study, known_draws(site, plan)
-    known = draws is not None
+    study, draws = site.miner.study, _known_draws(site, plan)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else draws_for_miner(plan.plan, draws).draws,
-        linkage=KeyStore(site.state).linkage_fingerprint(study) if known else None,
+        draws=draws,
+        linkage=KeyStore(site.state).linkage_fingerprint(study) if draws is not None else None,
     )
     try:
         with asked_briefly(site, environment) as miner:
@@ -175,6 +176,22 @@ def outlook_of(
         return f"this site has not joined the study {study!r} yet."
     except PramanaError as error:
         return error.message
+
+
+def _known_draws(site: Site, plan: PlannedSite) -> tuple[str, ...] | None:
+    """Return the identities of the draws that publishing would make, or None without keys.
+
+    The records are taken to be those of the newest release under each draw.
+    """
+    try:
+        secrets = KeyStore(site.state).load()
+    except KeyFileError:
+        return None
+    ledger, blocks = Ledger(site.state), plan.plan.blocks
+    identities = {b.name: draw_id(secrets, site.miner.study, b, ledger.beginning) for b in blocks}
+    newest = {d.draw_id: d.population for entry in ledger.entries() for d in entry.draws}
+    draws = planned_draws(blocks, plan.columns, identities, lambda d: newest.get(d, "planned"))
+    return draws_for_miner(plan.plan, draws).draws
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
-from owner_agent.table.table import TextTable, read_chunks, read_table
+from owner_agent.table.table import TextTable, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
 from pramana_core.encoding import EMPTY_CELL
@@ -112,19 +112,6 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
         Encoded(ids.to_pylist(), usable, encoder.one_secret()),
         (*problems, *encoder.given_away()),
     )
-
-
-def survey(site: Site, plan: PlannedSite) -> tuple[int, dict[str, tuple[str, ...]]]:
-    """Count a site's records, and find which of its randomized columns are one secret.
-
-    Raises TableError or UnprotectedVariable.
-    """
-    encoder, rows = TableEncoder(site, plan), 0
-    for chunk in read_chunks(site.table, needed_columns(site)):
-        encoder.add(chunk)
-        rows += chunk.rows
-    raise_together(encoder.given_away())
-    return rows, encoder.one_secret()
 
 
 def needed_columns(site: Site) -> list[str]:
