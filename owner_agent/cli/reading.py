@@ -132,19 +132,13 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.sessions_shown import (
-        shared_json,
-        show_lost,
-        show_peer_lines,
-        show_told,
-        told_json,
-    )
+    from owner_agent.cli.sessions_shown import peer_sections, shared_json, told_json
     from owner_agent.peer.exact import disclosures as all_disclosures
     from owner_agent.peer.session_results import all_kept
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
-    from pramana_core.report.terminal import print_sections
+    from pramana_core.report.terminal import print_sections, print_warnings
 
     opened = load_site(site)
     entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
@@ -158,15 +152,15 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
         print_json({**ledger_json(entries), **shared})
         return
-    if entries:
-        print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
-    else:
+    if not entries:
         console().print("Nothing has left this site.")
-    show_peer_lines(console(), entries, kept)
-    peer = opened.file.peer
-    show_told(console(), disclosures, None if peer is None else peer.groupings)
+    groupings = None if opened.file.peer is None else opened.file.peer.groupings
+    sections = LedgerSummary.of(entries).sections() if entries else []
+    sections += peer_sections(entries, kept, disclosures, groupings)
+    print_sections(sections, console(), console(stderr=True))
     if lost is not None:
-        show_lost(console(), lost)
+        words = f"What was disclosed exactly to peers cannot be listed ({lost.code}): {lost}"
+        print_warnings(console(), [words])
 
 
 PREDICTIONS = "predictions"

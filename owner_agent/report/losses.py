@@ -18,11 +18,6 @@ def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
     return f"no bound ({', '.join(forms)})" if forms else bound(epsilon)
 
 
-def draw_text(draw: Draw) -> str:
-    """Write what a column loses by one release."""
-    return loss_text(draw.epsilon, Unbounded.of([draw]).forms(draw.column))
-
-
 @dataclass(frozen=True)
 class Losses:
     """The number of releases that may have left, and each column's loss with one more.

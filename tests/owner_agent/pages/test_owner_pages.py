@@ -75,7 +75,7 @@ def test_publishing_by_a_yes(bench, browser):
     left = browser.get("/pages/left").text
     assert sealed[0]["manifest"].name in left
     assert "\u03b5 2.015" in left
-    assert "told as it is" in left
+    assert "released unchanged" in left
     again = browser.publish(yes="on")
     assert "is already sealed; nothing was sent" in again.text
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from owner_agent.cli.main import build
-from owner_agent.cli.sessions_shown import show_peer_lines
+from owner_agent.cli.sessions_shown import peer_sections
 from owner_agent.peer import joint, member, participant
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.protocol.messages import Ending, Statements
@@ -41,6 +41,7 @@ from pramana_core.errors import (
     StateError,
     StoreCorrupt,
 )
+from pramana_core.report.terminal import print_sections
 from pramana_core.terminal import run
 from pramana_core.wire.services import problem_of
 
@@ -346,7 +347,7 @@ def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_t
     assert "It does not cover the parameters" in ledger_of("south")
     state = world.folder("south") / ".pramana"
     wide = Console(width=300, record=True, file=io.StringIO())
-    show_peer_lines(wide, Ledger(state).entries(), all_kept(state))
+    print_sections(peer_sections(Ledger(state).entries(), all_kept(state)), wide, wide)
     assert "the parameters of C given A, B; D given C" in wide.export_text()
 
 

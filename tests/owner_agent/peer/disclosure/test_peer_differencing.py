@@ -508,7 +508,7 @@ def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
     shown = " ".join(ledger().split())
     order = ["Of these, to peers", "cannot be listed (store-corrupt)", "nobody knows"]
     assert [shown.index(words) for words in order] == sorted(shown.index(w) for w in order)
-    assert "Tables told exactly" not in shown
+    assert "Tables disclosed exactly" not in shown
 
 
 @pytest.mark.slow
@@ -525,6 +525,6 @@ def test_what_was_told_is_listed(empty_world, make_site, ledger):
     listed = json.loads(ledger("--json"))["told_exactly"]
     assert [(one["columns"], one["against"]) for one in listed] == [(["D"], ["A"])] * 2
     shown = " ".join(ledger().split())
-    assert "Tables told exactly to peers" in shown
+    assert "Tables disclosed exactly to peers" in shown
     assert "asia D A asia D A" in shown
     assert "The site file allows 2" in shown
