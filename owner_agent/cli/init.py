@@ -61,7 +61,7 @@ def say_written(path: Path) -> None:
 _SHOWN = 12
 """Of a long list so many categories are shown first."""
 
-Lists = Mapping[str, tuple[str, Sequence[str | float]]]
+Lists = Mapping[str, tuple[str, Sequence[str]]]
 """Public lists by column: whether they are `categories` or `cuts`, and what they hold."""
 
 _NAMES = "letters, digits and . _ -, a letter or digit first"
@@ -92,14 +92,6 @@ def init(
     cuts: Annotated[
         list[str] | None,
         typer.Option(metavar="VAR=30,45", help="The public cuts of a numeric column. Repeatable."),
-    ] = None,
-    public: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A TOML file of public lists, NAME = [...] or NAME = {cuts = [...]}, which"
-            " owners may share.",
-        ),
     ] = None,
     not_sensitive: Annotated[
         list[str] | None,
@@ -135,10 +127,9 @@ def init(
     asking = at_terminal() and not (yes or json)
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id, header=header)
-    typed = _typed_lists(categories or [], cuts or [])
-    choices = [*typed, *(not_sensitive or []), *(leave_out or [])]
+    lists = _typed_lists(categories or [], cuts or [])
+    choices = [*lists, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
-    lists = {**_filed_lists(public or [], proposed), **typed}
     _require_no_record_id(choices, proposed.record_id)
     named, where = _study_of(owner, invitation, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
@@ -183,29 +174,9 @@ def init(
     )
 
 
-def _filed_lists(files: Sequence[Path], proposed: ProposedSite) -> Lists:
-    """Return the lists in files of the columns that are variables here: owners may share a file."""
-    from owner_agent.site.site import read_toml
-
-    found: dict[str, tuple[str, Sequence[str | float]]] = {}
-    for file in files:
-        for name, given in read_toml(file, "public", "Name a TOML file.").items():
-            keys = given if isinstance(given, dict) else {"categories": given}
-            kind = "cuts" if "cuts" in keys else "categories"
-            if not isinstance(keys.get(kind), list):
-                raise OptionError(
-                    f"{file} has no list of {name!r}.",
-                    where="public",
-                    remedy='Write NAME = ["a", "b"], or NAME = {cuts = [30, 45]}.',
-                )
-            if name in proposed.columns and name != proposed.record_id:
-                found[name] = kind, keys[kind]
-    return found
-
-
 def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
     """Return the lists that the options give. Raises OptionError."""
-    found: dict[str, tuple[str, Sequence[str | float]]] = {}
+    found: dict[str, tuple[str, Sequence[str]]] = {}
     for kind, options in (("categories", categories), ("cuts", cuts)):
         for option in options:
             name, sign, listed = option.partition("=")
@@ -276,7 +247,7 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
             f"Fewer than 5 records have some categories of {listed}, so that these lists would tell"
             " of them; nothing was written.",
             where=rare[0].name,
-            remedy="Give public lists, by --categories VAR=a,b,c or --public FILE, or leave the"
+            remedy="Give public lists, by --categories VAR=a,b,c, or leave the"
             " columns out (--leave-out VAR); at a terminal, without --yes, you may confirm them.",
         )
     if own and not yes:
@@ -284,8 +255,8 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
             "Categories become public with the plan, and nobody confirmed those of"
             f" {', '.join(repr(v.name) for v in own)}; nothing was written.",
             where=own[0].name,
-            remedy="Run it at a terminal, which asks for each; or give public lists by --categories"
-            " and --public, or take the table's with --yes.",
+            remedy="Run it at a terminal, which asks for each; or give public lists by"
+            " --categories, or take the table's with --yes.",
         )
 
 

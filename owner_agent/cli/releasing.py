@@ -36,9 +36,7 @@ PublishOption = Annotated[
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Publish without showing the report and asking.")
 ]
-ReportOption = Annotated[
-    Path | None, typer.Option(help="An .html file or a folder for the report.")
-]
+ReportOption = Annotated[Path | None, typer.Option(help="An .html file for the report.")]
 NoReportOption = Annotated[bool, typer.Option("--no-report", help="Write no file, print only.")]
 PartRecordsOption = Annotated[int, typer.Option(help="Records in a part.")]
 NewPeopleOption = Annotated[

@@ -20,7 +20,7 @@ from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
-from pramana_core.encoding import EMPTY_CELL
+from pramana_core.encoding import EMPTY_CELL, UNKNOWN
 from pramana_core.encoding import encode as codes_of
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -34,7 +34,6 @@ from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
 _AHEAD = 4
-_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 
 Mask = npt.NDArray[np.bool_]
 
@@ -252,28 +251,23 @@ def table_changed() -> TableError:
 
 
 class ColumnReader:
-    """Reads a variable from its columns, chunk by chunk, and notes in which rows it could not."""
+    """Reads a variable from its column, chunk by chunk, and notes in which rows it could not."""
 
     def __init__(self, section: VariableSection, variable: Variable):
         self.name = section.name
         self._section = section
         self._variable = variable
-        self._empty, self._no_number, self._unknown = FoundRows(), FoundRows(), FoundRows()
+        self._empty, self._unknown = FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
         """Return the codes of a chunk that begins after `start` rows."""
-        section = self._section
-        text = chunk.columns[section.source]
-        empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
-        if section.missing is None:
-            self._empty.add(empty, start)
-        if section.cuts is None:
-            held = EMPTY_CELL if section.missing is None else self._variable.code(section.missing)
-            codes = codes_of(text, self._variable.categories, empty=held)
-            self._unknown.add(codes < 0, start)
-        else:
-            codes = self._intervals(text, empty, section.cuts, start)
-        return codes.astype(code_dtype(self._variable.size))
+        missing, variable = self._section.missing, self._variable
+        empty = EMPTY_CELL if missing is None else variable.code(missing)
+        text = chunk.columns[self._section.source]
+        codes = codes_of(text, variable.categories, empty=empty)
+        self._empty.add(codes == EMPTY_CELL, start)
+        self._unknown.add(codes == UNKNOWN, start)
+        return codes.astype(code_dtype(variable.size))
 
     @property
     def problem(self) -> PramanaError | None:
@@ -286,10 +280,10 @@ class ColumnReader:
                 where=where,
                 remedy='Say which category an empty cell is with missing = "...".',
             )
-        if self._no_number:
+        if self._unknown and section.cuts is not None:
             return TableError(
                 f"{column} is cut into intervals but holds no finite number in"
-                f" {self._no_number.text}.",
+                f" {self._unknown.text}.",
                 where=where,
                 remedy="Correct those cells, or list the variable's categories.",
             )
@@ -300,34 +294,6 @@ class ColumnReader:
                 remedy="Correct those cells, or add the category to the site file.",
             )
         return None
-
-    def _intervals(
-        self, text: pa.Array, empty: Mask, cuts: tuple[float, ...], start: int
-    ) -> npt.NDArray[np.int64]:
-        """Return the interval of each number, closed on the left; missing cells come last."""
-        missing = empty.copy()
-        if self._section.missing is not None:
-            missing |= pc.equal(text, self._section.missing).to_numpy(zero_copy_only=False)
-        values = numbers(text)
-        values[missing] = 0.0
-        wrong = ~np.isfinite(values)
-        self._no_number.add(wrong, start)
-        values[wrong] = 0.0
-        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
-        codes[missing] = len(cuts) + 1
-        return codes
-
-
-def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
-    """Return each cell as a number, NaN where it is not one."""
-    written = pc.match_substring_regex(text, _NUMBER)
-    values: npt.NDArray[np.float64] = (
-        pc.cast(pc.if_else(written, text, None), pa.float64())
-        .fill_null(float("nan"))
-        .to_numpy(zero_copy_only=False)
-        .copy()
-    )
-    return values
 
 
 def rows_text(where: Mask) -> str:

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site
-from owner_agent.table.encode import numbers, record_id_problems, rows_text
+from owner_agent.table.encode import record_id_problems, rows_text
 from owner_agent.table.table import read_table
-from pramana_core.encoding import encode
+from pramana_core.encoding import encode, numbers
 from pramana_core.errors import EmptyTable, PramanaError, TableError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
 

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from owner_agent.table.encode import numbers
 from owner_agent.table.table import (
     begins_with_record,
     column_names,
@@ -26,6 +25,7 @@ from owner_agent.table.table import (
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import by_halves, equal_frequency, interval_labels
 from pramana_core.discretize.grid import Floats
+from pramana_core.encoding import numbers
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN
@@ -83,7 +83,7 @@ class ProposedVariable:
         """What the list is, in a word."""
         return "cuts" if self.cuts else "categories"
 
-    def listed(self, given: Sequence[str | float], kind: str) -> ProposedVariable:
+    def listed(self, given: Sequence[str], kind: str) -> ProposedVariable:
         """Return the variable with a public list in place of the table's. Raises OptionError."""
         if kind == "cuts":
             try:

@@ -79,7 +79,7 @@ probability ( age | ill ) { (no) 0.5, 0.5; (yes) 0.3, 0.7; }
 OWNER = ("--owner", "north")
 
 RIGHT = {
-    "owner-agent init": ("people.csv", "--site", "new.toml", "--public", "lists.toml", *OWNER),
+    "owner-agent init": ("people.csv", "--site", "new.toml", "--yes", *OWNER),
     "owner-agent check": (),
     "owner-agent plan": ("--no-report",),
     "owner-agent ledger": (),
@@ -98,8 +98,6 @@ def folder(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_text(TABLE)
     (tmp_path / "people.bif").write_text(NETWORK)
-    lists = "".join(f"{name} = {json.dumps(listed)}\n" for name, listed in PUBLIC.items())
-    (tmp_path / "lists.toml").write_text(lists)
     (tmp_path / "site.toml").write_text(
         'owner = "north"\ntable = "people.csv"\nrecord_id = "id"\n'
         + "".join(
