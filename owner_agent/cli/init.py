@@ -1,8 +1,4 @@
-"""`owner-agent init` and `public-part`: from a table to a site file, and what becomes public of it.
-
-She decides list by list what becomes public; the public part is what one owner hands to those who
-plan a study with her.
-"""
+"""`owner-agent init` and `public-part`: from a table to a site file and its public part."""
 
 from __future__ import annotations
 

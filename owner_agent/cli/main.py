@@ -1,8 +1,4 @@
-"""The `owner-agent` command: what a custodian can do, each thing in one line.
-
-Only the command that is called loads what it needs: the modules of commands declare them, and
-import the rooms they use inside.
-"""
+"""The `owner-agent` command. A command's module loads the rooms it uses when it is called."""
 
 from __future__ import annotations
 

@@ -203,8 +203,7 @@ def predict_by(
 ) -> None:
     """Predict the class of records, write it for this owner alone, and print the counts.
 
-    Without `out` the file is beside the table, and replaces earlier predictions by a model of this
-    name. Raises OptionError, TableError, UnknownCategory.
+    Without `out` the file lies beside the table and replaces earlier predictions by this model.
     """
     from owner_agent.state.private_files import require_absent, save, write_replacing
     from owner_agent.table.predicting import predict as predict_classes

@@ -91,10 +91,7 @@ class ReleaseCommand:
         return self.publish and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return where the report goes, or None without one. Raises OptionError.
-
-        Scripts that ask for JSON and send nothing get a page only if they name one.
-        """
+        """Return where the report goes, or None: JSON without --publish has none by itself."""
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.publish and self.report is None):
@@ -268,10 +265,9 @@ def _release(
     report_of: Callable[[Any, StagedProgress], Report],
     approval: Approval | None,
 ) -> tuple[Report, PublishOutcome | None]:
-    """Make a release and report on it, and publish it if that is asked for.
+    """Make a release, report on it, and publish it if that is asked for.
 
-    Whoever is to say yes is shown it before; `approval` is to what the site said when it was
-    opened.
+    `approval` is the yes to what the site said when it was opened.
     """
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.publish import publish as publish_release

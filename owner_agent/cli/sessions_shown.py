@@ -78,10 +78,7 @@ def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
 def told_json(
     disclosures: Sequence[Disclosure], lost: PramanaError | None = None
 ) -> dict[str, Any]:
-    """Return the tables that were told exactly, for scripts.
-
-    Where the memory of them is `lost`, the list is null and the reason stands beside it.
-    """
+    """Return the exact tables for scripts; null, with the reason, where the memory is `lost`."""
     if lost is not None:
         return {"told_exactly": None, "told_exactly_error": _reason(lost)}
     listed = [one.model_dump(mode="json", exclude={"own", "groups"}) for one in disclosures]
@@ -94,10 +91,7 @@ def peer_sections(
     disclosures: Sequence[Disclosure] = (),
     groupings: int | None = None,
 ) -> Iterator[Section]:
-    """Yield what left to peers and to whom, and the tables that were disclosed exactly.
-
-    `kept` are the results of sessions; `groupings` tables are allowed in a study.
-    """
+    """Yield what left to peers, and the tables disclosed exactly; a study may have `groupings`."""
     families = {one.proposal.session: "; ".join(map(str, one.families)) for one in kept}
     rows = []
     for entry in entries:

@@ -15,7 +15,7 @@ Owners = dict[str, tuple[str, ...]]
 
 
 def variables_of_parts(paths: Sequence[Path]) -> tuple[Domain, Owners]:
-    """Return the variables of owners' public parts, in the order of the files, and who holds them.
+    """Return the variables of public parts, in the files' order, and who holds them.
 
     Raises ConfigError, OptionError, DomainError.
     """

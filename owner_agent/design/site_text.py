@@ -15,10 +15,8 @@ from pramana_core.plan import Block
 def site_text(design: Design, site: Site) -> str:
     """Return a site's `[[variables]]` and `[[blocks]]` with the channels of the chosen plan.
 
-    The gamma written is the one demanded, not the channels' own, which rounding has lowered;
-    weights are exact multiples of 2^-32.
-
-    Raises OptionError: the chosen family has no plan.
+    The gamma is the one demanded; weights are exact multiples of 2^-32. Raises OptionError: the
+    chosen family has no plan.
     """
     needs, plan = design.problem.needs, design.plan
     alone = {b.names[0]: b for b in plan.blocks if len(b.names) == 1}

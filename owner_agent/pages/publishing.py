@@ -114,10 +114,7 @@ def _form(
 
 
 def _before(site: Site, environment: Environment) -> tuple[Corrected | None, Losses | None]:
-    """Return what is to be chosen because of what left before; the table is read if something did.
-
-    Raises InputError, StoreCorrupt.
-    """
+    """Return what must be chosen because of what left; the table is read only if something did."""
     if not any(entry.left for entry in Ledger(site.state).entries()):
         return None, None
     options = PublishOptions(preview=True)

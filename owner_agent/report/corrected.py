@@ -1,7 +1,6 @@
 """The records whose values were corrected since they were reported, and what each choice costs.
 
-It is the only part of a plan's report that is counted from the table: numbers of records by block,
-and no value.
+This alone of a plan's report is counted from the table: numbers of records, and no value.
 """
 
 from __future__ import annotations
@@ -20,11 +19,9 @@ from pramana_core.report.report import Column, Row, Section, Sentence, Table
 
 @dataclass(frozen=True)
 class Corrected:
-    """The corrected records of a table.
+    """The corrected records of a table, by block, with the largest epsilon by each choice.
 
-    `blocks` has, for each block of which records left before, how many would be reported
-    differently, and the largest epsilon of its columns by each choice. `exchange` says how the
-    records differ from those of the study's last release.
+    `exchange` compares the records with those of the study's last release.
     """
 
     choice: CorrectionChoice | None

@@ -27,10 +27,7 @@ _WIDTH = 11.0
 
 
 def posterior_picture(variables: Sequence[Row]) -> tuple[Picture, str] | None:
-    """Return each category's prior, worst posterior and limit, by variable; and what is left out.
-
-    None where no variable is randomized.
-    """
+    """Return the picture of beliefs by variable, and what is left out; None without any."""
     rows = [v for v in variables if v["posteriors"] and v["channel"] != "none"]
     if not rows:
         return None

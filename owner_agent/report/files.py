@@ -16,10 +16,7 @@ FOLDER = "report"
 
 
 def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) -> None:
-    """Write the page and the files beside it, all readable by their owner only.
-
-    Raises OptionError.
-    """
+    """Write the page and the files beside it, for their owner alone. Raises OptionError."""
     numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     written = {
         page: html(report, owner, tick),
@@ -34,10 +31,7 @@ def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) ->
 
 
 def place(state: Path, wanted: Path | None, name: str) -> Path:
-    """Return where a page goes: an .html file, or the site's own folder.
-
-    Raises OptionError, KeyFileError.
-    """
+    """Return where a page goes: an .html file, or the site's own folder. Raises OptionError."""
     if wanted is None:
         private_directory(state)
         return private_directory(state / FOLDER) / name

@@ -20,11 +20,9 @@ def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
 
 @dataclass(frozen=True)
 class Losses:
-    """The number of releases that may have left, and each column's loss with one more.
+    """The number of releases that may have left, and each column's loss before and after one more.
 
-    `columns` has of each column its composed epsilon before and after, the forms (masked, or in a
-    shared tree) that no epsilon bounds, and whether publishing is refused unless the added loss is
-    accepted.
+    Forms (masked, or in a shared tree) are those that no epsilon bounds.
     """
 
     releases: int
@@ -76,10 +74,7 @@ def _added(row: Row) -> str:
 
 
 def losses_by(now: PreparedRelease) -> Losses | None:
-    """Return the losses of columns before and after a release.
-
-    None where nothing has left this site, and no column has the values of another.
-    """
+    """Return the losses by a release; None if nothing left and no columns are one secret."""
     left = [entry for entry in now.entries if entry.left]
     shown = left or any(draw.same_as for draw in now.draws)
     return compare(now.draws, left) if shown else None

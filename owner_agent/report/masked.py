@@ -59,10 +59,7 @@ def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report of a masked table; the measures are of the first copy.
-
-    Its JSON and what a terminal shows hold nothing of any single record.
-    """
+    """Return the report of a masked table; its JSON and its brief form name no single record."""
     chosen = now.chosen
     choice, table, losses = chosen.choice, chosen.table, losses_by(now)
     advice, influence = choice.recommendation, now.copies[0].influence
@@ -236,12 +233,10 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and at least
-    `FIRST`.
+    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and `FIRST` at least.
 
-    `own` is how much the masked value moves with the true one; `noise` is the standard deviation
-    of its noise, in those of what the public columns leave unknown; `told` is the share of that
-    which the masked value tells.
+    `own` is how much the masked value moves with the true one. `noise` is a standard deviation,
+    and `told` the share that the masked value reveals, of what the public columns leave unknown.
     """
     influence, table = now.copies[0].influence, now.chosen.table
     if influence is None:

@@ -73,8 +73,7 @@ def variable_row(
 ) -> Measures:
     """Return the measures of a variable; `limits` are the bounds of its block.
 
-    `standard_error` is the largest of an estimated proportion, over categories and true
-    distributions.
+    `standard_error` is the largest of a proportion, over categories and true distributions.
     """
     reasons: dict[str, str] = {}
     variable = next(v for v in block.variables if v.name == name)
@@ -101,8 +100,7 @@ def variable_row(
 def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -> Measures:
     """Return the measures of a block's variables together; `limits` are its bounds.
 
-    `choices` are the parts of a sampled block. `posterior_range` is where the posterior of a prior
-    of `PRIOR` lies under a record's own matrix, where each record has one.
+    `posterior_range` bounds the posterior of `PRIOR` where each record has a matrix of its own.
     """
     reasons: dict[str, str] = {}
     channel = block.channel

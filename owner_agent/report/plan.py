@@ -50,10 +50,7 @@ def report(
     tick: Progress = unwatched,
     more: Sequence[str] = (),
 ) -> Report:
-    """Report on a plan at a number of records; `more` are further warnings.
-
-    Raises OptionError, LimitExceeded.
-    """
+    """Report on a plan at a number of records. Raises OptionError, LimitExceeded."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
@@ -281,9 +278,8 @@ def _public(row: Row) -> bool:
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
     """Return a sentence for everything that the custodian should not approve unawares.
 
-    That is each sensitive variable of which some report proves its value or nearly anything, all
-    sensitive variables together where their blocks' reports can, and each block in which a public
-    variable's changes count as corrections of sensitive ones.
+    That is what proves a sensitive value or nearly does, alone or over blocks, and blocks in which
+    a public value's change counts as a correction.
     """
     blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
     alone = [
@@ -360,7 +356,7 @@ def report_of(
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Refuse, before anything is randomized, what the miner said that it would refuse.
+    """Refuse what the miner would refuse.
 
     Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
     """

@@ -1,8 +1,4 @@
-"""What the miner says of the whole study, before and after a release of this site.
-
-One owner's figures bound what its own reports tell. All owners' reports together bound a person,
-and only the miner has all plans.
-"""
+"""What the miner says of the whole study, before and after a release of this site."""
 
 from __future__ import annotations
 
@@ -156,10 +152,10 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Ask the miner what publishing would add; or say why it could not be asked.
+    """Ask the miner what publishing would add; return the reason where it could not be asked.
 
-    None where the site has no miner. The plan, the identities of its draws and the fingerprint of
-    the linkage secret are sent, and nothing of the table.
+    None without a miner. Nothing of the table is sent, but the plan, the identities of its draws
+    and the fingerprint of the linkage secret.
     """
     if site.file.miner is None:
         return None
@@ -179,10 +175,7 @@ def outlook_of(
 
 
 def _known_draws(site: Site, plan: PlannedSite) -> tuple[str, ...] | None:
-    """Return the identities of the draws that publishing would make, or None without keys.
-
-    The records are taken to be those of the newest release under each draw.
-    """
+    """Return the identities of the draws of the newest release's records; None without keys."""
     try:
         secrets = KeyStore(site.state).load()
     except KeyFileError:
@@ -212,8 +205,7 @@ class PeopleStatement:
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
     """Ask the miner whether the owners hold the same people, and check the linkage secret.
 
-    None where there is no miner, and the reason where it could not be asked. Only the fingerprint
-    of the linkage secret is sent.
+    None without a miner, the reason where it could not be asked. Only a fingerprint is sent.
     """
     if site.file.miner is None:
         return None

@@ -21,10 +21,7 @@ WIDTH = 100
 
 
 def toml(content: Mapping[str, Any], *comments: str) -> str:
-    """Return TOML that reads back as `content`, with comments before it.
-
-    What fits into a line is written in one: lists, and tables inside a section.
-    """
+    """Return TOML that reads back as `content`, after comments; what fits stands in a line."""
     document = tomlkit.document()
     for comment in comments:
         document.add(tomlkit.comment(comment))

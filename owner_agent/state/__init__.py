@@ -1,4 +1,1 @@
-"""What an owner keeps secret or locked: private files, keys, tokens, one publication at a time.
-
-What left the site is recorded in `owner_agent.release`.
-"""
+"""What an owner keeps secret or locked: private files, keys, tokens, the publication's lock."""

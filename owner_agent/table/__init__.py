@@ -1,4 +1,1 @@
-"""The table: its columns as text, the codes they become, cuts for numbers, and predictions.
-
-Which columns matter and what their categories are is said in `owner_agent.site`.
-"""
+"""The table: its columns as text, the codes they become, and predictions."""

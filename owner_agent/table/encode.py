@@ -1,7 +1,4 @@
-"""From text to codes; errors name column, rows and counts, and never a value.
-
-A table may come whole or chunk by chunk: what is wrong with it is told once, as of one table.
-"""
+"""From text to codes; errors name column, rows and counts, and never a value."""
 
 from __future__ import annotations
 
@@ -40,10 +37,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes, in the table's order.
-
-    `one_secret` has for a column those that it gives away or that give it away.
-    """
+    """A table as record ids and true codes; columns of `one_secret` give each other away."""
 
     record_ids: list[str]
     columns: dict[str, Codes]
@@ -56,10 +50,7 @@ class Encoded:
 
 
 class FoundRows:
-    """In which rows something was found: how many they are, and the first of them.
-
-    Rows are found chunk by chunk; each is numbered in the whole table, from 1 after the header.
-    """
+    """In how many rows of a whole table something was found, and the first, from 1 on."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -96,10 +87,7 @@ class Inspection:
 
 
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
-    """Read a site's table and encode it, collecting every problem of its content.
-
-    Raises TableError: the table cannot be read at all, has no rows, or lacks columns.
-    """
+    """Read and encode a site's table, collecting every problem of it. Raises TableError."""
     table = read_table(site.table, needed_columns(site))
     encoder = TableEncoder(site, plan)
     columns = encoder.add(table)
@@ -126,9 +114,9 @@ def encode(site: Site, plan: PlannedSite) -> Encoded:
 
 
 class TableEncoder:
-    """Encodes a table chunk by chunk, and collects what is wrong with it, but for its record ids.
+    """Encodes a table chunk by chunk, and collects what is wrong with its columns.
 
-    What is coded of a chunk in which something is wrong may be anything.
+    Codes of a chunk in which something is wrong may be anything.
     """
 
     def __init__(self, site: Site, plan: PlannedSite):
@@ -212,14 +200,7 @@ def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
 def id_problems(
     column: str, missing: FoundRows, distinct: int, duplicates: FoundRows
 ) -> list[PramanaError]:
-    """Say what is wrong with record ids.
-
-    Args:
-        column: the column that holds them.
-        missing: the rows without one.
-        distinct: how many ids are there more than once.
-        duplicates: the rows that hold one of those.
-    """
+    """Say what is wrong with record ids: some are `missing`, or `distinct` ones have duplicates."""
     problems: list[PramanaError] = []
     if missing:
         problems.append(

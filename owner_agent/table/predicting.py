@@ -1,7 +1,4 @@
-"""Predictions of a learned model for the owner's own records: the model travels, they do not.
-
-No message quotes a cell, even where the site file calls the column not sensitive.
-"""
+"""Predictions for the owner's own records: the model travels, they do not."""
 
 from __future__ import annotations
 
@@ -61,16 +58,9 @@ class RecordSource:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The predicted class of each of n records.
+    """The predicted class of each of n records: `codes` (n,), `probabilities` (n, classes) or None.
 
-    Attributes:
-        id_name: the column that identifies the records.
-        ids: their ids, (n,).
-        target: the class.
-        codes: the class codes, (n,).
-        probabilities: of each class, (n, classes); None if the model has none.
-        lacking: columns that the model uses and the table lacks; the model sums over them.
-        hint: which columns were probably meant, in brackets; else empty.
+    `lacking` are columns that the model uses and sums over; `hint` says what was probably meant.
     """
 
     id_name: str
@@ -118,10 +108,7 @@ def read_model(path: Path) -> Predictor:
 def predict(
     model: Predictor, source: RecordSource, watch: Progress, *, at_once: int = 1 << 16
 ) -> Predictions:
-    """Predict the class of every record of a table, `at_once` records at a time.
-
-    Raises TableError, UnknownCategory or OptionError.
-    """
+    """Predict all records, `at_once` at a time. Raises TableError, UnknownCategory, OptionError."""
     own = [source.record_id] if source.record_id else []
     id_name = source.record_id or ROW
     if id_name == model.target.name:

@@ -1,8 +1,4 @@
-"""What a site file may say of a table, proposed from the table itself; nothing is written or sent.
-
-A proposal is for the custodian's eyes: it holds values of her table. What of it becomes public she
-decides list by list (`owner_agent.cli.init`).
-"""
+"""What a site file may say of a table, proposed from it, for the custodian's eyes alone."""
 
 from __future__ import annotations
 
@@ -57,9 +53,8 @@ _IDENTIFIES = re.compile(
 class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
-    `missing` is the category of empty cells, where there are some. `rare` is how many categories
-    fewer than `FEWEST_RECORDS` records have: their names alone would tell of these. `public` says
-    that the list is not from the table.
+    `rare` is how many categories fewer than `FEWEST_RECORDS` records have: their names would reveal
+    these. A `public` list is not from the table.
     """
 
     name: str
@@ -101,11 +96,7 @@ class ProposedVariable:
 
 @dataclass(frozen=True)
 class ProposedSite:
-    """What a table is proposed to be: its record id, its variables, and columns left at home.
-
-    `candidates` are all columns that could identify records, `left_out` says why a column is not a
-    variable.
-    """
+    """What a table is proposed to be; `left_out` says why a column is no variable."""
 
     table: Path
     rows: int
@@ -117,14 +108,9 @@ class ProposedSite:
 
 
 def propose_site(path: Path, record_id: str | None = None, *, header: bool = False) -> ProposedSite:
-    """Read a table and propose what its site file says.
+    """Read a table and propose what its site file says; with `header` the first row holds names.
 
-    Args:
-        path: a CSV or Parquet file.
-        record_id: the column that identifies records; None looks for one.
-        header: whether somebody said that the first row holds the names of the columns.
-
-    Raises TableError, MissingColumn or OptionError.
+    Without `record_id` it looks for one. Raises TableError, MissingColumn or OptionError.
     """
     names = column_names(path)
     if not header and begins_with_record(path):

@@ -53,19 +53,18 @@ def encode(
 
     if not hasattr(cells, "dictionary_encode"):
         return np.array([*map(code, cells)], dtype=np.int64)
-    distinct = cells.dictionary_encode()
-    texts = distinct.dictionary
-    codes = np.full(len(texts), unknown, dtype=np.int64)
-    singly = np.ones(len(texts), dtype=np.bool_)
+    codes = np.full(len(cells), unknown, dtype=np.int64)
+    singly = np.ones(len(cells), dtype=np.bool_)
     if reader.cuts is not None:
         # Numbers may all be different: those in an interval are found at once.
-        values = numbers(texts)
+        values = numbers(cells)
         singly = ~np.isfinite(values) | np.isin(values, [*map(number_of, categories)])
         codes[~singly] = np.searchsorted(reader.cuts, values[~singly], side="right")
-    places = np.flatnonzero(singly)
-    codes[places] = [*map(code, texts.take(places).to_pylist())]
-    found: npt.NDArray[np.int64] = codes[distinct.indices.to_numpy()]
-    return found
+        cells = cells.take(np.flatnonzero(singly))
+    distinct = cells.dictionary_encode()
+    found = np.array([*map(code, distinct.dictionary.to_pylist())], dtype=np.int64)
+    codes[singly] = found[distinct.indices.to_numpy()]
+    return codes
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
