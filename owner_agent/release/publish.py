@@ -181,12 +181,12 @@ class PreparedRecords(PreparedRelease):
         """
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
-        keys = KeyStore(site.state)
-        secrets = None if options.preview else keys.load()
+        store = KeyStore(site.state)
+        secrets = None if options.preview else store.load()
         entries = known_entries(site.state)
         if secrets is None:
             passing = environment.random_bytes
-            secrets = keys.load() if entries else keys.load_or_passing(passing)
+            secrets = store.load() if entries else store.load_or_passing(passing)
         past = ReleaseHistory.of(site.state, entries, study)
         table = draw_table(site, study, plan, secrets, past.beginning, watch)
         # 6: overlay what was reported.

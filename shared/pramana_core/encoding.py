@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,15 +53,16 @@ def encode(
 
     if not hasattr(cells, "dictionary_encode"):
         return np.array([*map(code, cells)], dtype=np.int64)
-    codes = np.full(len(cells), unknown, dtype=np.int64)
-    singly = np.ones(len(cells), dtype=np.bool_)
+    arrow: Any = cells
+    codes = np.full(len(arrow), unknown, dtype=np.int64)
+    singly = np.ones(len(arrow), dtype=np.bool_)
     if reader.cuts is not None:
         # Numbers may all be different: those in an interval are found at once.
-        values = numbers(cells)
+        values = numbers(arrow)
         singly = ~np.isfinite(values) | np.isin(values, [*map(number_of, categories)])
         codes[~singly] = np.searchsorted(reader.cuts, values[~singly], side="right")
-        cells = cells.take(np.flatnonzero(singly))
-    distinct = cells.dictionary_encode()
+        arrow = arrow.take(np.flatnonzero(singly))
+    distinct = arrow.dictionary_encode()
     found = np.array([*map(code, distinct.dictionary.to_pylist())], dtype=np.int64)
     codes[singly] = found[distinct.indices.to_numpy()]
     return codes
