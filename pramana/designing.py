@@ -321,12 +321,12 @@ def design(
     require_limit(learn, Learn if isinstance(learn, str) else Mapping[Learn, float], "learn")
     open_ = names_of(public, "public")
     require_variables(open_, require_domain(domain), "public")
-    held = _owners(owners, domain)
-    ordered = list(itertools.chain(*held.values()))
+    own_names = _owners(owners, domain)
+    ordered = list(itertools.chain(*own_names.values()))
     ordered += [v.name for v in domain if v.name not in ordered]
     with one_sentence(), progress_bar() as bar:
         domain = domain.project(ordered)
-        needs = Requirements.of(domain, gamma, epsilon, breach, open_, held)
+        needs = Requirements.of(domain, gamma, epsilon, breach, open_, own_names)
         wanted = goal(
             domain,
             learn,
@@ -349,11 +349,11 @@ def _owners(owners: object, domain: Domain) -> dict[str, list[str]]:
             f" {shown(owners)}.",
             where="owners",
         )
-    held: dict[str, list[str]] = {}
+    own_names: dict[str, list[str]] = {}
     for owner, given in (owners or {}).items():
         names = names_of(given, f"owners[{owner!r}]")
         require_variables(names, domain, "owners")
-        if twice := [name for name in names if any(name in own for own in held.values())]:
+        if twice := [name for name in names if any(name in own for own in own_names.values())]:
             raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
-        held[str(owner)] = list(names)
-    return held
+        own_names[str(owner)] = list(names)
+    return own_names

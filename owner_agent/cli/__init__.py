@@ -1,1 +1,4 @@
-"""The `owner-agent` command: its arguments, and what people see of the answers."""
+"""The `owner-agent` command: its arguments, and what people see of the answers.
+
+Reports are written in `owner_agent.report`.
+"""

@@ -1,1 +1,4 @@
-"""The custodian's side of designs: variables of several owners, and the plan as text."""
+"""The custodian's side of designs: variables of several owners, and the plan as text.
+
+The search for a design is `pramana_core.design`.
+"""

@@ -1,1 +1,4 @@
-"""The owner's pages in a browser: the commands' answers, without true values, on loopback."""
+"""The owner's pages in a browser: what a plan reveals, what left, publications, choices.
+
+They show the commands' answers: nothing is computed here, and no true value is on them.
+"""

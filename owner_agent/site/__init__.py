@@ -1,1 +1,4 @@
-"""The site file and the plan it becomes, with the study's plan. Nothing here reads a record."""
+"""The site file: what the custodian says of her table, and the plan it becomes.
+
+Nothing here reads a record: `owner_agent.table` reads the table.
+"""

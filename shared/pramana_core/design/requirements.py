@@ -90,8 +90,8 @@ class Requirements:
             gamma = gamma_of_epsilon(epsilon)
         elif breach is not None:
             gamma = gamma_of_breach(breach)
-        held = tuple((owner, tuple(names)) for owner, names in owners.items())
-        return cls(domain, gamma or 0.0, tuple(public), held)
+        owned = tuple((owner, tuple(names)) for owner, names in owners.items())
+        return cls(domain, gamma or 0.0, tuple(public), owned)
 
     def __post_init__(self) -> None:
         for name in self.public:
@@ -139,7 +139,7 @@ class Requirements:
         """Return variables in the domain's order by who holds them."""
         if not self.owners:
             return [tuple(names)]
-        place = {name: i for i, (_, held) in enumerate(self.owners) for name in held}
+        place = {name: i for i, (_, names) in enumerate(self.owners) for name in names}
         return [tuple(own) for _, own in itertools.groupby(names, key=place.__getitem__)]
 
 
