@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from owner_agent.peer.exchange.session_loss import session_json, session_lines
 from owner_agent.release.ledger import PEER
+from pramana_core.report.report import Column, Row, Section, Sentence, Table
 
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.session_record import ExactTable, SessionRecord
@@ -72,46 +71,48 @@ def shared_json(sessions: Sequence[SessionRecord], tables: Sequence[ExactTable])
     return {"parameters_shared": families, "tables_shared": listed}
 
 
-def show_tables(console: Console, tables: Sequence[ExactTable], groupings: int | None) -> None:
-    """Print the tables that were shared exactly; `groupings` are allowed in a study."""
-    if not tables:
-        return
-    table = Table(title="Tables shared exactly with peers", box=SIMPLE_HEAD)
-    for heading in ("study", "columns", "against the peers'"):
-        table.add_column(heading, overflow="fold")
-    for one in tables:
-        against = ", ".join(one.against) or "no column"
-        table.add_row(escape(one.study), escape(", ".join(one.columns)), escape(against))
-    console.print(table)
-    allowed = "" if groupings is None else f" The site file allows {groupings} in a study."
-    console.print(
-        "Two tables that differ in few records reveal those records by subtraction; epsilon"
-        f" does not cover it.{allowed}",
-        style="dim",
-    )
-
-
-def show_peer_lines(
-    console: Console, entries: Sequence[Entry], sessions: Sequence[SessionRecord] = ()
-) -> None:
-    """Print what went to which peers; `sessions` have the shared parameters."""
-    sent = [entry for entry in entries if entry.miner.startswith(PEER)]
-    if not sent:
-        return
-    table = Table(title="Of these, to peers", box=SIMPLE_HEAD)
-    table.add_column("release", overflow="fold")
-    table.add_column("to", overflow="fold")
-    table.add_column("columns", overflow="fold")
+def peer_sections(
+    entries: Sequence[Entry],
+    sessions: Sequence[SessionRecord] = (),
+    exact: Sequence[ExactTable] = (),
+    groupings: int | None = None,
+) -> Iterator[Section]:
+    """Yield what left to peers, and the tables shared exactly; a study may have `groupings`."""
     families = {one.proposal.session: "; ".join(map(str, one.families)) for one in sessions}
-    for entry in sent:
+    rows = []
+    for entry in entries:
+        if not entry.miner.startswith(PEER):
+            continue
         columns = ", ".join(draw.column for draw in entry.draws)
         learned = families.get(entry.release_id or "")
-        about = f"its offer, and the parameters of {learned}" if learned else "its offer"
-        table.add_row(entry.name, escape(entry.miner.removeprefix(PEER)), escape(columns or about))
-    console.print(table)
-    if any(families.values()):
-        console.print(
-            "Epsilon covers the randomized columns. It does not cover the parameters that were"
-            " shared: they are made from this owner's true records.",
-            markup=False,
+        offer = f"its offer, and the parameters of {learned}" if learned else "its offer"
+        to = entry.miner.removeprefix(PEER)
+        rows.append({"release": entry.name, "to": to, "columns": columns or offer})
+    shared = (
+        "Epsilon covers the randomized columns. It does not cover the parameters that were shared:"
+        " they are made from this owner's true records."
+    )
+    if rows:
+        said = [shared] * any(families.values())
+        yield Section("Of these, to peers", table=_text_table(rows))
+        yield Section(sentences=said)
+    tables = [
+        {
+            "study": one.study,
+            "columns": ", ".join(one.columns),
+            "against the peers'": ", ".join(one.against) or "no column",
+        }
+        for one in exact
+    ]
+    if tables:
+        allowed = "" if groupings is None else f" The site file allows {groupings} in a study."
+        words = (
+            "Two tables that differ in few records reveal those records by subtraction; epsilon"
+            f" does not cover it.{allowed}"
         )
+        yield Section("Tables shared exactly with peers", table=_text_table(tables))
+        yield Section(sentences=[Sentence(words, "note")])
+
+
+def _text_table(rows: Sequence[Row]) -> Table:
+    return Table([Column(name, itemgetter(name), number=False) for name in rows[0]], rows)

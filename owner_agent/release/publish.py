@@ -158,14 +158,22 @@ class PreparedRecords(PreparedRelease):
         cls,
         site: Site,
         watch: StagedProgress,
-        _options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        _environment: Environment = Environment(),  # noqa: B008 - frozen
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table; what was reported before is reported again."""
-        plan, study = planned(site), site.miner.study
-        secrets = KeyStore(site.state).load()
+        """Randomize a site's table; what was reported before is reported again.
+
+        A preview needs no miner. Raises HistoryLost: what left before is not remembered.
+        """
+        plan, section = planned(site), site.file.miner or site.file.peer
+        study = site.miner.study if not options.preview else section.study if section else ""
+        store = KeyStore(site.state)
+        secrets = None if options.preview else store.load()
         entries = known_entries(site.state)
+        if secrets is None:
+            passing = environment.random_bytes
+            secrets = store.load() if entries else store.load_or_passing(passing)
         past = ReleaseHistory.of(site.state, entries, study)
         table = draw_table(site, study, plan, secrets, past.beginning, watch)
         # 6: overlay what was reported.

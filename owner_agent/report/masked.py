@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
-from owner_agent.report.release_report import left_out, losses_by, refusals
+from owner_agent.report.losses import left_out, losses_by, refusals
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.pictures import pairs_to_show, relationships_chart
@@ -59,10 +59,7 @@ def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report of a masked table; the measures are of the first copy.
-
-    Its JSON and what a terminal shows hold nothing of any single record.
-    """
+    """Return the report of a masked table; its JSON and its brief form name no single record."""
     chosen = now.chosen
     table, losses = chosen.table, losses_by(now)
     advice, influence = chosen.recommendation, now.copies[0].influence
@@ -236,12 +233,10 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and at least
-    `FIRST`.
+    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and `FIRST` at least.
 
-    `own` is how much the masked value moves with the true one; `noise` is the standard deviation
-    of its noise, in those of what the public columns leave unknown; `told` is the share of that
-    which the masked value tells.
+    `own` is how much the masked value moves with the true one. `noise` is a standard deviation,
+    and `told` the share that the masked value reveals, of what the public columns leave unknown.
     """
     influence, table = now.copies[0].influence, now.chosen.table
     if influence is None:

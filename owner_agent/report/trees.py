@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from owner_agent.release.tree import PreparedTree
-from owner_agent.report.losses import Losses
-from owner_agent.report.release_report import left_out, losses_by, refusals
+from owner_agent.report.losses import Losses, left_out, losses_by, refusals
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.exchange.drawing import draw_shared_tree

@@ -38,11 +38,7 @@ class TargetSection(Section):
 
 
 class AttributeSection(ColumnSection):
-    """An attribute that a tree may ask for: of the numbers of a range, or of categories.
-
-    A name alone is a column of numbers without a declared range; `missing` is the category of empty
-    cells.
-    """
+    """An attribute of a tree: numbers of a range, or categories; `missing` is for empty cells."""
 
     low: Finite | None = None
     high: Finite | None = None

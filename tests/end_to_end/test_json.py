@@ -17,7 +17,6 @@ STORE = ("--data", "absent")
 
 WRONG = {
     "owner-agent init": ("absent.csv",),
-    "owner-agent discretize": ("--column", "age", *SITE),
     "owner-agent design": ("--gamma", "19", *SITE),
     "owner-agent join": ("absent.invitation", *SITE),
     "owner-agent publish": ("--yes", *SITE),

@@ -13,8 +13,9 @@ from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
-from owner_agent.report.corrected import corrected_of
-from owner_agent.site.planning import planned
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import PreparedRecords
+from owner_agent.report.corrected import Corrected
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import HistoryLost, PlanConflict
@@ -124,11 +125,11 @@ def test_what_was_announced_binds_though_nobody_fetched_it(closed_world):
 def test_the_plan_of_a_site_without_a_miner_counts_them_too(after_correction):
     world, _ = after_correction
     site = load_site(world.folder("south") / "site.toml")
-    found = corrected_of(site, planned(site), lambda _done, _total: None)
-    (block,) = found.blocks
-    assert block.correction.block == "D"
-    assert 0 < block.correction.differing < 400
-    assert block.epsilon_anew == pytest.approx(2 * EPSILON_D)
+    now = PreparedRecords.of(site, lambda *_: None, PublishOptions(preview=True))
+    (block,) = Corrected.of(now, None).blocks
+    assert block["block"] == "D"
+    assert 0 < block["would_differ"] < 400
+    assert block["epsilon_if_anew"] == pytest.approx(2 * EPSILON_D)
 
 
 @pytest.mark.parametrize("lost", ["ledger.sqlite", "all but the keys"])

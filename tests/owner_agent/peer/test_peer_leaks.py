@@ -6,10 +6,11 @@ import logging
 import numpy as np
 import pytest
 
-from owner_agent.cli.sessions_shown import show_peer_lines
+from owner_agent.cli.sessions_shown import peer_sections
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import PramanaError
+from pramana_core.report.terminal import print_sections
 from pramana_core.terminal import console
 from tests.owner_agent.peer.conftest import pseudonym
 
@@ -45,7 +46,7 @@ def places(world, caplog, capsys):
         for path in state.rglob("*"):
             if path.is_file() and path.parent.name != "keys":
                 found[str(path)] = path.read_bytes()
-        show_peer_lines(console(), Ledger(state).entries())
+        print_sections(peer_sections(Ledger(state).entries()), console(), console())
     found["log"] = caplog.text.encode()
     found["shown"] = capsys.readouterr().out.encode()
     return found
