@@ -40,8 +40,9 @@ from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
 from pramana_core.learn.rules.itemsets import item_label, items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
-from pramana_core.marginals.counts import Marginals, MarginalTable
+from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Item
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, part_of
 from pramana_core.wire.base import Message
 

@@ -21,51 +21,46 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     EmptyTable,
     EstimationError,
-    LimitExceeded,
     OptionError,
     SingularChannel,
 )
 from pramana_core.estimation.axes import (
     Axis,
     Stratum,
-    arrange,
-    arranged,
     axes_of,
     joined,
     merged,
-    moment,
     named,
-    observed,
+    reported_strata,
     require_reported,
-    strata_of,
-    sum_unasked,
 )
-from pramana_core.estimation.evidence import Evidence, NetworkExplanation
+from pramana_core.estimation.evidence import Evidence
 from pramana_core.estimation.information import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.likelihood import maximize
 from pramana_core.estimation.pooled_tables import PooledTables
-from pramana_core.estimation.subpopulations import ReportedSubpopulation, TabulatedSubpopulation
+from pramana_core.estimation.subpopulations import TableSlices, WeightedRecords
 from pramana_core.estimation.supports import TabulatedSupports, require_items
 from pramana_core.estimation.supports_pooled import PooledSupports
 from pramana_core.estimation.table_estimates import (
-    CombinedTable,
     EstimatedTable,
-    Estimates,
     FactoredTable,
+    SourceReports,
 )
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
+    Explanation,
     Independence,
     RecordTables,
     ReportTables,
-    Subpopulation,
     Supports,
     Tensor,
 )
 from pramana_core.marginals.lack_of_fit import LackOfFit
 from pramana_core.marginals.passes import CountedRecords
-from pramana_core.marginals.support_counts import Item
+from pramana_core.marginals.subpopulations import Subpopulation
+from pramana_core.marginals.support_counts import Item, weighted_sum
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
@@ -122,35 +117,37 @@ class CountEstimator(ABC):
         return sum(reports.records for reports, _ in self.sources)
 
     @abstractmethod
-    def table(self, domain: Domain) -> Estimates:
+    def table(self, domain: Domain) -> MarginalTable:
         """Return the table over some variables; see `EstimatedMarginals.marginal`."""
 
     @abstractmethod
-    def unbiased(self, domain: Domain) -> Estimates | None:
+    def unbiased(self, domain: Domain) -> MarginalTable | None:
         """Return the unbiased table over some variables, if there is one."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
         """Return whether reports tell a table, with no smaller ones filled in."""
         return any(plan.reports_together(variables) for _, plan in self.sources)
 
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+    def expected(
+        self, domain: Domain, marginal: Callable[[Sequence[str]], MarginalTable]
+    ) -> Tensor:
         """Return the posterior expectation of each true cell's count."""
         if self.several:
             return marginal(domain.names).counts
-        axes, stratum = self.reports(domain)
-        return _posterior(domain, axes, stratum, self.prior(axes, stratum))
+        _, [(_, stratum)] = reported_strata(self.sources, domain.names, MARGINAL_CELLS)
+        return _posterior(domain, stratum, self.prior(stratum))
 
-    def prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
-        """Return an estimated distribution over the axes' cells under which all reports can be."""
+    def prior(self, stratum: Stratum) -> Tensor:
+        """Return an estimated distribution under which all reports of a stratum are possible."""
         likely = maximize([stratum], tick=self.tick).table
         if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
-            # Others may be as likely: that is refused where the errors are made.
-            self.likely_table(self.everything.project(named(axes)), axes, stratum, likely)
+            # Others may be as likely: refused where the reports cannot tell all cells apart.
+            inverse_information([stratum], likely, likely.ndim)
         return likely
 
     def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
         """Return all records of marginals that are estimated so."""
-        return TabulatedSubpopulation(marginals, {})
+        return Subpopulation(self.everything, TableSlices(marginals))
 
     @classmethod
     def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
@@ -181,114 +178,77 @@ class CountEstimator(ABC):
         """Return the evidence on the independence of some variables given others."""
         return self.evidence.independence(left, right, given)
 
-    def reports(self, domain: Domain) -> tuple[list[Axis], Stratum]:
-        """Return the reports of one source over some variables, an axis per block."""
-        [(reports, plan)] = self.sources
-        axes = axes_of(plan, domain.names)
-        cells = math.prod(axis.channel.shape[0] for axis in axes)
-        if cells > MARGINAL_CELLS:
-            raise LimitExceeded(
-                f"The table over {named(axes)} has {cells} cells; at most {MARGINAL_CELLS} are"
-                " allowed.",
-                remedy="Ask for fewer variables at once.",
-            )
-        reported = observed(reports, axes)
-        return axes, Stratum(reported, tuple(axis.channel for axis in axes))
 
-    def likely_table(
-        self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
-    ) -> Estimates:
-        """Return the most likely table of one source with its errors."""
-        counts = arrange(sum_unasked(theta * self.records, axes), axes, domain)
-        if all(
-            c.shape[0] == c.shape[1] and c.condition_number <= CONDITION_LIMIT
-            for c in stratum.channels
-        ):
-            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
-            # information inside the simplex, and no smaller than ML's error at its edge.
-            reports = self.records * stratum.expected(theta[..., None])
-            fitted = reports.reshape(stratum.reported.shape)
-            return EstimatedTable(domain, counts, self.records, fitted, tuple(axes))
-        strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
-        table = arranged(theta, axes, strata[0].groups)
-        products = inverse_information(strata, table, len(domain))
-        return FactoredTable.likely(domain, counts, self.records, products)
-
-
-def _posterior(domain: Domain, axes: Sequence[Axis], stratum: Stratum, prior: Tensor) -> Tensor:
+def _posterior(domain: Domain, stratum: Stratum, prior: Tensor) -> Tensor:
     reports = stratum.expected(prior[..., None])
     seen = np.divide(stratum.column, reports, where=reports > 0, out=np.zeros_like(reports))
-    posterior = stratum.adjoint(seen)[..., 0] * prior
-    return arrange(sum_unasked(posterior, axes), axes, domain)
+    return _margin(stratum.adjoint(seen)[..., 0] * prior, domain)
+
+
+def _margin(cells: Tensor, domain: Domain) -> Tensor:
+    """Sum out what joint blocks brought in, which stands last."""
+    return np.asarray(cells.sum(axis=tuple(range(len(domain), cells.ndim))), dtype=np.float64)
 
 
 class MomentEstimator(CountEstimator):
     """Unbiased, by each source's inverse channels; of several sources the best weighted sum."""
 
     @cached_property
-    def parts(self) -> tuple[EstimatedMarginals, ...]:
-        """The marginals of each source alone, where there are several."""
-        return tuple(EstimatedMarginals(*source, tick=self.tick) for source in self.sources)
-
-    @cached_property
     def weights(self) -> SourceWeights | None:
         """How much each source counts; None where each of its records counts as one."""
-        if len({plan.digest for _, plan in self.sources}) == 1:
+        if not self.several or len({plan.digest for _, plan in self.sources}) == 1:
             return None
         return SourceWeights(
             tuple(plan for _, plan in self.sources),
             np.array([float(reports.records) for reports, _ in self.sources]),
             self.everything,
-            lambda source, name: self.parts[source].marginal([name]).counts,
+            lambda source, name: _by_moments(self.sources[source], self.everything.project([name]))[
+                0
+            ],
         )
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
         return all(plan.reports_together(variables) for _, plan in self.sources)
 
-    def table(self, domain: Domain) -> Estimates:
-        if self.several:
-            require_reported(self.sources, domain.names)
-            tables = [part.marginal(domain.names) for part in self.parts]
-            factors = self.weights.of_table(domain.names) if self.weights else None
-            return CombinedTable.of(tables, factors)
-        axes, stratum = self.reports(domain)
-        return EstimatedTable(
-            domain,
-            arrange(sum_unasked(moment([stratum]), axes), axes, domain),
-            self.records,
-            stratum.reported,
-            tuple(axes),
-        )
+    def table(self, domain: Domain) -> EstimatedTable:
+        require_reported(self.sources, domain.names)
+        factors = np.ones(len(self.sources))
+        if self.weights is not None:
+            factors = self.weights.of_table(domain.names)
+        counts, parts = [], []
+        for source, factor in zip(self.sources, factors.tolist(), strict=True):
+            own, reported, axes = _by_moments(source, domain)
+            counts.append(own)
+            parts.append(SourceReports(domain, reported, tuple(axes), factor))
+        return EstimatedTable(domain, weighted_sum(factors, counts), self.records, tuple(parts))
 
     unbiased = table
 
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+    def expected(
+        self, domain: Domain, marginal: Callable[[Sequence[str]], MarginalTable]
+    ) -> Tensor:
         """Return the sum of the sources' expectations, with the weighted table as prior.
 
         Without weights, or where other sources lack a variable, a source's own table is its prior.
         """
-        if not self.several:
-            return super().expected(domain, marginal)
         require_reported(self.sources, domain.names)
         found = np.zeros(domain.shape)
         for source in self.sources:
-            part = MomentEstimator([source], self.everything, None, self.tick)
-            axes, stratum = part.reports(domain)
-            known = all(name in plan.domain for _, plan in self.sources for name in named(axes))
-            shared = None
-            if known and self.weights is not None:
-                shared = marginal(named(axes)).counts.reshape(stratum.shape)
-            found += _posterior(domain, axes, stratum, part.prior(axes, stratum, shared))
+            table, [(_, stratum)] = reported_strata([source], domain.names, MARGINAL_CELLS)
+            known = all(name in plan.domain for _, plan in self.sources for name in table.names)
+            shared = self.weights is not None and known
+            counts = marginal(table.names).counts if shared else None
+            found += _posterior(domain, stratum, self.prior(stratum, counts))
         return found
 
-    def prior(self, axes: Sequence[Axis], stratum: Stratum, counts: Tensor | None = None) -> Tensor:
+    def prior(self, stratum: Stratum, counts: Tensor | None = None) -> Tensor:
         """Return counts (default: the estimate) without negative ones, or the likely table."""
-        estimate = np.maximum(moment([stratum]) if counts is None else counts, 0.0)
+        estimate = np.maximum(stratum.moment() if counts is None else counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()
             if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
                 return prior
-        return super().prior(axes, stratum)
+        return super().prior(stratum)
 
     def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
         sources = [(r, plan) for r, plan in self.sources if isinstance(r, RecordTables)]
@@ -296,7 +256,13 @@ class MomentEstimator(CountEstimator):
         if len(sources) < len(self.sources) or not whole:
             return super().subpopulation(marginals)
         counted = cast("Sequence[tuple[CountedRecords, Plan]]", sources)
-        return ReportedSubpopulation(tuple(counted), self.weights if self.several else None, {})
+        return Subpopulation(self.everything, WeightedRecords(tuple(counted), self.weights))
+
+
+def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Axis]]:
+    """Return one source's estimate of a table, its reported counts, and what their axes are."""
+    _, [(axes, stratum)] = reported_strata([source], domain.names, MARGINAL_CELLS)
+    return _margin(stratum.moment(), domain), stratum.reported, axes
 
 
 class SumEstimator(MomentEstimator):
@@ -308,20 +274,24 @@ class SumEstimator(MomentEstimator):
 class LikelihoodEstimator(CountEstimator):
     """The most likely distribution; all sources' reports are explained together."""
 
-    def table(self, domain: Domain) -> Estimates:
-        if not self.several:
-            axes, stratum = self.reports(domain)
-            likely = maximize([stratum], tick=self.tick).table
-            return self.likely_table(domain, axes, stratum, likely)
-        strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
+    def table(self, domain: Domain) -> MarginalTable:
+        limit = INFORMATION_CELLS if self.several else MARGINAL_CELLS
+        _, parts = reported_strata(self.sources, domain.names, limit)
+        strata = merged([stratum for _, stratum in parts])
         theta = maximize(strata, tick=self.tick).table
+        counts = _margin(theta * self.records, domain)
+        [(axes, first), *_] = parts
+        if not self.several and first.solvable and first.square:
+            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
+            # information inside the simplex, and no smaller than ML's error at its edge.
+            fitted = (self.records * first.expected(theta[..., None])).reshape(first.reported.shape)
+            source = SourceReports(domain, fitted, tuple(axes))
+            return EstimatedTable(domain, counts, self.records, (source,))
         silent = self.records - sum(stratum.records for stratum in strata)
         products = inverse_information(strata, theta, len(domain), silent)
-        nuisance = tuple(range(len(domain), theta.ndim))
-        counts = np.asarray(theta.sum(axis=nuisance) * self.records)
         return FactoredTable.likely(domain, counts, self.records, products)
 
-    def unbiased(self, domain: Domain) -> Estimates | None:
+    def unbiased(self, domain: Domain) -> MarginalTable | None:
         try:
             return EstimatedMarginals.of(self.sources).marginal(domain.names)
         except (EstimationError, SingularChannel):
@@ -344,12 +314,13 @@ class PooledEstimator(CountEstimator):
     def can_estimate(self, variables: Sequence[str]) -> bool:
         return self.tables.may_tell(variables) and super().can_estimate(variables)
 
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+    def expected(
+        self, domain: Domain, marginal: Callable[[Sequence[str]], MarginalTable]
+    ) -> Tensor:
         if self.several:
             return super().expected(domain, marginal)
-        axes, stratum = self.reports(domain)
-        prior = marginal(named(axes)).counts.reshape(stratum.shape) / self.records
-        return _posterior(domain, axes, stratum, prior)
+        table, [(_, stratum)] = reported_strata(self.sources, domain.names, MARGINAL_CELLS)
+        return _posterior(domain, stratum, marginal(table.names).counts / self.records)
 
     def table(self, domain: Domain) -> FactoredTable:
         return self.tables.table(domain)
@@ -476,7 +447,7 @@ class EstimatedMarginals:
         """The number of records of all sources."""
         return self._estimator.records
 
-    def marginal(self, variables: Sequence[str]) -> Estimates:
+    def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the estimated table over `variables`, axes in that order.
 
         A joint block whose channel is not lumpable for the variables asked is estimated whole and
@@ -502,7 +473,7 @@ class EstimatedMarginals:
         self._require_known(variables)
         return self._estimator.can_estimate(variables)
 
-    def unbiased(self, variables: Sequence[str]) -> Estimates | None:
+    def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the unbiased estimate, also where the marginals are the most likely ones.
 
         None where a source does not report all variables, a channel has no inverse, or the table
@@ -534,7 +505,7 @@ class EstimatedMarginals:
         self._require_known([*left, *right, *given])
         return self._estimator.independence(left, right, given)
 
-    def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         self._require_known(parents)
         return self._estimator.evidence.explanation(parents)
 
