@@ -88,7 +88,7 @@ class DesignFile(_Section):
 
     variables: Annotated[tuple[VariableDemand, ...], Field(min_length=1)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
-    learn: Learn | dict[Learn, Annotated[Finite, Field(gt=0)]] = "pairs"
+    learn: Learn = "pairs"
     target: Label | None = None
     length: Annotated[int, Field(ge=1)] | None = None
     minimum_support: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -105,11 +105,6 @@ class DesignFile(_Section):
         if mistakes:
             raise ValueError("; ".join(mistakes))
         return self
-
-    @property
-    def kinds(self) -> dict[Learn, float]:
-        """What is learned, with weights."""
-        return {self.learn: 1.0} if isinstance(self.learn, str) else dict(self.learn)
 
     @property
     def owners(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

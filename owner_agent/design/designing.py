@@ -91,7 +91,7 @@ def problem_of(file: DesignFile, known: Mapping[str, Variable] | None = None) ->
         _requirements(file, domain),
         goal(
             domain,
-            file.kinds,
+            file.learn,
             length=file.length,
             minimum_support=file.minimum_support,
             structure=file.structure,

@@ -383,12 +383,12 @@ def test_the_page_is_true(command, tmp_path):
         assert f"`{re.sub('-[0-9]$', '-K', name)}`" in page, name
 
 
-# Targets, weights and owners ----------------------------------------------------------------------
+# Targets and owners ------------------------------------------------------------------------------
 
 
 STUDY = """
 records = 5000
-learn = { classifier = 2, pairs = 1 }
+learn = "classifier"
 target = "ill"
 whole_record = { gamma = 19 }
 [[variables]]
@@ -465,9 +465,8 @@ def test_a_design_that_is_of_no_use_says_so_at_once(command, study):
         ({"target": None}, "target"),
         ({"target": "x"}, "x"),
         ({"learn": "pairs"}, "target"),
-        ({"learn": {}, "target": None}, "learn"),
-        ({"learn": {"pairs": -1.0}, "target": None}, None),
-        ({"learn": {"magic": 1.0}}, None),
+        ({"learn": {"classifier": 1.0}}, None),
+        ({"learn": "magic"}, None),
     ],
 )
 def test_what_is_learned_is_checked(change, where):
