@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, Symmetric, Transition
+from pramana_core.channels import RESOLUTION, Dense, Symmetric, Transition
 from pramana_core.errors import ChannelError, SingularChannel
 
 
@@ -74,48 +74,6 @@ def test_gamma_is_never_exceeded_and_no_accuracy_is_given_away(size: int, gamma:
     assert channel.off_units <= channel.keep_units <= asked * channel.off_units
     finer = channel.off_units - 1
     assert RESOLUTION - (size - 1) * finer > asked * finer, "one unit less would exceed gamma"
-
-
-@pytest.mark.parametrize(
-    ("build", "error", "says"),
-    [
-        (
-            lambda: Dense.from_probabilities([[0.5, 0.49], [0.1, 0.9]]),
-            ChannelError,
-            "Row 0 .* sums to 0.99",
-        ),
-        (
-            lambda: Dense.from_probabilities([[0.5, 0.5], [-0.1, 1.1]]),
-            ChannelError,
-            "Row 1 .* -0.1",
-        ),
-        (lambda: Dense.from_probabilities([[0.5, float("nan")], [1, 0]]), ChannelError, "Row 0"),
-        (
-            lambda: Dense.from_probabilities([[1e-11, 1 - 1e-11], [0, 1]]),
-            ChannelError,
-            "below 2\\^-33",
-        ),
-        (lambda: Dense.from_probabilities([[1, 0], [1]]), ChannelError, "lengths \\[1, 2\\]"),
-        (lambda: Dense(((RESOLUTION, 0), (RESOLUTION, 1))), ChannelError, "Row 1"),
-        (lambda: Symmetric.from_probability(3, 1.2), ChannelError, "between 0 and 1"),
-        (lambda: Symmetric.from_probability(3, -0.1), ChannelError, "between 0 and 1"),
-        (lambda: Symmetric.from_probability(2, 1e-12), ChannelError, "finer than 2\\^-32"),
-        (lambda: Symmetric(3, RESOLUTION), ChannelError, "between 0 and 1/2"),
-        (lambda: Symmetric.from_gamma(3, 0.5), ChannelError, "1 or more, not 0.5"),
-        (lambda: Symmetric.from_gamma(3, float("inf")), ChannelError, "finite number"),
-        (lambda: Identity(1), ChannelError, "two or more"),
-        (
-            lambda: Grouped(((0, 1), (1,)), (None, None)),
-            ChannelError,
-            "categories exactly once; see code",
-        ),
-        (lambda: Grouped(((0, 1),), (None,)), ChannelError, "Group 0 has 2 categories"),
-        (lambda: Grouped(((0,), (1,)), (None,)), ChannelError, "2 groups and 1 channels"),
-    ],
-)
-def test_what_is_no_channel_is_refused(build, error: type[ChannelError], says: str):
-    with pytest.raises(error, match=says):
-        build()
 
 
 @pytest.mark.parametrize(
