@@ -136,12 +136,6 @@ def test_the_matrix_is_the_mechanism(name: str):
     assert channel.shape == matrix.shape
     np.testing.assert_allclose(channel.matrix(), matrix, atol=1e-9)
     np.testing.assert_allclose(channel.matrix().sum(axis=1), 1, atol=1e-12)
-    x = np.random.default_rng(1).normal(size=(2, channel.shape[0], 3))
-    y = np.random.default_rng(2).normal(size=(2, channel.shape[1], 3))
-    np.testing.assert_allclose(channel.apply(x, 1), np.einsum("kl,akc->alc", matrix, x), atol=1e-8)
-    np.testing.assert_allclose(
-        channel.apply_adjoint(y, 1), np.einsum("kl,alc->akc", matrix, y), atol=1e-8
-    )
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES.keys() - {"sampled", "withheld", "cut-and-paste"}))
@@ -150,14 +144,6 @@ def test_the_decoder_is_unbiased_for_every_truth(name: str):
     channel, matrix = FAMILIES[name]()
     decoder = channel.decoder()
     np.testing.assert_allclose(decoder @ matrix.T, np.eye(channel.shape[0]), atol=1e-6)
-    sums = decoder.sum(axis=0)[matrix.max(axis=0) > 0]
-    assert np.allclose(sums, 1) == channel.normalized
-    y = np.random.default_rng(2).normal(size=(2, channel.shape[1], 3))
-    x = np.random.default_rng(3).normal(size=(channel.shape[0], 2))
-    np.testing.assert_allclose(channel.solve(y, 1), np.einsum("kl,alc->akc", decoder, y), atol=1e-9)
-    squared = np.einsum("kl,alc->akc", np.square(decoder), y)
-    np.testing.assert_allclose(channel.solve_square(y, 1), squared, rtol=1e-8)
-    np.testing.assert_allclose(channel.solve_adjoint(x, 0), decoder.T @ x, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["mixture", "random-symmetric", "cut-and-paste", "sampled"])
