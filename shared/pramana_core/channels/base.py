@@ -445,10 +445,9 @@ def _ranges(kind: type[Transition]) -> dict[str, tuple[int, int]]:
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         if get_args(hint)[:1] == (int,):
-            limits = hint.__metadata__
-            low = max(limit.ge for limit in limits if isinstance(limit, Ge))
-            high = min((m.le for m in limits if isinstance(m, Le)), default=RESOLUTION)
-            found[name] = (low, high)
+            lows: list[Any] = [limit.ge for limit in hint.__metadata__ if isinstance(limit, Ge)]
+            highs: list[Any] = [limit.le for limit in hint.__metadata__ if isinstance(limit, Le)]
+            found[name] = (max(lows), min(highs, default=RESOLUTION))
     return found
 
 
@@ -456,7 +455,8 @@ def require_ranges(channel: Transition) -> None:
     """Raise ChannelError unless a channel's whole numbers lie in their declared ranges."""
     for name, (low, high) in _ranges(type(channel)).items():
         value = getattr(channel, name)
-        if isinstance(value, bool) or not isinstance(value, Integral) or not low <= value <= high:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or not low <= int(value) <= high:
             raise ChannelError(
                 f"{name} of a {channel.family} channel must be a whole number from {low} to {high},"
                 f" not {value!r}.",
