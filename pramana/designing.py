@@ -271,7 +271,7 @@ def design(
     gamma: float | None = None,
     epsilon: float | None = None,
     breach: tuple[float, float] | None = None,
-    learn: Learn | Mapping[Learn, float] = "pairs",
+    learn: Learn = "pairs",
     target: str | None = None,
     length: int | None = None,
     minimum_support: float = 0.0,
@@ -292,8 +292,7 @@ def design(
             `epsilon`, its logarithm, and `breach` is given.
         epsilon: see `gamma`; above 0.
         breach: (rho1, rho2): a belief of rho1 may grow to rho2 at most (FRAPP eq. 2).
-        learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`; or several with
-            weights, as `{"pairs": 1, "classifier": 3}`.
+        learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`.
         target: the variable that a tree or a classifier predicts.
         length: the most variables of an itemset; 3 if None.
         minimum_support: cells of a smaller expected share do not count; 0 or more, below 1.

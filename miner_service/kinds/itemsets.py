@@ -19,7 +19,7 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
-from pramana_core.estimation.estimated import COUNT_ESTIMATORS
+from pramana_core.estimation.estimated import MARGINALS
 from pramana_core.learn.rules.decisions import NOT_FREQUENT
 from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level, items_wanted, present_items
@@ -135,7 +135,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             len(variables), limits.search_variables, "variables of the job", "variables", FEWER
         )
         require_at_most(len(items), MOST_ITEMS, "items of the job", "items", FEWER)
-        if COUNT_ESTIMATORS[spec.estimator or "moment"].makes_of_pairs(spec.order):
+        if MARGINALS[spec.estimator or "moment"].makes_of_pairs(spec.order):
             require_pairs(variables, layout, where="variables")
             return
         # By reports, longer itemsets whose table is too large are left undecided.

@@ -13,9 +13,9 @@ from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
-from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.tables import column_of
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage

@@ -15,8 +15,8 @@ from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import RESOLUTION, RandomSymmetric, Transition
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, OptionError, SingularChannel
-from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 from pramana_core.plan import Block
 from pramana_core.privacy import (
     PRIOR,

@@ -133,8 +133,6 @@ def test_the_gamma_of_a_requirement(made, expected):
         (lambda: Goal(SETS, 1, 1.0), None),
         (lambda: Goal((("a",),), 1, weights=(1.0, 2.0)), None),
         (lambda: goal(DOMAIN, "trees"), "learn"),  # type: ignore[arg-type]
-        (lambda: goal(DOMAIN, {}), "learn"),
-        (lambda: goal(DOMAIN, {"pairs": 0.0}), "learn"),
         (lambda: goal(DOMAIN, "itemsets", length=4), "length"),
         (lambda: goal(DOMAIN, "pairs", length=2), "length"),
         (lambda: goal(DOMAIN, "pairs", structure={"a": []}), "structure"),
@@ -191,17 +189,6 @@ def test_a_classifier_wants_its_target_with_each_attribute():
     tree = goal(domain, "tree", target="v1")
     assert tree.shares[("v0", "v1")] == pytest.approx(0.4)
     assert tree.shares[("v0", "v2")] == pytest.approx(0.2)
-
-
-def test_kinds_of_learning_combine_by_their_weights():
-    domain = sized(2, 3, 4)
-    made = goal(domain, {"classifier": 2.0, "pairs": 1.0}, target="v0")
-    assert math.fsum(made.shares.values()) == pytest.approx(1)
-    # Two thirds for two tables of the class, one third for singles and pairs, half of it each.
-    assert made.shares[("v0", "v1")] == pytest.approx(2 / 3 / 2 + 1 / 3 / 2 / 3)
-    assert made.shares[("v1", "v2")] == pytest.approx(1 / 3 / 2 / 3)
-    assert made.shares[("v2",)] == pytest.approx(1 / 3 / 2 / 3)
-    assert goal(domain, {"pairs": 7.0}) == goal(domain, "pairs")
 
 
 def test_all_pairs_of_many_variables_count():

@@ -68,7 +68,7 @@ MISTAKES: Mistakes = {
         design(gamma=9, learn="forest"),
         design(gamma=9, learn=pm.NaiveBayes("sex")),
         design(gamma=9, learn="naive-bayes", target="sex"),
-        design(gamma=9, learn={"pairs": "x"}),
+        design(gamma=9, learn={"pairs": 1}),
     ],
     (OptionError, "target"): [
         design(gamma=9, learn="tree", target=["a"]),
