@@ -317,7 +317,7 @@ def design(
     given = locals()
     for name, kind in _KINDS.items():
         require_limit(given[name], kind, name)
-    require_limit(learn, Learn if isinstance(learn, str) else Mapping[Learn, float], "learn")
+    require_limit(learn, Learn, "learn")
     open_ = names_of(public, "public")
     require_variables(open_, require_domain(domain), "public")
     own_names = _owners(owners, domain)

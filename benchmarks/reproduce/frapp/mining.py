@@ -71,7 +71,7 @@ class Mechanism:
 
 def demands(domain: Domain) -> Requirements:
     """Return FRAPP's demand: no record's report amplifies by more than 19."""
-    return Requirements(domain, dict.fromkeys(domain.names, GAMMA), GAMMA)
+    return Requirements(domain, GAMMA)
 
 
 def det_gd(domain: Domain) -> Mechanism:

@@ -7,7 +7,7 @@ records; a support is a count divided by the number of records.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -126,13 +126,17 @@ class RuleCounts(_Counts):
     @property
     def wholes(self) -> SupportCounts:
         """The counts of the whole rules, as itemsets have them."""
-        return SupportCounts(
-            self.records,
-            self.counts[:, 0],
-            self.error_records[:, 0, 0],
-            self.error_population[:, 0, 0],
-            self.before.wholes if self.before else None,
-        )
+        before = self.unshrunk
+        counts = [
+            SupportCounts(
+                one.records,
+                one.counts[:, 0],
+                one.error_records[:, 0, 0],
+                one.error_population[:, 0, 0],
+            )
+            for one in (self, before)
+        ]
+        return counts[0] if before is self else replace(counts[0], before=counts[1])
 
     def covariance(self, *, population: bool) -> Floats:
         """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
