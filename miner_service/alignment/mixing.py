@@ -32,10 +32,7 @@ class MaskedRelease:
 def rows_together(
     needed: Sequence[MaskedRelease], variables: Sequence[str], load: LoadColumns
 ) -> MixedTable:
-    """Return the records of different people, owner after owner.
-
-    Each release has all variables, of one type and with the same categories.
-    """
+    """Return the records of different people; all releases have the same variables."""
     tables = [_columns_of(release, variables, load, _all_of(release)) for release in needed]
     return MixedTable(
         tuple(_appended([table[name] for table in tables]) for name in variables),
@@ -50,12 +47,10 @@ def columns_together(
     aligner: Aligner,
     load: LoadColumns,
 ) -> MixedTable:
-    """Return the records that are in all releases, joined by pseudonym.
+    """Return the masked records that all releases have, joined by pseudonym.
 
-    Args:
-        releases: all releases in use, not only those whose columns are needed.
-        needed: of each release that is, by its id, the variables it gives.
-        variables: all of them, in the order of the table's columns.
+    `needed` has the variables that each release gives, by its id; columns have the order of
+    `variables`.
     """
     found = [
         _columns_of(release, own, load, rows)

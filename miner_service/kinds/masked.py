@@ -54,14 +54,7 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run.
-
-    Attributes:
-        variables: the features and, last, the target.
-        releases: all in use.
-        needed: those that have variables.
-        apart: whether releases hold different people, to be put one under the other.
-    """
+    """A job that can run; `apart`: its releases hold different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
@@ -115,11 +108,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         limits: Limits,
         aligner: Aligner,
     ) -> TablesJob:
-        """Check that a job can run on releases that hold masked tables.
-
-        Raises (besides what other jobs do):
-            DomainError: owners describe a column differently.
-        """
+        """Check that a job can run on masked releases. Raises DomainError and others."""
         self.check(spec)
         releases = tuple(MaskedRelease(source, table) for source, table in held)
         if not releases and not alignment.missing:

@@ -153,22 +153,14 @@ FORM = "3"
 
 
 @dataclass(frozen=True, eq=False)
-class MethodChoice:
-    """The method for a table: its name in METHODS, its options, and what was recommended."""
-
-    method: Method
-    options: Mapping[str, Any]
-    recommendation: Recommendation | None
-
-
-@dataclass(frozen=True, eq=False)
 class MaskPlan:
     """A table, and how it is masked.
 
     Attributes:
         table: n records, sorted by pseudonym.
         keys: their pseudonyms, (n,).
-        choice: the method.
+        method, options: how it is masked.
+        recommendation: of the method, if none was named.
         identity: of table and options, 64 digits; equal exactly if the masked values are.
         secrets: the owner's.
         study: the study.
@@ -176,7 +168,9 @@ class MaskPlan:
 
     table: MaskTable
     keys: Pseudonyms
-    choice: MethodChoice
+    method: Method
+    options: Mapping[str, Any]
+    recommendation: Recommendation | None
     identity: str
     secrets: Secrets
     study: str
@@ -204,8 +198,7 @@ class MaskPlan:
         # "1" once counted masked copies; without it the same table would be masked anew.
         how = [FORM, content, method.name, _written(options), "1"]
         identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
-        choice = MethodChoice(method, options, advice)
-        made = cls(table, keys, choice, identity, secrets, study)
+        made = cls(table, keys, method, options, advice, identity, secrets, study)
         try:
             _ = made.message
         except ValidationError as error:
@@ -223,7 +216,7 @@ class MaskPlan:
     @property
     def message(self) -> MaskedTableMessage:
         """How the columns are described to the miner."""
-        told, method = self.table.told, self.choice.method
+        told, method = self.table.told, self.method
         columns = [_told(column) for column in told.columns] + [
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
@@ -245,9 +238,9 @@ class MaskPlan:
 
     def masked(self, watch: StagedProgress) -> Masked:
         """Mask the table. Raises TableError, MaskingError."""
-        table, choice = self.table, self.choice
+        table = self.table
         watch("masking", 0, 1)
-        masked = choice.method(table.told, table.confidential, self.randomness(1), **choice.options)
+        masked = self.method(table.told, table.confidential, self.randomness(1), **self.options)
         watch("masking", 1, 1)
         return masked
 
@@ -304,7 +297,7 @@ class PreparedMask(PreparedRelease):
             entries=entries,
             records=len(chosen.keys),
             keys=chosen.keys,
-            method=chosen.choice.method.name,
+            method=chosen.method.name,
             dropped=chosen.table.dropped,
             chosen=chosen,
             masked=chosen.masked(watch),
