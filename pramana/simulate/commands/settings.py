@@ -118,5 +118,6 @@ def options_as_typed() -> Iterator[None]:
         name = error.where or ""
         if name.startswith("--"):
             raise
-        where = f"--{name.replace('_', '-')}" if name in ("gamma", "owners") else WHERE
+        options = {"gamma": "--gamma", "owners": "--owners", "family": "--design"}
+        where = options.get(name, WHERE)
         raise OptionError(f"{where}: {error.message}", where=where, remedy=error.remedy) from None

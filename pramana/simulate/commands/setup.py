@@ -53,7 +53,8 @@ Design = Annotated[
     str | None,
     typer.Option(
         help="Instead of --p, a plan designed for --gamma: auto, the designer's choice, or of a"
-        " family: independent, gamma-diagonal, ran-gd, mask, cut-and-paste, sampled."
+        " family: independent, gamma-diagonal, random-gamma-diagonal,"
+        " mask, cut-and-paste, sampled."
     ),
 ]
 Gamma = Annotated[
@@ -150,9 +151,8 @@ class Setup:
         domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
             require_gamma(gamma)
-            goal = wanted(domain)
-        reported = records - round(holdout * records)
-        found = designed(domain, self.design, gamma, goal, reported, on_step, owners)
+            reported = records - round(holdout * records)
+            found = designed(domain, self.design, gamma, wanted(domain), reported, on_step, owners)
         if found.advice:
             console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
         trials = Trials(source, found.plan, records, runs, seed, found, holdout)
