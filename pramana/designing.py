@@ -14,7 +14,6 @@ from owner_agent.design.design_file import DesignFile
 from owner_agent.design.designing import problem_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import Design as CoreDesign
 from pramana_core.design import Learn, Option, find_design
@@ -26,7 +25,6 @@ from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,31 +155,6 @@ class Design(CoreDesign):
         unable = ", ".join(families["family"][families["error"].isna()])
         rest = [f"Not possible: {unable}." if unable else "", self.warning]
         return "\n".join([self._title, written, *(line for line in rest if line)])
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the families side by side: the predicted error of each.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Returns:
-            the axes.
-
-        Raises:
-            OptionError: `ax` is no axes.
-        """
-        return plotted(families_chart(self.to_frame()), ax)
-
-    def _repr_html_(self) -> str:
-        facts = [
-            ("records", f"{self.records:,}"),
-            ("chosen", f"{self.family}, estimated by {self.estimator}"),
-            ("whole record", f"gamma {self.gamma:.4g}"),
-            ("plan", self.plan.digest[:DIGITS]),
-            *([("warning", self.warning)] if self.warning else []),
-        ]
-        frame = self.to_frame()
-        return card("Design", facts, families_chart(frame).svg(), frame)
 
     @property
     def _title(self) -> str:

@@ -24,30 +24,18 @@ from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
-from pramana.showing import DIGITS, card, plain_text, plotted
+from pramana.showing import DIGITS, Drawn
 from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
-from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
-from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from sklearn.utils import Tags
-
-
-_ERRORS = {
-    "decision-tree": "95 % intervals of leaves against the population, given the splits",
-    "linear-classifier": "95 % intervals of weights against the population",
-    "bayes-classifier": "95 % intervals of probabilities against the population",
-    "bayes-net": "95 % intervals of parameters against the population, given the links",
-}
-"""The errors of the models of a kind."""
 
 
 ROOMS = ("pramana.estimators", "pramana.model_sharing")
@@ -65,7 +53,7 @@ def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
     return made
 
 
-class Estimator(ABC):
+class Estimator(Drawn, ABC):
     """A learner: options in the constructor, `fit`, and attributes that end with an underscore.
 
     After `fit`:
@@ -331,59 +319,17 @@ class Estimator(ABC):
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model and return the axes.
-
-        On a grid of axes make the figure with `layout="constrained"`, so that names beside an axis
-        have room.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: `ax` is no axes.
-        """
-        self._require_fitted()
-        return plotted(self._picture(), ax)
-
-    @abstractmethod
-    def _picture(self) -> Picture:
-        """Return the picture of `plot`."""
-
-    def _facts(self) -> list[tuple[str, str]]:
-        """Return facts on the model, each with its name."""
-        return [("errors", _ERRORS[self.kind])]
-
     def _numbers(self) -> pd.DataFrame | None:
         """Return the main numbers, a row each."""
         estimator: Any = self
         frame: pd.DataFrame = estimator.to_frame()
         return frame
 
-    def _source_facts(self) -> list[tuple[str, str]]:
-        """Return facts on the source, each with its name."""
-        if not self.plan_digests_:
-            return [("source", self.source_told())]
-        plans = ", ".join(digest[:DIGITS] for digest in self.plan_digests_)
-        return [
-            (
-                "learned from",
-                f"{self.n_records_:,} records, counts estimated by {self.estimated_by_}",
-            ),
-            ("whole record", Amplification(self.epsilon_).told),
-            ("plan" if len(self.plan_digests_) == 1 else "plans", plans),
-            *(("warning", words) for words in self.lack_of_fit_),
-            *(("filled in", words) for words in [self.filled_in_] if words),
-        ]
+    def _notes(self) -> list[str]:
+        return [*self.lack_of_fit_, *filter(None, [self.filled_in_]), *getattr(self, "notes_", ())]
 
-    def _repr_html_(self) -> str:
-        """Return the options as HTML, after `fit` also the model."""
-        if not self.__sklearn_is_fitted__():
-            return plain_text(repr(self))
-        heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._source_facts() + self._facts()
-        return card(heading, facts, self._picture().svg(), self._numbers(), "to_frame() has all")
+    def _repr_html_(self) -> str | None:
+        return super()._repr_html_() if self.__sklearn_is_fitted__() else None
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` was called (for scikit-learn's `check_is_fitted`)."""

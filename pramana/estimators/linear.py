@@ -146,12 +146,6 @@ class LinearClassifier(Classifier[Planes]):
     def _picture(self) -> Picture:
         return weights_chart(self.model_)
 
-    def _facts(self) -> list[tuple[str, str]]:
-        notes = [("note", words) for words in self.notes_]
-        if np.isnan(self.coef_error_).all():
-            return [("errors", "none for the weights, for the reason below"), *notes]
-        return [*super()._facts(), *notes]
-
     def _weights(self, what: str) -> npt.NDArray[np.float64]:
         """Return an attribute of each weight, intercept first, (planes, 1 + columns)."""
         model = self._fitted

@@ -27,7 +27,6 @@ from pramana_core.regression.model import DOCUMENT, RegressionModel
 from pramana_core.regression.pictures import coefficients_chart
 from pramana_core.regression.words import (
     coefficient_rows,
-    facts,
     warnings,
 )
 from pramana_core.terminal import progress_bar
@@ -282,11 +281,6 @@ class Regression(Estimator):
 
     def _picture(self) -> Picture:
         return coefficients_chart(self.model_)
-
-    def _facts(self) -> list[tuple[str, str]]:
-        found = [("fit", words) for words in facts(self._fitted)]
-        told = "standard errors and intervals against the population"
-        return [*found, ("errors", told), *(("note", words) for words in self.notes_)]
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""

@@ -171,20 +171,6 @@ class AssociationRules(Estimator):
             "confidence_low", ascending=False, ignore_index=True
         )
 
-    def _facts(self) -> list[tuple[str, str]]:
-        itemsets = self.model_.itemsets
-        kind = (
-            "given these records"
-            if itemsets.options.against == "records"
-            else "against the population"
-        )
-        examined = sum(len(level) for level in itemsets.levels)
-        return [
-            ("itemsets", f"{len(itemsets.frequent):,} of {examined:,} examined"),
-            ("rules", f"{len(self.model_.rules):,}"),
-            ("errors", f"{100 * itemsets.options.confidence:g} % intervals {kind}"),
-        ]
-
 
 def _wanted(
     domain: Domain,

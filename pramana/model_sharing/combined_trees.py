@@ -17,8 +17,6 @@ from pramana.frames.tables import shown
 from pramana.model_sharing.classifying import ClassTeller
 from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.showing import card
-from pramana.showing import plain_text as plain_html
 from pramana_core.errors import InputError, OptionError, TableError
 from pramana_core.learn.common.documents import DocumentPart, faults, write_json
 from pramana_core.mixed import CategoricalColumn, MixedTable
@@ -266,18 +264,12 @@ class CombinedTrees(ClassTeller, Estimator):
         with one_sentence():
             return draw_model(self._fitted)
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        if not self.__sklearn_is_fitted__():
-            return plain_html(repr(self))
-        heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._source_facts() + self._facts()
-        if isinstance(self._fitted, SharedTree | VotesModel):
-            return card(heading, facts, self._picture().svg())
-        return card(heading, facts) + plain_html(self.to_text())
+    def _repr_html_(self) -> str | None:
+        drawn = isinstance(getattr(self, "model_", None), SharedTree | VotesModel)
+        return super()._repr_html_() if drawn else None
 
-    def _facts(self) -> list[tuple[str, str]]:
-        return [("note", words) for words in self.notes_]
+    def _numbers(self) -> None:
+        return None
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""

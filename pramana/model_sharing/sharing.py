@@ -17,7 +17,7 @@ from pramana.model_sharing.classifying import ClassTeller
 from pramana.model_sharing.columns import training_columns, undeclared
 from pramana.model_sharing.messages import read_message, written
 from pramana.reporting.files import write_whole
-from pramana.showing import card, plotted
+from pramana.showing import Drawn
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import require_limit
 from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
@@ -36,13 +36,12 @@ from pramana_core.wire.release_kinds import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 __all__ = ["Requirement"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedModel(ClassTeller):
+class SharedModel(Drawn, ClassTeller):
     """A decision tree that may leave in place of records; `pm.share_tree` makes it.
 
     Attributes:
@@ -105,19 +104,14 @@ class SharedModel(ClassTeller):
         """Return the tree as indented text."""
         return write_shared_tree_text(self.tree)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Raises:
-            OptionError: `ax` is no axes.
-        """
-        return plotted(self._picture(), ax)
-
     def _picture(self) -> Layout:
         return draw_shared_tree(self.tree)
+
+    def _notes(self) -> tuple[str, ...]:
+        return self.protection
+
+    def _numbers(self) -> pd.DataFrame:
+        return self.paths()
 
     def to_json(self) -> str:
         """Return the message as JSON text."""
@@ -169,18 +163,6 @@ class SharedModel(ClassTeller):
             return Amplification(self.content.epsilon).told
         promise = self.content.requirement
         return "nothing required" if promise is None else str(promise.to_requirement())
-
-    def _repr_html_(self) -> str:
-        facts = [
-            ("class", self.target),
-            ("attributes", listed(self.tree.schema.names)),
-            ("paths", f"{len(self.tree.leaves):,}"),
-            ("promised", self._promised()),
-        ]
-        facts += [("know", words) for words in self.protection]
-        with one_sentence():
-            picture = self._picture().svg()
-            return card("SharedModel", facts, picture, self.paths(), "paths() has all")
 
 
 class NotGiven:

@@ -14,7 +14,6 @@ from pramana.frames.tables import shown
 from pramana.reporting.disclosure import NO_BOUND
 from pramana.reporting.draws import BlockDraw
 from pramana.reporting.reports import Reports
-from pramana.showing import card
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.plan import Plan
@@ -138,9 +137,6 @@ class Account:
 
     def __repr__(self) -> str:
         return f"Account({self._words()})"
-
-    def _repr_html_(self) -> str:
-        return card("Account", [("told", self._words())], table=self.to_frame())
 
 
 @options_told

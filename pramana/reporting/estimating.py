@@ -18,7 +18,7 @@ from pramana.reporting.tabulating import (
     tabulated_each,
     tabulated_means,
 )
-from pramana.showing import DIGITS, card, counts_chart, plotted
+from pramana.showing import Drawn, counts_chart, plotted
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimator
@@ -40,12 +40,9 @@ EstimatorName = Literal["auto", "moment", "sum", "ml", "pooled"]
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
 
-_IN_CARD = 10
-"""The most variables whose tables a notebook shows."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EstimatedCounts:
+class EstimatedCounts(Drawn):
     """Counts of the true records, estimated from reports, each with its errors.
 
     Made by `estimate`; every estimator's `fit` takes it in place of the reports.
@@ -304,26 +301,19 @@ class EstimatedCounts:
         """
         return plotted(self._picture(variables, shares=shares), ax)
 
-    def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
+    def _picture(self, variables: str | Sequence[str] | None = None, shares: bool = False) -> Chart:
         if variables is None:
-            frame = tabulated_each(self.marginals, self._told(), shares=shares)
-            return counts_chart(frame, _EACH, "=")
+            return counts_chart(self._numbers(shares=shares), _EACH, "=")
         names = names_of(variables, "variables", some=True)
         frame = tabulated(self.marginals, names, shares=shares)
         return counts_chart(frame, list(map(column_of, names)))
 
-    def _repr_html_(self) -> str:
-        names = listed(self.domain.names)
-        facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
-        facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
-        # What is shown is not asked for: it is warned of in the card alone, and not noted.
-        part = self.marginals.part(apart=True)
-        frame = tabulated_each(part, self._told()[:_IN_CARD])
-        doubts = dict.fromkeys([*self.lack_of_fit, *_contradicted(part)])
-        facts += [("warning", words) for words in doubts]
-        facts += [("filled in", words) for words in [self.filled_in] if words]
-        picture = counts_chart(frame, _EACH, "=").svg()
-        return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
+    def _notes(self) -> list[str]:
+        return [*self.lack_of_fit, *filter(None, [self.filled_in])]
+
+    def _numbers(self, *, shares: bool = False) -> pd.DataFrame:
+        # A lack of fit is noted for tables that the user takes, not for these.
+        return tabulated_each(self.marginals.part(apart=True), self._told(), shares=shares)
 
     def __repr__(self) -> str:
         names = listed(self.domain.names)

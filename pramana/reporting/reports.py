@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from annotated_types import Ge
 
 from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
@@ -22,7 +21,6 @@ from pramana.reporting.files import (
     write_contents,
 )
 from pramana.reporting.labels import read_labels, write_labels
-from pramana.showing import DIGITS, card, plotted, privacy_chart
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -35,7 +33,6 @@ from pramana_core.errors import (
 from pramana_core.estimation.plausibility import examine
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification, record_loss
 from pramana_core.privacy.amplification import PRIOR
@@ -45,7 +42,6 @@ from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, stric
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 PSEUDONYM = "pseudonym"
 """What the index of a frame of reports is called where it holds the pseudonyms."""
@@ -277,36 +273,9 @@ class Reports:
         frame.index = [raw[start : start + width] for start in range(0, len(raw), width)]
         return frame.rename_axis(PSEUDONYM)
 
-    def head(self, n: int = 5) -> pd.DataFrame:
-        """Return the first `n` reports as labels. Raises OptionError for no whole number."""
-        require_limit(n, Annotated[int, Ge(1)], "n")
-        return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
-
     def __repr__(self) -> str:
         names = listed(self.domain.names)
         return f"Reports({len(self):,} records of {names}; {in_words(self.plan)})"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the epsilon of each variable's block, and of the whole record.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Returns:
-            the axes.
-
-        Raises OptionError.
-        """
-        return plotted(self._picture(), ax)
-
-    def _picture(self) -> Chart:
-        return privacy_chart(self.privacy(), self.epsilon)
-
-    def _repr_html_(self) -> str:
-        facts = [("records", f"{len(self):,}"), ("told", in_words(self.plan))]
-        digest = ("plan", self.plan.digest[:DIGITS])
-        rows = self.head().astype(object).fillna("withheld")
-        return card("Reports", [*facts, digest], self._picture().svg(), rows)
 
 
 def require_plan(plan: object, argument: str = "plan") -> Plan:

@@ -104,14 +104,13 @@ def test_it_is_shown(trees, options):
     model = pm.combine_trees(trees, rng=1, **options)
     html = model._repr_html_()
     if "model" in options:
-        assert model.to_text().splitlines()[0].split()[0] in html
+        assert html is None
         with pytest.raises(pm.PramanaError):
             model.plot()
     else:
         assert isinstance(model.plot(), Axes)
         assert "<svg" in html
-    assert "CombinedTrees" in html
-    assert pm.CombinedTrees()._repr_html_().startswith("<pre")
+    assert pm.CombinedTrees()._repr_html_() is None
 
 
 def clinic(seed: int, **cells: object) -> pd.DataFrame:

@@ -50,8 +50,6 @@ def test_every_plan_is_told_in_words_and_numbers(plan):
     assert (privacy["posterior"] <= 1).all()
     assert len(reports) == len(people())
     assert all(name in repr(reports) for name in plan.domain.names)
-    assert "gamma" in reports._repr_html_()
-    assert len(reports.head(3)) == 3
 
 
 @pytest.mark.parametrize(
