@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import httpx
@@ -20,7 +19,7 @@ import numpy as np
 
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from pramana.demo.report import DemoOutcome, compare, demo_report, learn_clean
+from pramana.demo.report import DemoOutcome, Parameter, demo_report
 from pramana.demo.scenario import Folder, Scenario, owners, prepare, write_site
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
 from pramana_core.report.page import html
@@ -212,9 +211,7 @@ def demonstrate(
             invitation = str(folder.invitation(owner))
             run("owner_agent", "join", "--secret-file", invitation, "--site", str(site))
             run("owner_agent", "publish", "--yes", "--no-report", "--site", str(site))
-        report = conclude(
-            folder, scenario, admin, list(sites.values()), seed=seed, began=began, say=say
-        )
+        report = conclude(folder, scenario, admin, seed=seed, began=began, say=say)
     return report, folder
 
 
@@ -231,29 +228,26 @@ def conclude(
     folder: Folder,
     scenario: Scenario,
     analyst: RestClient,
-    sites: list[Path],
     *,
     seed: int | None,
     began: float,
     say: Say,
 ) -> Report:
-    """Learn at the miner, compare with the tables of `sites`, and write result and report."""
+    """Learn at the miner, compare with the truth, and write result and report."""
     say("the miner aligns and learns", 0.8)
     model = learn(analyst, STUDY, scenario.structure.as_dict())
     bif = analyst.text(f"/v1/models/{model.id}/bif")
-    say("learning from the true tables, to compare", 0.88)
-    clean = learn_clean(sites, scenario.structure)
     outcome = DemoOutcome(
         title=scenario.title,
         records=model.records,
-        rows=compare(model, clean, scenario.truth),
+        rows=tuple(Parameter.of(one, scenario.truth) for one in model.parameters),
         seconds=time.monotonic() - began,
         seed=seed,
     )
     say("writing the report", 0.95)
     _write(folder.result, outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
-    report = demo_report(sites, scenario, outcome, model)
+    report = demo_report(scenario, outcome, model)
     folder.report.write_text(html(report, ""), encoding="utf-8")
     return report
 
@@ -308,12 +302,7 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
 def finish(
     root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
 ) -> Report:
-    """Learn from what the owners published, and write result and report into `root`.
-
-    The truth to compare with is drawn again: nobody has to hand over a table.
-    """
+    """Learn from what the owners published, and write result and report into `root`."""
     began = time.monotonic()
-    with TemporaryDirectory() as truth, RestClient(miner, admin_token.read_text().strip()) as admin:
-        drawn = write_sites(Folder(Path(truth)), scenario, miner, seed=seed, private_network=True)
-        sites = list(drawn.values())
-        return conclude(Folder(root), scenario, admin, sites, seed=seed, began=began, say=say)
+    with RestClient(miner, admin_token.read_text().strip()) as admin:
+        return conclude(Folder(root), scenario, admin, seed=seed, began=began, say=say)
