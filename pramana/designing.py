@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from owner_agent.design.design_file import DesignFile
 from owner_agent.design.designing import problem_of
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import names_of, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.design import Design as CoreDesign
@@ -222,7 +222,7 @@ def number(value: object, argument: str) -> float:
 AUTO = "auto"
 
 
-@options_told
+@checked_options
 def design(
     domain: Domain,
     records: int,

@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from pramana import exchange
 from pramana.exchange import text_of, written
-from pramana.frames.codes import MissingColumns, decode, encode, misnamed, tell_of_missing
+from pramana.frames.codes import MissingColumns, decode, encode, misnamed, report_missing_columns
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana_core.alike import did_you_mean
@@ -397,7 +397,7 @@ class NetworkAnswers:
         meant = misnamed(table, targets) if by_default else []
         # Nodes are predicted by default if they are missing: then no others are.
         used, nodes = [*others, *meant], network.structure.nodes
-        tell_of_missing(table, used, nodes, missing_columns, predicted=bool(meant))
+        report_missing_columns(table, used, nodes, missing_columns, predicted=bool(meant))
         return codes
 
     def _evidence(self, given: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.protection import require_estimable, require_protected
 from pramana.designing import number, one_of, require_domain, require_variables
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import names_of, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.channels import (
@@ -56,7 +56,7 @@ Channel: TypeAlias = Transition | Mapping[str, Any]
 _READER: TypeAdapter[AnyChannel] = TypeAdapter(AnyChannel)
 
 
-@options_told
+@checked_options
 def plan(
     domain: Domain,
     channels: Mapping[str | tuple[str, ...], Channel] | None = None,

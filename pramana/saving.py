@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pramana.estimators.base import Estimator, estimators
 from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import shown
 from pramana.model_sharing.messages import KIND as SHARED
 from pramana.model_sharing.sharing import SharedModel
@@ -38,7 +38,7 @@ class _DomainMessage(Message):
     variables: list[VariableMessage]
 
 
-@options_told
+@checked_options
 def save(
     thing: Plan | StudyPlan | Domain | Reports | SharedModel | Estimator,
     path: str | Path,
@@ -81,7 +81,7 @@ def save(
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
-@options_told
+@checked_options
 def load(path: str | Path) -> Any:
     """Read what `pm.save` wrote; also plans and models as the services write them.
 

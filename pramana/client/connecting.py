@@ -13,7 +13,7 @@ from owner_agent.state.private_files import refuse_if_open_to_others
 from owner_agent.state.tls_files import TlsFiles
 from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
 from pramana_core.text_files import read_text
@@ -86,7 +86,7 @@ def require_same_miner(file: AccessFile, url: str) -> None:
         )
 
 
-@options_told
+@checked_options
 def connect(
     url: str,
     *,

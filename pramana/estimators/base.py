@@ -1,4 +1,4 @@
-"""The base class of all estimators: options, source of a fit, saved form and pictures."""
+"""The base class of all estimators: options, source of a fit, saved form."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from pramana.estimators.saved import (
     parse,
     plain,
 )
-from pramana.frames.sentences import one_sentence, options_told, warn_each
-from pramana.frames.tables import shown
+from pramana.frames.sentences import checked_options, one_sentence, warn_each
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
 from pramana.showing import DIGITS, Drawn
 from pramana_core.alike import did_you_mean
-from pramana_core.domain import Domain
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
 from pramana_core.plan import Plan
+from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
 
@@ -38,25 +37,20 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-ROOMS = ("pramana.estimators", "pramana.model_sharing")
-"""The packages of estimators; their modules are loaded when a model is read."""
-
 OptionsT = TypeVar("OptionsT")
 EstimatorT = TypeVar("EstimatorT", bound="Estimator")
 
 
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
-    """Make the fields of a class its options; other options are refused by name."""
+    """Make the fields of a class its options; unknown options are refused by name."""
     made = dataclass(eq=False, repr=False)(kind)
-    made.__init__ = options_told(made.__init__, kind.__name__)  # type: ignore[method-assign]
+    made.__init__ = checked_options(made.__init__, kind.__name__)  # type: ignore[method-assign]
     return made
 
 
 class Estimator(Drawn, ABC):
-    """A learner: options in the constructor, `fit`, and attributes that end with an underscore.
-
-    After `fit`:
+    """A learner: options in the constructor, `fit`, then attributes that end with an underscore.
 
     Attributes:
         n_records_: the number of records.
@@ -64,8 +58,7 @@ class Estimator(Drawn, ABC):
         gamma_: the amplification of one person's whole record, the largest of the sources.
         epsilon_: its logarithm.
         estimated_by_: the estimator of the counts.
-        lack_of_fit_: a sentence for each model of the counts that the reports contradict; `moment`
-            and `ml` use no model.
+        lack_of_fit_: a sentence for each model of the counts that the reports contradict.
         filled_in_: a sentence on counts that were pooled from smaller tables; often empty.
     """
 
@@ -92,20 +85,16 @@ class Estimator(Drawn, ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "__init__" in vars(cls):
-            cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
+            cls.__init__ = checked_options(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
             cls.job_kinds = cls.job_kinds or (cls.kind,)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return the options by name; `deep` has no effect, for no option is an estimator."""
+        """Return the options by name; `deep` has no effect."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **options: Any) -> Self:
-        """Change options; the model stays until the next `fit`.
-
-        Raises:
-            OptionError: there is no such option.
-        """
+        """Change options; the model stays until the next `fit`. Raises OptionError."""
         names = inspect.signature(type(self)).parameters
         for name, value in options.items():
             if name not in names:
@@ -122,7 +111,7 @@ class Estimator(Drawn, ABC):
         reports: EstimatedCounts | Sources,
         plan: Plan | None = None,
     ) -> Self:
-        """Learn from reports and their plan, or from counts that `pm.estimate` made of them.
+        """Learn from reports and their plan, or from counts of `pm.estimate`.
 
         There is no `y`: the target is a column of the reports. To learn from a table that is not
         randomized, write `fit(table, pm.Plan.unrandomized(domain))`.
@@ -132,13 +121,8 @@ class Estimator(Drawn, ABC):
                 with its plan, of different people of one population; or estimated counts.
             plan: how a table was randomized; `Reports` and counts have their own.
 
-        Raises:
-            TableError, PlanError: the reports or the plan cannot be understood.
-            OptionError: an option is out of its range.
-            EstimationError: this cannot be learned from these reports.
-
-        Warns:
-            UserWarning: the reports contradict a model that counts were taken from.
+        Raises TableError, PlanError, OptionError, EstimationError. Warns where the reports
+        contradict a model of the counts.
 
         Examples:
             >>> import pramana as pm
@@ -151,9 +135,10 @@ class Estimator(Drawn, ABC):
             (4526, 13.82, 'moment')
         """
         with one_sentence():
-            self._require_no_y(reports, plan)
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
+            elif plan is not None:
+                raise PlanError("plan must be left out: counts have their own.", where="plan")
             with progress_bar("learning") as bar:
                 # Lacks of fit are collected for the tables of this fit alone.
                 counts = replace(reports, marginals=reports.marginals.part())
@@ -173,28 +158,6 @@ class Estimator(Drawn, ABC):
         warn_each(self.lack_of_fit_)
         return self
 
-    def _require_no_y(self, reports: object, plan: object) -> None:
-        """Refuse a y, a domain, or a plan together with counts."""
-        if isinstance(reports, Plan):
-            return  # in the wrong order, which is said below
-        if isinstance(plan, Domain):
-            raise PlanError(
-                "plan must be a Plan, not a Domain: write pm.Plan.unrandomized(domain) if the table"
-                " holds what is true.",
-                where="plan",
-            )
-        if plan is not None and not isinstance(plan, Plan):
-            raise PlanError(
-                f"plan must be the Plan of the reports, not {shown(plan)}: fit takes no y, for what"
-                " is learned of is a column of the reports.",
-                where="plan",
-            )
-        if isinstance(reports, EstimatedCounts) and plan is not None:
-            raise PlanError(
-                "plan must be left out: the counts were estimated under a plan of their own.",
-                where="plan",
-            )
-
     @abstractmethod
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         """Set the fitted attributes."""
@@ -208,17 +171,13 @@ class Estimator(Drawn, ABC):
         """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Take a model that was learned elsewhere; returns the estimator itself.
-
-        Raises:
-            InputError: the document is no such model.
-        """
+        """Take a model that was learned elsewhere; return the estimator. Raises InputError."""
         self._take(document)
         self._set_source(source)
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same, without the options of the counts."""
+        """Return the miner's job that learns the same, without the options of counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
@@ -252,19 +211,16 @@ class Estimator(Drawn, ABC):
         self.lack_of_fit_ = source.lack_of_fit
         self.filled_in_ = source.filled_in
 
-    def _source(self) -> LearnedFrom:
-        self._require_fitted()
-        return self.learned_from_
-
     def to_document(self) -> dict[str, Any]:
         """Return the model as JSON data; see `pramana.estimators.saved`. Raises NotFitted."""
+        self._require_fitted()
         return {
             "format": FORMAT,
             "version": VERSION,
             "kind": self.kind,
             "estimator": type(self).__name__,
             "params": self._options_written(),
-            "learned_from": self._source().model_dump(mode="json"),
+            "learned_from": self.learned_from_.model_dump(mode="json"),
             "document": self._document(),
         }
 
@@ -276,8 +232,7 @@ class Estimator(Drawn, ABC):
             document: the result of `to_document`.
             argument: the name of the document in messages.
 
-        Raises:
-            InputError: it is no such document, or of another class.
+        Raises InputError.
         """
         saved = SavedModel.of(document, argument)
         made = saved.among(estimators(), argument)
@@ -299,23 +254,7 @@ class Estimator(Drawn, ABC):
         return cls.from_document(parse(text), "text")
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a JSON file, replacing it; `pm.load` reads it.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: the file cannot be written.
-
-        Examples:
-            >>> import pramana as pm, tempfile
-            >>> people = pm.example("berkeley")
-            >>> domain = pm.domain(people, pm.observed_categories(people))
-            >>> model = pm.NaiveBayes("admitted").fit(people, pm.Plan.unrandomized(domain))
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     model.save(f"{folder}/model.json")
-            ...     loaded = pm.load(f"{folder}/model.json")
-            >>> bool((loaded.predict(people) == model.predict(people)).all())
-            True
-        """
+        """Write the model to a JSON file for `pm.load`. Raises NotFitted, OptionError."""
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
@@ -342,7 +281,7 @@ class Estimator(Drawn, ABC):
                 where=type(self).__name__,
             )
 
-    def _options_told(self) -> str:
+    def _options_text(self) -> str:
         """Return the options that differ from the defaults, as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
@@ -351,40 +290,39 @@ class Estimator(Drawn, ABC):
             if repr(value) != repr(defaults[name].default)
         )
 
-    def source_told(self) -> str:
+    def describe_source(self) -> str:
         """Return the source in words: records, amplification and plans. Raises NotFitted."""
-        source = self._source()
+        self._require_fitted()
+        source = self.learned_from_
         plans = ", ".join(digest[:DIGITS] for digest in source.plans)
-        doubt = ", whose model the reports contradict (see lack_of_fit_)"
-        doubt = doubt if source.lack_of_fit else ""
-        doubt += (
-            ", some filled in from fewer variables (see filled_in_)" if source.filled_in else ""
+        words = (
+            f"learned from {source.records:,} records; whole record:"
+            f" {Amplification(source.epsilon).told}; plan {plans}; counts by {source.estimated_by}"
         )
-        return (
-            f"learned from {source.records:,} records; {source.told}; plan {plans}; counts by"
-            f" {source.estimated_by}{doubt}"
+        words += ", whose model the reports contradict (see lack_of_fit_)" * bool(
+            source.lack_of_fit
         )
+        return words + ", some pooled from smaller tables (see filled_in_)" * bool(source.filled_in)
 
     def __repr__(self) -> str:
-        said = f"{type(self).__name__}({self._options_told()})"
+        said = f"{type(self).__name__}({self._options_text()})"
         if not self.__sklearn_is_fitted__():
             return said
-        return f"{said}{self._found_told()}, {self.source_told()}"
+        return f"{said}{self._finding()}, {self.describe_source()}"
 
-    def _found_told(self) -> str:
+    def _finding(self) -> str:
         """Return the main result in a few words, after a comma; often nothing."""
         return ""
 
 
 def estimators() -> Iterator[type[Estimator]]:
     """Yield every estimator class, those with the most options first."""
-    for room in ROOMS:
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
-            importlib.import_module(f"{room}.{module.name}")
+    for package in ("pramana.estimators", "pramana.model_sharing"):
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            importlib.import_module(f"{package}.{module.name}")
     found, pending = [], Estimator.__subclasses__()
     for one in pending:
-        if hasattr(one, "kind"):
-            found.append(one)
+        found += [one] if hasattr(one, "kind") else []
         pending += one.__subclasses__()
     yield from sorted(found, key=lambda one: -len(inspect.signature(one).parameters))
 

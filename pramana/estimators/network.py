@@ -79,7 +79,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     Attributes:
         network_: the network with a valid table for each node.
-        model_: all parameters with their errors, as arrays.
+        model_: all parameters with their errors, by node.
         edges_: the links, as a list of (parent, child).
         links_: a frame of the links with their evidence.
         feature_names_in_: the names of the nodes.
@@ -89,22 +89,13 @@ class BayesNet(NetworkAnswers, Estimator):
         >>> people = pm.example("berkeley")
         >>> domain = pm.Domain.of(department=list("ABCDEF"), sex=["female", "male"],
         ...                       admitted=["no", "yes"])
-        >>> plan = pm.Plan.unrandomized(domain)
-        >>> net = pm.BayesNet().fit(people, plan)
+        >>> net = pm.BayesNet().fit(people, pm.Plan.unrandomized(domain))
         >>> net.edges_
         [('department', 'sex'), ('department', 'admitted')]
         >>> print(net.query("admitted", given={"department": "A"}).round(3).to_string(index=False))
         admitted  probability
               no        0.356
              yes        0.644
-        >>> known = pm.BayesNet([("sex", "admitted")]).fit(people, plan)
-        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se_population"]]
-        ...     .round(3).to_string(index=False))
-           sex value  estimate  se_population
-        female    no     0.696          0.011
-          male    no     0.555          0.010
-        female   yes     0.304          0.011
-          male   yes     0.445          0.010
     """
 
     kind = "bayes-net"
@@ -161,10 +152,9 @@ class BayesNet(NetworkAnswers, Estimator):
 
         Columns: `parent`, `child`; `gain`, in nats above the penalty, given the child's other
         parents; `inflation`, the factor by which randomization multiplies the chance part of the
-        gain; `confidence`, the probability of the link given the child's other parents (another
-        structure may explain the reports as well; see docs/learning-structure.md); and `compelled`,
-        whether all equivalent structures direct the link so. The last four are missing where the
-        structure was given.
+        gain; `confidence`, the probability of the link given the child's other parents (see
+        docs/learning-structure.md); and `compelled`, whether all equivalent structures direct the
+        link so. The last four are missing where the structure was given.
         """
         import pandas as pd
 
@@ -253,14 +243,11 @@ class BayesNet(NetworkAnswers, Estimator):
             for one node a column for each of its parents (`low (variable)` for one with the name of
             a column below), then `value`; for all `node`, `value` and `given`, the parents'
             categories in words. Then `estimate`, the raw ratio, which may lie outside [0, 1];
-            `probability`, its projection; `se_records`, the standard error given these records (the
-            noise of randomization alone); `se_population`, that against the population; `low` and
-            `high`, the 95 % interval against the population. Errors are missing for a network that
-            was not learned here.
+            `probability`, its projection; `se_records`, the standard error given these records;
+            `se_population`, that against the population; `low` and `high`, the 95 % interval
+            against the population. Errors are missing for a network that was not learned here.
 
-        Raises:
-            NotFitted: nothing was learned.
-            UnknownVariable: no such node.
+        Raises NotFitted, UnknownVariable.
         """
         import pandas as pd
 
@@ -285,8 +272,7 @@ class BayesNet(NetworkAnswers, Estimator):
     def from_json(cls, text: str) -> Self:
         """Return the network of JSON text: of `to_json`, a session of peers, or the miner.
 
-        Raises:
-            InputError: the text is not one of these.
+        Raises InputError.
         """
         body = parse(text)
         if isinstance(body, Mapping) and body.get("format") == FORMAT:
@@ -369,9 +355,9 @@ class BayesNet(NetworkAnswers, Estimator):
             written["structure"] = structure_of(self.structure).as_dict()
         return written
 
-    def _options_told(self) -> str:
-        """Return the options as in a call; a large structure by its size."""
-        options = super()._options_told()
+    def _options_text(self) -> str:
+        """Return the options; a large structure by its size."""
+        options = super()._options_text()
         if self.structure is None or len(options) <= _LONGEST:
             return options
         try:
@@ -385,16 +371,17 @@ class BayesNet(NetworkAnswers, Estimator):
         confidence = {(link.parent, link.child): link.confidence for link in self._links}
         return draw_structure(self.model_.structure, confidence=confidence)
 
-    def _found_told(self) -> str:
+    def _finding(self) -> str:
         links = len(self.edges_)
         nothing = ", which look independent" if not links and self.structure is None else ""
         return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes{nothing}"
 
-    def source_told(self) -> str:
+    def describe_source(self) -> str:
         """Return the source in words. Raises NotFitted."""
-        if self._source().estimated_by == _ELSEWHERE.estimated_by:
+        self._require_fitted()
+        if self.estimated_by_ == _ELSEWHERE.estimated_by:
             return "not learned here"
-        return super().source_told()
+        return super().describe_source()
 
 
 _LONGEST = 100

@@ -15,7 +15,7 @@ from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection
 from pramana.frames.codes import EMPTY, distinct_texts, encode
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, is_list, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.cells import series_cells, text_of
@@ -46,7 +46,7 @@ class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
         self.left_out = left_out
 
 
-@options_told
+@checked_options
 def observed_categories(
     frame: Frame, columns: Sequence[str] | None = None, *, intervals: int | None = None
 ) -> ObservedCategories:
@@ -158,7 +158,7 @@ _KEYS = ("categories", "cuts", "representatives", "missing")
 _INTERVALS = '{"cuts": [...]}'
 
 
-@options_told
+@checked_options
 def domain(
     frame: Frame,
     categories: Mapping[str, Categories] | Domain | None = None,

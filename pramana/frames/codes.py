@@ -47,7 +47,7 @@ def misnamed(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in table.columns and alike(name, others)]
 
 
-def tell_of_missing(
+def report_missing_columns(
     table: pd.DataFrame,
     used: Sequence[str],
     known: Sequence[str],

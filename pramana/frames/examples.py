@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pramana.frames.sentences import options_told
+from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
@@ -53,7 +53,7 @@ Example = Literal[
 ]
 
 
-@options_told
+@checked_options
 def example(name: Example) -> pd.DataFrame:
     """Return a public table, or a made one, one row per person.
 

@@ -71,7 +71,7 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
             raise error.with_traceback(None) from None
 
 
-def options_told(
+def checked_options(
     function: Callable[Given, Answer], name: str | None = None
 ) -> Callable[Given, Answer]:
     """Let a public function refuse options that it has not, or misses, in a sentence.

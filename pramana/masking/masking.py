@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
@@ -31,7 +31,7 @@ AUTO = "auto"
 MOST_COPIES = 100
 
 
-@options_told
+@checked_options
 def recommend_masking(
     frame: Frame, confidential: str | Sequence[str], *, tell: str | Sequence[str] | None = None
 ) -> Recommendation:
@@ -60,7 +60,7 @@ def recommend_masking(
     return recommended(columns_of(frame, confidential, tell), 0)
 
 
-@options_told
+@checked_options
 def mask(
     frame: Frame,
     confidential: str | Sequence[str],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pramana_core.model_sharing.tree import SharedTree
 
 
-class ClassTeller:
+class TreePredictor:
     """What tells the classes of a frame's rows by the attributes of a tree's schema."""
 
     @property

@@ -12,9 +12,9 @@ from pydantic import Field, ValidationError
 from pramana.estimators.base import Estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told, warn_caller
+from pramana.frames.sentences import checked_options, one_sentence, warn_caller
 from pramana.frames.tables import shown
-from pramana.model_sharing.classifying import ClassTeller
+from pramana.model_sharing.classifying import TreePredictor
 from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.errors import InputError, OptionError, TableError
@@ -57,7 +57,7 @@ class SavedTrees(DocumentPart):
     notes: list[str]
 
 
-class CombinedTrees(ClassTeller, Estimator):
+class CombinedTrees(TreePredictor, Estimator):
     """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
 
     It learns from trees of `pm.share_tree`, or from their messages in any form, and sees no record.
@@ -245,7 +245,7 @@ class CombinedTrees(ClassTeller, Estimator):
         self.notes_ = tuple(saved.notes)
         self._trees = None
 
-    def source_told(self) -> str:
+    def describe_source(self) -> str:
         """Say what was combined, and what bounds the disclosure.
 
         Raises:
@@ -290,7 +290,7 @@ def _records_frame(table: MixedTable) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-@options_told
+@checked_options
 def combine_trees(
     messages: Any,
     method: Method = CombineOptions.method,

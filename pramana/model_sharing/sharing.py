@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.estimators.saved import plain
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import listed, one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, listed, one_sentence, quoted
 from pramana.frames.tables import Frame, shown
-from pramana.model_sharing.classifying import ClassTeller
+from pramana.model_sharing.classifying import TreePredictor
 from pramana.model_sharing.columns import training_columns, undeclared
 from pramana.model_sharing.messages import read_message, written
 from pramana.reporting.files import write_whole
@@ -41,7 +41,7 @@ __all__ = ["Requirement"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedModel(Drawn, ClassTeller):
+class SharedModel(Drawn, TreePredictor):
     """A decision tree that may leave in place of records; `pm.share_tree` makes it.
 
     Attributes:
@@ -199,7 +199,7 @@ def noise_of(rng: Rng) -> Noise:
     return ExactNoise() if rng is None else GeneratorNoise(generator_of(rng))
 
 
-@options_told
+@checked_options
 def share_tree(
     frame: Frame,
     target: str,

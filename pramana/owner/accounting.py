@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from owner_agent.release.populations import same_people
-from pramana.frames.sentences import options_told
+from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
 from pramana.reporting.disclosure import NO_BOUND
 from pramana.reporting.draws import BlockDraw
@@ -139,7 +139,7 @@ class Account:
         return f"Account({self._words()})"
 
 
-@options_told
+@checked_options
 def accountant(*what: Disclosable, different_people: bool = False) -> Account:
     """Add up what plans and reports reveal of one person, as the owner's ledger does.
 

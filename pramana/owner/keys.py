@@ -70,7 +70,7 @@ class Keys:
         """
         store = KeyStore(_path(folder, "folder"))
         given = None if linkage is None else _linkage(_path(linkage, "linkage"))
-        with one_sentence("folder"), _told_by_the_disk(folder):
+        with one_sentence("folder"), _disk_errors(folder):
             there = [name for name, known in store.fingerprints().items() if known is not None]
         if len(there) == 2:
             raise KeyFileError(
@@ -79,7 +79,7 @@ class Keys:
                 f" pm.Keys.open({str(folder)!r}).",
                 where="folder",
             )
-        with one_sentence("folder"), _told_by_the_disk(folder):
+        with one_sentence("folder"), _disk_errors(folder):
             if "linkage" not in there:
                 store.add("linkage", system.token_bytes(32) if given is None else given)
             elif given is not None and given != store.read("linkage"):
@@ -99,7 +99,7 @@ class Keys:
         Raises KeyFileError.
         """
         store = KeyStore(_path(folder, "folder"))
-        with _told_by_the_disk(folder, "read"):
+        with _disk_errors(folder, "read"):
             absent = [name for name in ("draw", "linkage") if not _exists(store, name)]
         if absent:
             raise KeyFileError(
@@ -107,7 +107,7 @@ class Keys:
                 f" with pm.Keys.create({str(folder)!r}).",
                 where="folder",
             )
-        with one_sentence("folder"), _told_by_the_disk(folder, "read"):
+        with one_sentence("folder"), _disk_errors(folder, "read"):
             return cls(store.load(), str(folder))
 
     @classmethod
@@ -193,7 +193,7 @@ class Keys:
 
 
 @contextmanager
-def _told_by_the_disk(folder: object, done: str = "written") -> Iterator[None]:
+def _disk_errors(folder: object, done: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:

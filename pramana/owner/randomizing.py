@@ -14,7 +14,7 @@ from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
 from owner_agent.table.encode import record_id_problems
 from pramana.frames.codes import encode
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.owner.keys import Keys
 from pramana.reporting.draws import BlockDraw
@@ -113,7 +113,7 @@ _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a study may be called (`pramana_core.wire.base.Name`)."""
 
 
-@options_told
+@checked_options
 def randomize(
     frame: Frame,
     plan: Plan,

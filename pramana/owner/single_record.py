@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from owner_agent.release.single_record import kept_report, permanent_report
-from pramana.frames.sentences import options_told
+from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
 from pramana_core.errors import (
     BudgetExceeded,
@@ -28,7 +28,7 @@ from pramana_core.privacy import record_loss
 from pramana_core.wire.reports import PublishedPlan
 
 
-@options_told
+@checked_options
 def report(
     record: Mapping[str, Any],
     published: Mapping[str, Any] | str | PathLike[str],

@@ -16,7 +16,7 @@ NO_BOUND = Amplification(math.inf)
 """The amplification of values that are released as they are."""
 
 
-def told_by_block(block: Block) -> Amplification:
+def block_amplification(block: Block) -> Amplification:
     """Return the amplification of a block; of one that is not randomized there is no bound."""
     return NO_BOUND if block.channel.is_identity else Amplification.of(block.channel)
 
@@ -41,7 +41,7 @@ def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
 
     rows: list[dict[str, Any]] = []
     for block in plan.blocks:
-        disclosure = told_by_block(block)
+        disclosure = block_amplification(block)
         rows += [
             {
                 "variable": name,

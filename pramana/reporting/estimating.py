@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
-from pramana.frames.sentences import joined, listed, one_sentence, options_told, warn_each
+from pramana.frames.sentences import checked_options, joined, listed, one_sentence, warn_each
 from pramana.frames.tables import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
@@ -323,7 +323,7 @@ class EstimatedCounts(Drawn):
         return f"EstimatedCounts({self.records:,} records{several} of {names}; {by})"
 
 
-@options_told
+@checked_options
 def estimate(
     reports: Sources,
     plan: Plan | None = None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, overload
 from miner_service.alignment.coins import require_one_coin
 from miner_service.alignment.ranges import Rows, common_rows, record_counts, record_sets
 from miner_service.store.columns import KeyText
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.draws import BlockDraw
 from pramana.reporting.reports import Reports, require_reports
@@ -172,7 +172,7 @@ def join(*reports: Reports, how: Literal["identical", "common"] = "identical") -
 def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
 
 
-@options_told
+@checked_options
 def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     """Put the columns of several owners side by side, record by record: a vertical study.
 

@@ -59,6 +59,6 @@ def test_what_is_not_fitted_says_so(name: str):
     for member in calls:
         with pytest.raises(pm.NotFitted):
             getattr(made, member)(people())
-    for member in ("to_json", "to_frame", "to_document", "source_told"):
+    for member in ("to_json", "to_frame", "to_document", "describe_source"):
         with pytest.raises(pm.NotFitted):
             getattr(made, member)()

@@ -70,7 +70,6 @@ MISTAKES: Mistakes = {
     (TableError, "reports"): [lambda: pm.NaiveBayes("survived").fit(plan(), people())],
     (TableError, "frame"): [
         lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(people()).to_numpy(), plan()),
-        lambda: fitted().predict(people().iloc[0]),
         lambda: fitted().predict(people().to_numpy()),
         lambda: fitted().score(
             pm.randomize(people(), plan(), pm.Keys.for_experiments(1), record_id=people().index)
