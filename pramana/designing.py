@@ -1,4 +1,4 @@
-"""From a stated need to a design: the demand on the whole record, and what will be learned."""
+"""From a need to a design: the bound on the whole record, and what will be learned."""
 
 from __future__ import annotations
 
@@ -80,14 +80,13 @@ class Design(CoreDesign):
 
     @property
     def warning(self) -> str:
-        """What to know before using it: that it is too noisy, or for which variable; else empty."""
+        """What to know before using it, such as that it is too noisy; else empty."""
         return self.advice
 
     def plan_of(self, owner: str) -> Plan:
-        """Return an owner's own part of the study's plan, by which it randomizes its columns.
+        """Return an owner's part of the study's plan, by which it randomizes its columns.
 
-        Raises:
-            PlanError: no such owner, or one that reports nothing; or the design is for one owner.
+        Raises PlanError.
         """
         if self.study_plan is None:
             raise PlanError(
@@ -97,24 +96,14 @@ class Design(CoreDesign):
             return Plan((self.study_plan.block(owner),))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the families side by side, the most accurate first.
+        """Return the families compared, the most accurate first.
 
         Columns: `family`; `chosen`; `loss`, by which families are ranked: 1 less the correlation to
-        expect between a moderate association and its estimate; `error`, the
-        predicted relative standard error of the cells of the tables wanted, against the population;
-        `kept`, how much of a moderate association noise leaves, from 0 to 1; `gamma` of the whole
-        record; `estimator`, which errs least; `withheld`, the share of a record's cells that are
-        not reported; `reason`, why a family cannot do it
-        (its figures are NaN then).
-
-        Examples:
-            >>> import pramana as pm
-            >>> made = pm.design(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), 500, gamma=9)
-            >>> made.to_frame()[["family", "loss", "error"]].head(3).round(2)
-                       family  loss  error
-            0  gamma-diagonal  0.05   0.09
-            1   sampled-mixed  0.05   0.09
-            2     independent  0.12   0.17
+        expect between a moderate association and its estimate; `error`, the predicted relative
+        standard error of the cells of the tables wanted, against the population; `kept`, how much
+        of a moderate association noise leaves, from 0 to 1; `gamma` of the whole record;
+        `estimator`, which errs least; `withheld`, the share of a record's cells that are not
+        reported; `reason`, why a family is not possible (its figures are NaN then).
         """
         import pandas as pd
 
@@ -246,7 +235,7 @@ def design(
 
     Args:
         domain: the variables.
-        records: how many records there will be.
+        records: the expected number of records.
         gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1); one of `gamma`,
             `epsilon`, its logarithm, and `breach` is given.
         epsilon: see `gamma`; above 0.
@@ -257,15 +246,13 @@ def design(
         length: the most variables of an itemset; 3 if None.
         minimum_support: cells of a smaller expected share do not count; 0 or more, below 1.
         structure: the parents of each node, where a network's structure is known.
-        public: variables that are reported as they are.
-        owners: who holds which variables, where one does not hold all: `{"a": ["x"], "b": ["y"]}`.
-        family: which family of plans; `auto` is the one that errs least.
+        public: variables that are reported unchanged.
+        owners: the variables of each owner, where there are several: `{"a": ["x"], "b": ["y"]}`.
+        family: the family of plans; `auto` is the one that errs least.
 
     Raises:
-        OptionError: a demand that cannot be met, or no or two demands on the whole record.
-        UnknownVariable: a name that is not a variable's.
-        LimitExceeded: a table that is too large to be predicted.
-        StructureError: a structure that has a cycle.
+        OptionError: a bound that cannot be met, or no or two bounds on the whole record.
+        UnknownVariable, LimitExceeded, StructureError: an argument is not possible.
 
     Examples:
         >>> import pramana as pm

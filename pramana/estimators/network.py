@@ -289,10 +289,6 @@ class BayesNet(NetworkAnswers, Estimator):
         made._set_source(_ELSEWHERE)
         return made
 
-    @classmethod
-    def _of_structure(cls, structure: Structure) -> Self:
-        return cls(structure.as_dict())
-
     def _set_model(self, document: NetworkDocument) -> None:
         network = document.network
         families = document.families or tuple(

@@ -28,9 +28,9 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 
 def in_words(plan: Plan) -> str:
     """Return the amplification of a whole record in a few words."""
-    told, public = record_loss(plan), public_names(plan)
-    words = f"whole record: {told.told}"
-    if public and math.isfinite(told.epsilon):
+    loss, public = record_loss(plan), public_names(plan)
+    words = f"whole record: {loss.told}"
+    if public and math.isfinite(loss.epsilon):
         return f"{words}, and {', '.join(public)} as it is"
     return words
 

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,10 +29,6 @@ from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_COLUMN, Message
 from pramana_core.wire.channels import BlockMessage, PlanMessage
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, key_array, key_column
-
-if TYPE_CHECKING:
-    pass
-
 
 VERSION = 1
 _MARK = b"pramana-reports"
@@ -72,7 +68,7 @@ class _Described(Message):
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file of reports holds (see `Reports`)."""
+    """The contents of a file of reports (see `Reports`)."""
 
     plan: Plan
     codes: Mapping[str, Codes]
@@ -82,7 +78,7 @@ class Contents:
 
 
 def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
-    """Write reports. Raises OptionError where they cannot be."""
+    """Write reports. Raises OptionError."""
     plan, drawn = contents.plan, contents.draws
     described = _Described(
         version=VERSION,
@@ -109,10 +105,7 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
 
 
 def read_contents(path: str | Path) -> tuple[Contents, str]:
-    """Return the contents of a file of reports, and the digest written in it.
-
-    Raises TableError, StoreCorrupt.
-    """
+    """Return a file's reports, and the digest written in it. Raises TableError, StoreCorrupt."""
     place = require_path(path)
     described, file = _opened(place)
     try:
@@ -133,7 +126,7 @@ def read_contents(path: str | Path) -> tuple[Contents, str]:
 
 
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:
-    """Return the error of a file that was changed, or damaged."""
+    """Return the error of a file that was changed or damaged."""
     return StoreCorrupt(
         f"path {str(path)!r} holds other reports than were saved there: they are not those of the"
         " digest in the file.",
@@ -142,16 +135,12 @@ def not_what_was_saved(path: str | Path) -> StoreCorrupt:
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Write a file so that it is there whole or not at all.
-
-    Raises OptionError.
-    """
+    """Write a file completely or not at all. Raises OptionError."""
     place = require_path(path)
     if place.suffix.lower() in _PICKLES:
         raise OptionError(
-            f"path {str(place)!r} has the name of a pickle, and none is written, for whoever opens"
-            f" one runs what is in it; name it {place.stem}.json, or {place.stem}.parquet for"
-            " reports and masked records.",
+            f"path {str(place)!r} has the name of a pickle, and what is written is none; name it"
+            f" {place.stem}.json, or {place.stem}.parquet for reports.",
             where="path",
         )
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
@@ -166,7 +155,7 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
 
 
 def require_path(path: object) -> Path:
-    """Return a path. Raises OptionError where something else was given."""
+    """Return a path. Raises OptionError."""
     if not isinstance(path, str | Path) or not Path(path).name:
         raise OptionError(
             f"path must be the name of a file, not {shown(path)}.", where="path"
@@ -175,7 +164,7 @@ def require_path(path: object) -> Path:
 
 
 def require_version(version: object, newest: int, place: Path) -> None:
-    """Refuse what a later version of Pramana wrote. Raises TableError."""
+    """Refuse another version of the format. Raises TableError."""
     if version != newest:
         raise TableError(
             f"path {str(place)!r} was written in version {quoted([version])} of the format; this"

@@ -1,7 +1,7 @@
 """Reported codes as labels, sets of items and missing cells, and back.
 
-Most channels report a category. Those of `items` report any set of a variable's categories: a
-column of true and false for each category, called `variable=category` as by mlxtend and
+Most channels report a category. Those of `items` report a set of a variable's categories: a
+column of true and false for each category, called `variable=category` as in mlxtend and
 `pandas.get_dummies`. A matrix with more or fewer columns than rows reports numbers without label.
 """
 
@@ -87,9 +87,7 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
 def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
     """Return the codes of reported labels: the reverse of `write_labels`.
 
-    Of a variable that is not randomized, cells are read as an owner's own: the categories
-    `(empty)` and `(other)` take theirs.
-
+    Of a variable that is not randomized, the categories `(empty)` and `(other)` take their cells.
     Raises TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
