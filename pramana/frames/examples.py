@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
@@ -30,27 +30,10 @@ _TITANIC = {
 }
 """By class: boys, men, girls, women; of each how many died and how many survived."""
 
-_STORE = "store"
 SEED = 2006
-"""Of the store and its companions, which are drawn: the same table every time."""
+"""Of the store, which is drawn: the same table every time."""
 
-Example = Literal[
-    "berkeley",
-    "titanic",
-    "store",
-    "ME.L.S1",
-    "ME.L.MV1",
-    "ME.L.MV2",
-    "NM.01",
-    "NM.02",
-    "NM.03",
-    "NM.04",
-    "NM.05",
-    "NM.01.S1",
-    "MNL.01",
-    "MNL.02",
-    "MNL.03",
-]
+Example = Literal["berkeley", "titanic", "store"]
 
 
 @checked_options
@@ -63,9 +46,8 @@ def example(name: Example) -> pd.DataFrame:
             1975). `titanic`: the 2,201 people aboard: class, age, sex, survived (Dawson, Journal of
             Statistics Education 3, 1995). `store`: 1,000 customers with age, gender, and the
             confidential expenditure and debt in dollars, **drawn** with a fixed seed in the
-            likeness of AlAhmadi's motivation example (2006), whose own records are not published;
-            `ME.L.S1` and the other names are companions of it, with relationships of other shapes
-            (`pramana.setups`). The index, called `person`, numbers them from 1.
+            likeness of AlAhmadi's motivation example (2006), whose own records are not published.
+            The index, called `person`, numbers them from 1.
 
     Returns:
         A frame, n rows: of text, or of numbers where it is drawn.
@@ -75,14 +57,20 @@ def example(name: Example) -> pd.DataFrame:
 
     Examples:
         >>> import pramana as pm
-        >>> people = pm.example("berkeley")
-        >>> people.shape
+        >>> pm.example("berkeley").shape
         (4526, 3)
     """
     import pandas as pd
 
-    if not isinstance(name, str):
-        raise OptionError(f"name must be text such as 'titanic', not {shown(name)}.", where="name")
+    from pramana.setups import store
+
+    known = get_args(Example)
+    if not isinstance(name, str) or name not in known:
+        raise OptionError(
+            f"name must be one of {', '.join(known)}, not {shown(name)}"
+            f"{did_you_mean([str(name)], known)}.",
+            where="name",
+        )
     if name == "berkeley":
         columns: tuple[str, ...] = ("department", "sex", "admitted")
         who = [("male", "yes"), ("male", "no"), ("female", "yes"), ("female", "no")]
@@ -101,22 +89,8 @@ def example(name: Example) -> pd.DataFrame:
             for fate, count in zip(("no", "yes"), fates, strict=True)
         ]
     else:
-        return _drawn(name)
+        frame = store(SEED)
+        return frame.set_axis(frame.index.rename("person") + 1)
     rows = [labels for labels, count in cells for _ in range(count)]
     index = pd.RangeIndex(1, len(rows) + 1, name="person")
     return pd.DataFrame(rows, columns=list(columns), index=index)
-
-
-def _drawn(name: str) -> pd.DataFrame:
-    from pramana.setups import DATASETS
-
-    made = {_STORE: DATASETS["ME.L"], **{key: d for key, d in DATASETS.items() if key != "ME.L"}}
-    if name not in made:
-        raise OptionError(
-            f"name must be 'berkeley', 'titanic', 'store' or one of its companions"
-            f" {', '.join(list(made)[1:])}, not"
-            f" {shown(name)}{did_you_mean([name], ['berkeley', 'titanic', *made])}.",
-            where="name",
-        )
-    frame = made[name].make(SEED)
-    return frame.set_axis(frame.index.rename("person") + 1)

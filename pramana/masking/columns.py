@@ -21,8 +21,8 @@ class Columns:
     """The columns of a frame as masking reads them, all rows complete.
 
     Attributes:
-        table: the told and the confidential columns in the frame's order; n rows.
-        told: the names of S, released as they are.
+        table: the released and the confidential columns in the frame's order; n rows.
+        told: the names of S, released unchanged.
         confidential: the names of X, masked.
         dropped: the names of the other columns, which are not released.
         s: S, n records.
@@ -42,10 +42,7 @@ def columns_of(
 ) -> Columns:
     """Return the columns of a call; `tell` None stands for all others.
 
-    Raises:
-        TableError: it is no table, cells are missing, or a column cannot be masked or told.
-        MissingColumn: the frame lacks a name.
-        OptionError: no column is confidential, or a name repeats.
+    Raises TableError, MissingColumn, OptionError.
     """
     table = as_frame(frame, "frame")
     hidden = names_of(confidential, "confidential")

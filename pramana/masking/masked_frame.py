@@ -34,13 +34,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """True records, and the order of the masked ones.
-
-    Attributes:
-        columns: the told and the confidential columns, n rows.
-        order: n indices: the released row k is the true row `order[k]`.
-        seed: of the randomness of measures.
-    """
+    """True records, and for each released row k the true row `order[k]`; `seed` is of measures."""
 
     columns: Columns
     order: npt.NDArray[np.intp]
@@ -130,7 +124,7 @@ class MaskedFrame(Drawn):
     def measures(self) -> pd.DataFrame:
         """Return what the masked records keep and give away, a row per measure.
 
-        Columns: `group`, utility or security; `measure`; `about`, the columns it is about; `value`;
+        Columns: `group`, utility or security; `measure`; `about`, its columns; `value`;
         `standard_error`, NaN if there is none; `sentence`, what the value means. Of several copies
         the first is measured.
         """
@@ -140,20 +134,13 @@ class MaskedFrame(Drawn):
         """Return how much of each record's masked value is its own, a row per record, most first.
 
         The index is that of the true records, so the frame must not leave. Of several confidential
-        columns a row is about the `column` of which most is told. `own_weight`: how much the masked
-        value moves with the true one, at the chosen fit. `noise`: the standard deviation of the
-        noise, in those of what S leaves of the column. `told`: the share of what S leaves of such a
-        record that its masked value tells whoever knows all others, w^2 / (w^2 + noise^2).
-        `named`: whether that is above a quarter, which is warned of.
+        columns a row is about the most exposed `column`. `own_weight`: how much the masked value
+        moves with the true one, at the chosen fit. `noise`: the standard deviation of the noise, in
+        those of what S leaves of the column. `told`: the share of what S leaves of such a record
+        that its masked value reveals to whoever knows all others, w^2 / (w^2 + noise^2). `named`:
+        whether that is above a quarter, which is warned of.
 
-        Raises:
-            OptionError: the method adds noise to the true values and predicts nothing.
-
-        Examples:
-            >>> import pramana as pm
-            >>> masked = pm.mask(pm.example("store"), ["debt"], method="egadp", rng=1)
-            >>> masked.exposure()["named"].any()
-            np.False_
+        Raises OptionError for a method that adds noise to the true values and predicts nothing.
         """
         import pandas as pd
 

@@ -43,13 +43,13 @@ def recommend_masking(
     Args:
         frame: the true records, n rows without missing cells.
         confidential: the numeric columns to mask.
-        tell: the columns to release as they are; None for all others.
+        tell: the columns to release unchanged; None for all others.
 
     Returns:
         the recommendation: `method`, `kind`, the evidence and a sentence on it.
 
     Raises:
-        TableError, OptionError: as of `pm.mask`.
+        TableError, OptionError: see `pm.mask`.
 
     Examples:
         >>> import pramana as pm
@@ -75,10 +75,9 @@ def mask(
 ) -> MaskedFrame:
     """Mask confidential numeric columns so that regressions give what they give on the true ones.
 
-    The other columns are released as they are. Masked values are what these tell of the
-    confidential ones, plus noise in place of the rest. So they tell nothing of a person that the
-    other columns do not tell, but there is no gamma, no bound on what a record tells
-    (`docs/masking.md`).
+    The other columns are released unchanged. Masked values are predictions from these plus noise in
+    place of the rest. So they reveal nothing of a person that the other columns do not, but there
+    is no gamma, no bound on what a record reveals (`docs/masking.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
@@ -91,30 +90,29 @@ def mask(
         rng: None draws from the operating system's randomness. A seed or a generator, for
             experiments, makes the same records again, and whoever guesses it may undo the noise.
             Releases use the owner's keys (`owner-agent mask`).
-        tell: the columns to release as they are, S; None for all others. Further columns are left
+        tell: the columns to release unchanged, S; None for all others. Further columns are left
             out. Columns that identify people are refused.
         copies: the number of masked copies; `pm.Regression` fits all of them, with errors that
             count the masking.
         keep_order: whether rows and index stay. By default the rows come in random order with a new
-            index: the order of a sorted table tells its values.
+            index: the order of a sorted table reveals its values.
         bounds: a lower and an upper bound of confidential columns, such as
             `{"income": (0, None)}`. Masked values beyond them are cut to them, and a warning says
             what that costs.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), `max_told=0.1` (how much of what the told
-            columns leave unknown of a record its masked value may tell), or `bandwidth`, `penalty`
-            and `landmarks` of the kernel.
+            true value may weigh in its own masked one), `max_told=0.1` (the largest `told` of
+            `MaskedFrame.exposure`), or `bandwidth`, `penalty` and `landmarks` of the kernel.
 
     Returns:
         the masked records, with measures and pictures for whoever may see the true ones.
 
     Raises:
-        TableError: it is no table, cells are missing, a confidential column holds no numbers, or a
-            told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
+        TableError: it is no table, cells are missing, a confidential column has no numbers, or a
+            released one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
         MaskingError: a column has one value only, records are too few (for so many copies), or some
-            stand alone.
-        OptionError: an unknown method or option, a column that is both told and masked, bounds that
-            true values exceed.
+            are isolated.
+        OptionError: an unknown method or option, a column that is both released and masked, bounds
+            that true values exceed.
 
     Examples:
         >>> import pramana as pm
@@ -130,8 +128,7 @@ def mask(
     from pramana_core.mask.core.cautions import gravest_first
 
     known = [AUTO, *METHODS]
-    asked: Any = method
-    if not isinstance(asked, str) or asked not in known:
+    if not isinstance(method, str) or method not in known:
         raise OptionError(
             f"method must be one of {', '.join(map(repr, known))}, not"
             f" {shown(method)}{did_you_mean([method], known)}.",
@@ -235,10 +232,10 @@ def _cautions(
         if name not in limits
     ]
     if len(made) > 1 and average:
-        said = f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
-        found.append(Caution(said, Gravity.GRAVE))
+        words = f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
+        found.append(Caution(words, Gravity.GRAVE))
     if columns.dropped:
         names = ", ".join(columns.dropped)
-        said = f"Columns neither told nor confidential are not released: {names}."
-        found.append(Caution(said, Gravity.NOTE))
+        words = f"Columns neither told nor confidential are not released: {names}."
+        found.append(Caution(words, Gravity.NOTE))
     return list(found)

@@ -71,14 +71,7 @@ def training_columns(
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
     Without `whole`, a column is of whole numbers if all its values are.
-
-    Raises:
-        TableError: it is no table, has empty cells, or a column identifies people.
-        MissingColumn: the frame lacks a column that is named.
-        OptionError: `features`, `ranges` or `categories` have another form.
-        DomainError: what is declared is impossible, all records are of one class, or a message
-            cannot hold a name.
-        UnknownCategory: a record has a category that is not declared.
+    Raises TableError, MissingColumn, OptionError, DomainError, UnknownCategory.
     """
     table = as_frame(frame, "frame")
     if not isinstance(target, str):
@@ -107,10 +100,7 @@ def training_columns(
 def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
     """Return the attributes of a frame of n rows as a tree reads them.
 
-    Raises:
-        TableError: it is no table, a cell is empty, or a column has words in place of numbers.
-        MissingColumn: the frame lacks an attribute.
-        UnknownCategory: a cell has a category that the tree does not know.
+    Raises TableError, MissingColumn, UnknownCategory.
     """
     with one_sentence():
         table = mixed_columns(frame, schema.names, "frame")
@@ -132,10 +122,7 @@ def _labels(column: Any) -> Any:
 def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp]:
     """Return the class of each of n rows, from `y` or else from the frame's column.
 
-    Raises:
-        MissingColumn: there is neither.
-        TableError: `y` has another length than the frame.
-        UnknownCategory: the tree does not know a class.
+    Raises MissingColumn, TableError, UnknownCategory.
     """
     import pandas as pd
 

@@ -43,13 +43,13 @@ _LARGEST = 700.0
 
 
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return what trees were learned from: different people's records, each bounded by epsilon."""
+    """Return the source of trees of different people's records, each bounded by epsilon."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
 
 class SavedTrees(DocumentPart):
-    """What is saved of combined trees: the model, and what it was made of."""
+    """The saved form of combined trees."""
 
     model: dict[str, Any]
     trees: int = Field(ge=1)
@@ -82,15 +82,13 @@ class CombinedTrees(TreePredictor, Estimator):
         feature_names_in_: the names of the attributes, (attributes,).
         n_trees_: the number of combined trees.
         n_pseudo_records_: the number of pseudo-records it was learned from; 0 for votes.
-        notes_: what the reader of the model must know, in sentences.
+        notes_: what a reader of the model must know, in sentences.
 
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
         >>> trees = [pm.share_tree(people.iloc[k::2], "survived", 20) for k in (0, 1)]
         >>> model = pm.CombinedTrees(method="votes").fit(trees)
-        >>> model.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
-        array(['yes'], dtype=object)
         >>> round(model.score(people), 2)
         0.78
     """
@@ -132,20 +130,10 @@ class CombinedTrees(TreePredictor, Estimator):
         Args:
             messages: a list of trees of `pm.share_tree`, of messages as dicts or JSON text, or of
                 paths to files of them.
-            y: nothing: the class is part of each tree.
+            y: must be left out: the class is part of each tree.
 
-        Returns:
-            the estimator itself.
-
-        Raises:
-            InputError: the list is empty, or something in it is no such message.
-            TableError: a file cannot be read.
-            ModelError: nodes are no tree or break what is promised, or trees have different classes
-                or attributes.
-            DomainError: owners code the class or an attribute differently.
-            LimitExceeded: trees are too large, or too many pseudo-records are asked for.
-            OptionError: an option is out of its range.
-            NotInstalled: a tree is to be learned, and scikit-learn is not installed.
+        Raises InputError, TableError, ModelError, DomainError, LimitExceeded, OptionError,
+        NotInstalled.
         """
         if y is not None:
             raise OptionError("y must be left out: the class is part of each tree.", where="y")
@@ -169,8 +157,7 @@ class CombinedTrees(TreePredictor, Estimator):
     def pseudo_data(self) -> pd.DataFrame:
         """Return the pseudo-records that the model was learned from, the class last.
 
-        Raises:
-            OptionError: the method draws none, or the model was loaded without its trees.
+        Raises OptionError where the method draws none, or the model was loaded without its trees.
         """
         _ = self._fitted
         trees = getattr(self, "_trees", None)
@@ -180,8 +167,7 @@ class CombinedTrees(TreePredictor, Estimator):
             )
         if trees is None:
             raise OptionError(
-                "pseudo_data needs the trees, which are not here: the model was loaded, or made by"
-                " a miner, who serves them as a file.",
+                "pseudo_data needs the trees, and the model was loaded, or made by a miner.",
                 where="pseudo_data",
             )
         table = together(list(pseudo_chunks(trees, self._options())))
@@ -246,11 +232,7 @@ class CombinedTrees(TreePredictor, Estimator):
         self._trees = None
 
     def describe_source(self) -> str:
-        """Say what was combined, and what bounds the disclosure.
-
-        Raises:
-            NotFitted: nothing was combined.
-        """
+        """Return the source in words: trees, records and their bound. Raises NotFitted."""
         self._require_fitted()
         trees = "1 shared tree" if self.n_trees_ == 1 else f"{self.n_trees_} shared trees"
         bound = (
@@ -302,9 +284,9 @@ def combine_trees(
     """Combine the trees that several owners share to one model.
 
     Args:
-        messages: as of `pm.CombinedTrees.fit`.
-        method: as of `pm.CombinedTrees`.
-        model: as of `pm.CombinedTrees`.
+        messages: see `pm.CombinedTrees.fit`.
+        method: see `pm.CombinedTrees`.
+        model: see `pm.CombinedTrees`.
         rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.
         options: further options of `pm.CombinedTrees`, such as `scale=5`.
 
@@ -313,7 +295,7 @@ def combine_trees(
 
     Raises:
         OptionError: an unknown option, or one out of its range.
-        Others: as of `pm.CombinedTrees.fit`.
+        Others: see `pm.CombinedTrees.fit`.
 
     Examples:
         >>> import pramana as pm

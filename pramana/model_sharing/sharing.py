@@ -1,4 +1,4 @@
-"""`pm.share_tree`: a frame in, a tree that may leave out."""
+"""`pm.share_tree`: a tree learned from a frame, fit to leave in place of the records."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class SharedModel(Drawn, TreePredictor):
         """Return a row for each path.
 
         Columns: `conditions` in words, `class`, `hit`, `miss`, and `count_` of each class if the
-        tree tells these.
+        tree has these.
         """
         import pandas as pd
 
@@ -118,22 +118,7 @@ class SharedModel(Drawn, TreePredictor):
         return written(self.content)
 
     def save(self, path: str | Path) -> None:
-        """Write the message as a JSON file, which `pm.load` reads.
-
-        Args:
-            path: the file; an existing one is replaced.
-
-        Raises:
-            OptionError: it cannot be written there.
-
-        Examples:
-            >>> import pramana as pm, tempfile
-            >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     shared.save(f"{folder}/tree.json")
-            ...     pm.load(f"{folder}/tree.json").message == shared.message
-            True
-        """
+        """Write the message as a JSON file for `pm.load`, replacing it. Raises OptionError."""
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
@@ -141,10 +126,7 @@ class SharedModel(Drawn, TreePredictor):
     def from_json(cls, text: str) -> SharedModel:
         """Return the tree of the text of `to_json`, or of a miner's or an owner's message.
 
-        Raises:
-            InputError: the text is no such message.
-            ModelError: its nodes are no tree, or do not meet what is promised.
-            LimitExceeded: it is too large or too deep.
+        Raises InputError, ModelError, LimitExceeded.
         """
         with one_sentence():
             content = read_message(text, "text")
@@ -191,11 +173,7 @@ def _requirement_of(given: Any) -> Requirement | None:
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return exact noise, as releases need it, or for experiments that of a seed or generator.
-
-    Raises:
-        OptionError: it is no seed and no generator.
-    """
+    """Return exact noise for releases, or that of a seed or generator. Raises OptionError."""
     return ExactNoise() if rng is None else GeneratorNoise(generator_of(rng))
 
 
@@ -218,7 +196,7 @@ def share_tree(
     """Learn a decision tree that may leave in place of the records.
 
     Each path meets the requirement (Sharkey et al. 2008, section 3). That is anonymity, not a
-    bound: only `epsilon` bounds what a tree tells of one record to someone who knows the others
+    bound: only `epsilon` bounds what a tree reveals of one record to someone who knows the others
     (`docs/model-sharing.md`).
 
     Args:
@@ -227,7 +205,7 @@ def share_tree(
         requirement: what each path must meet. `pm.Requirement(k=5)`: at least five records.
             `pm.Requirement(c=10, l=3)`: its most frequent class has less than ten times the records
             of the third and all rarer ones. A number is k. None, written out, requires nothing:
-            paths then tell single people's classes.
+            paths then reveal single people's classes.
         features: the attributes; by default all other columns. Columns that identify people are
             refused.
         ranges: the least and the greatest number of columns, by name. Other ranges are read from
@@ -235,8 +213,8 @@ def share_tree(
         categories: all labels of columns, by name. Other labels are read from the records.
         by: `growing` makes only splits whose parts all meet the requirement; `pruning` grows the
             whole tree and cuts it back, as in the paper, which often leaves less.
-        tell: what leaves tell: `hits` and misses, as in the paper, or the `distribution` of all
-            classes, which is more useful and tells which classes a path lacks.
+        tell: the counts in leaves: `hits` and misses, as in the paper, or the `distribution` of all
+            classes, which is more useful and reveals which classes a path lacks.
         max_depth: the most questions on a path; None for any.
         min_leaf: the fewest records of a leaf before pruning.
         epsilon: makes splits and counts differentially private for the replacement of one record.
