@@ -6,7 +6,7 @@ import json as json_text
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
     from pramana_core.wire.privacy import AccessFile
 
 HERE = Path("analyst.json")
-"""The access file that is read where none is named."""
+"""The access file by default."""
 
 TOKEN = "PRAMANA_TOKEN"  # noqa: S105 - the name of a variable
-"""The environment's variable of the token: no option takes it, for others would read it there."""
+"""The environment's variable of the token, which no option takes: others would see it there."""
 
 VARIABLES = ("variables", "attributes", "features")
-"""What kinds of jobs call the variables that they learn from."""
+"""The names of the variables to learn from, in any kind of job."""
 
 COUNTED = ("records", "estimator", "order")
-"""What `Study.run` is told beside the learner's options."""
+"""The arguments of `Study.run` besides the learner."""
+
+_ALIGNMENT = {"state", "in_all", "in_any", "missing", "secrets"}
 
 app = typer.Typer(
     help="Learn at a miner, as an analyst: start jobs, watch them, fetch and use their models."
@@ -54,7 +56,7 @@ TimeoutOption = Annotated[
 
 @dataclass(frozen=True)
 class Way:
-    """The way to a study, as far as options and environment say it."""
+    """The way to a study that options and environment give."""
 
     access: Path | None
     miner: str | None
@@ -101,7 +103,7 @@ def way(
 
 @app.command()
 def show(context: typer.Context, json: JsonOption = False) -> None:
-    """Say who takes part, what was released, whose records align, and what of a record is told."""
+    """Show owners, releases, alignment and what is disclosed of a record."""
     with _study(context) as study:
         owners, releases, disclosure = study.owners(), study.releases(), study.disclosure()
         aligned = study.alignment()
@@ -113,13 +115,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
                     "people": study.people,
                     "owners": _rows(owners),
                     "releases": _rows(releases),
-                    "alignment": {
-                        "state": aligned.state,
-                        "in_all": aligned.in_all,
-                        "in_any": aligned.in_any,
-                        "missing": list(aligned.missing),
-                        "secrets": aligned.secrets,
-                    },
+                    "alignment": aligned.model_dump(include=_ALIGNMENT),
                     "told": _rows(disclosure.to_frame()),
                     "left": disclosure.budget.left_for_record,
                     "warnings": list(disclosure.warnings),
@@ -213,17 +209,17 @@ def run_command(
     from pramana.client.job import kinds, learner_of, spec_of
 
     known = kinds()
-    asked = _asked(_known_kind(kind, known), known, target, variable or [], settings or [])
+    given = _given(_known_kind(kind, known), known, target, variable or [], settings or [])
     if records is not None:
-        asked["records"] = records
-    counts: dict[str, Any] = {name: asked.pop(name) for name in COUNTED if name in asked}
-    spec = spec_of({"kind": kind, **asked})
+        given["records"] = records
+    counts: dict[str, Any] = {name: given.pop(name) for name in COUNTED if name in given}
+    spec = spec_of({"kind": kind, **given})
     if out is not None:
         _require_absent(out)
     with _study(context) as study:
         job: Job[Any]
         if kind == "contingency-table":
-            job = study.table(asked["variables"], **counts)
+            job = study.table(given["variables"], **counts)
         else:
             job = study.run(learner_of(spec), **counts)
         if wait or out is not None:
@@ -241,9 +237,9 @@ def watch(
     timeout: TimeoutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Wait until a job is finished, and say what it learned; interrupting does not cancel it.
+    """Wait until a job is finished, and show its model; interrupting does not cancel it.
 
-    A job that failed ends this with its own error and exit code, one that was cancelled with 4.
+    A failed job ends this with its own error and exit code, a cancelled one with 4.
     """
     with _study(context) as study:
         _watched(study.job(job), timeout, study, json=json)
@@ -337,7 +333,8 @@ def _study(context: typer.Context) -> Iterator[Study]:
     known = context.find_object(Way)
     assert known is not None  # noqa: S101 - the group's callback gives it to every command
     token = os.environ.get(TOKEN)
-    file = _access(known, has_token=token is not None or known.token_file is not None)
+    own = token is not None or known.token_file is not None
+    file = _access(known, has_token=own)
     miner = known.miner or (None if file is None else file.miner)
     name = known.study or (None if file is None else file.study)
     for what, found in (("miner", miner), ("study", name)):
@@ -349,10 +346,9 @@ def _study(context: typer.Context) -> Iterator[Study]:
                 f" PRAMANA_{what.upper()}.",
             )
     if file is not None:
-        own = token is not None or known.token_file is not None
         if known.miner is None and own and known.access is None:
             raise OptionError(
-                f"The token is not of {HERE}, which would say to whom it is sent.",
+                f"The token is not of {HERE}, so that this file does not name its miner.",
                 where="miner",
                 remedy=f"Say --miner; or --access {HERE}, if the token is that miner's.",
             )
@@ -370,7 +366,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
 
 
 def _access(known: Way, *, has_token: bool) -> AccessFile | None:
-    """Return what the access file says; None where there is none, or nothing is left to say."""
+    """Return the access file; None without one, or where options give everything."""
     from pydantic import ValidationError
 
     from owner_agent.state.private_files import refuse_if_open_to_others
@@ -422,7 +418,7 @@ def _options(message: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-def _asked(
+def _given(
     kind: str,
     known: Mapping[str, Any],
     target: str | None,
@@ -431,12 +427,12 @@ def _asked(
 ) -> dict[str, Any]:
     """Return the fields of a job's message that the options give. Raises OptionError."""
     fields = known[kind].model_fields
-    asked: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     if target is not None:
-        asked[_field(kind, fields, "target", "target")] = target
+        found[_field(kind, fields, "target", "target")] = target
     if variables:
         own = next((name for name in VARIABLES if name in fields), "variables")
-        asked[_field(kind, fields, own, "variable")] = list(variables)
+        found[_field(kind, fields, own, "variable")] = list(variables)
     for setting in settings:
         name, sign, text = setting.partition("=")
         if not sign:
@@ -445,11 +441,11 @@ def _asked(
             )
         first, *inner = name.strip().split(".")
         value = _value(text, fields[_field(kind, fields, first, "set")], whole=not inner)
-        place = asked
+        place = found
         for step in [first, *inner][:-1]:
             place = place.setdefault(step, {})
         place[[first, *inner][-1]] = value
-    return asked
+    return found
 
 
 def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
@@ -464,7 +460,7 @@ def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
 
 
 def _value(text: str, field: Any, *, whole: bool) -> Any:
-    """Return an option's value: what its JSON says, if the option takes that, or else the text."""
+    """Return an option's value: JSON where the option accepts it, else the text."""
     from pydantic import TypeAdapter, ValidationError
 
     if text.startswith("@"):
@@ -473,28 +469,15 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
         except (OSError, ValueError):
             raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from None
     try:
-        value = json_text.loads(text)
+        values = [json_text.loads(text), text]
     except ValueError:
         return text
-    if not whole:
-        return value
-    wanted: TypeAdapter[Any] = TypeAdapter(field.annotation)
-    try:
-        wanted.validate_python(value)
-    except ValidationError:
-        return _as_text(text, value, wanted)
-    return value
-
-
-def _as_text(text: str, value: Any, wanted: Any) -> Any:
-    """Return the text where an option takes that alone: a category may be called 3."""
-    from pydantic import ValidationError
-
-    try:
-        wanted.validate_python(text)
-    except ValidationError:
-        return value
-    return text
+    wanted: TypeAdapter[Any] = TypeAdapter(field.annotation if whole else Any)
+    for value in values:  # a category may be called 3
+        with suppress(ValidationError):
+            wanted.validate_python(value)
+            return value
+    return values[0]
 
 
 def _watched(
@@ -518,7 +501,7 @@ def _watched(
 
 
 _SHOWN = 40
-"""So many cells of a table are printed."""
+"""The most cells of a table that are printed."""
 
 
 def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:

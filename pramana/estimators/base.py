@@ -27,6 +27,7 @@ from pramana.showing import DIGITS, Drawn
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.pictures.svg import short
 from pramana_core.plan import Plan
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from sklearn.utils import Tags
 
+
+_LONGEST = 80
+"""The most letters of an option in a printed form."""
 
 OptionsT = TypeVar("OptionsT")
 EstimatorT = TypeVar("EstimatorT", bound="Estimator")
@@ -285,7 +289,7 @@ class Estimator(Drawn, ABC):
         """Return the options that differ from the defaults, as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
-            f"{name}={value!r}"
+            f"{name}={short(repr(value), _LONGEST)}"
             for name, value in self.get_params().items()
             if repr(value) != repr(defaults[name].default)
         )

@@ -15,7 +15,7 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import names_of
 from pramana.networks import NetworkAnswers, StructureLike, scoring_of, structure_of
 from pramana.reporting.estimating import EstimatedCounts
-from pramana_core.errors import OptionError, StructureError, UnknownVariable
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import (
     DRAWS,
@@ -351,18 +351,6 @@ class BayesNet(NetworkAnswers, Estimator):
             written["structure"] = structure_of(self.structure).as_dict()
         return written
 
-    def _options_text(self) -> str:
-        """Return the options; a large structure by its size."""
-        options = super()._options_text()
-        if self.structure is None or len(options) <= _LONGEST:
-            return options
-        try:
-            structure = structure_of(self.structure)
-        except StructureError:
-            return options
-        size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
-        return options.replace(f"structure={self.structure!r}", f"structure={size}", 1)
-
     def _picture(self) -> Picture:
         confidence = {(link.parent, link.child): link.confidence for link in self._links}
         return draw_structure(self.model_.structure, confidence=confidence)
@@ -379,9 +367,6 @@ class BayesNet(NetworkAnswers, Estimator):
             return "not learned here"
         return super().describe_source()
 
-
-_LONGEST = 100
-"""In a longer text of options a structure is shown by its size."""
 
 _NUMBERS = {
     "estimate": "estimate",

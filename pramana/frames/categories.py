@@ -80,7 +80,7 @@ def observed_categories(
         >>> pm.observed_categories(people)
         {'age': ['23', '31', '40', '64'], 'sex': ['f', 'm']}
     """
-    from pramana.simulate.tables import MOST_INTERVALS, ColumnChanges, listed, made
+    from pramana.simulate.tables import MOST_INTERVALS, ColumnChanges, made
 
     table = as_frame(frame, "frame")
     names = list(table.columns) if columns is None else names_of(columns, "columns")
@@ -105,7 +105,7 @@ def observed_categories(
             variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
-            f"Columns of frame cannot be categories: {listed(done.left_out)}.",
+            f"Columns of frame cannot be categories: {done.faults}.",
             where=next(iter(done.left_out)),
         )
     return ObservedCategories({v.name: _as_listed(v, intervals) for v in variables}, done.left_out)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import checked_options, one_sentence, quoted
@@ -15,6 +16,7 @@ from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.documents import faults
 from pramana_core.learn.common.options import require_limit
 from pramana_core.terminal import progress_bar
 
@@ -178,39 +180,33 @@ def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
     return found if keep_order else found.reset_index(drop=True)
 
 
+_Bound = Annotated[float, Field(allow_inf_nan=False)] | None
+_BOUNDS: TypeAdapter[dict[str, tuple[float | None, float | None]]] = TypeAdapter(
+    dict[str, tuple[_Bound, _Bound]]
+)
+
+
 def _bounds_of(given: object, columns: Columns) -> Bounds:
     """Return the bounds of a call. Raises OptionError."""
     from pramana_core.mask.core.bounds import require_within
 
-    if given is not None and not isinstance(given, Mapping):
+    try:
+        found = _BOUNDS.validate_python({} if given is None else given)
+    except ValidationError as error:
         raise OptionError(
             "bounds must be a dict of a lower and an upper bound for each column, such as"
-            f' {{"income": (0, None)}}, not {shown(given)}.',
+            f' {{"income": (0, None)}}: {faults(error)}.',
             where="bounds",
-        )
-    found: dict[str, tuple[float | None, float | None]] = {}
-    for name, pair in (given or {}).items():
+        ) from None
+    for name, (low, high) in found.items():
         if name not in columns.confidential:
             raise OptionError(
                 f"bounds must be of confidential columns, {quoted(columns.confidential)}, not"
                 f" {name!r}.",
                 where="bounds",
             )
-        try:
-            # The digits of a text would be taken for a pair.
-            ends = () if isinstance(pair, str) else pair
-            low, high = (None if one is None else float(one) for one in ends)
-            good = all(one is None or one == one for one in (low, high))
-            good = good and (low is None or high is None or low < high)
-        except (TypeError, ValueError):
-            good = False
-        if not good:
-            raise OptionError(
-                f"bounds of {name!r} must be a lower and a larger upper number, None for none, not"
-                f" {shown(pair)}.",
-                where="bounds",
-            )
-        found[name] = low, high
+        if low is not None and high is not None and not low < high:
+            raise OptionError(f"bounds of {name!r} must be {low:g} < {high:g}.", where="bounds")
     require_within(found, columns.confidential, columns.x.matrix(), "bounds")
     return found
 

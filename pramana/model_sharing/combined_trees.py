@@ -19,12 +19,11 @@ from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.errors import InputError, OptionError, TableError
 from pramana_core.learn.common.documents import DocumentPart, faults, write_json
-from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
+from pramana_core.model_sharing.global_models.combining import combine
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
@@ -34,7 +33,6 @@ from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
-    import pandas as pd
     from sklearn.utils import Tags
 
 
@@ -151,27 +149,7 @@ class CombinedTrees(TreePredictor, Estimator):
         self.n_trees_, self.n_pseudo_records_ = len(kept), combined.pseudo_records
         bounds = [math.inf if one.epsilon is None else one.epsilon for one, _ in kept]
         self._set_source(source_of(round(combined.records), max(bounds), self.method))
-        self._trees: tuple[SharedTree, ...] | None = tuple(tree for _, tree in kept)
         return self
-
-    def pseudo_data(self) -> pd.DataFrame:
-        """Return the pseudo-records that the model was learned from, the class last.
-
-        Raises OptionError where the method draws none, or the model was loaded without its trees.
-        """
-        _ = self._fitted
-        trees = getattr(self, "_trees", None)
-        if not self.n_pseudo_records_:
-            raise OptionError(
-                f"The method {self.method!r} draws no pseudo-data.", where="pseudo_data"
-            )
-        if trees is None:
-            raise OptionError(
-                "pseudo_data needs the trees, and the model was loaded, or made by a miner.",
-                where="pseudo_data",
-            )
-        table = together(list(pseudo_chunks(trees, self._options())))
-        return _records_frame(table)
 
     def to_text(self) -> str:
         """Return the model as text. Raises NotFitted."""
@@ -229,7 +207,6 @@ class CombinedTrees(TreePredictor, Estimator):
         self.model_ = read_model_json(write_json(saved.model))
         self.n_trees_, self.n_pseudo_records_ = saved.trees, saved.pseudo_records
         self.notes_ = tuple(saved.notes)
-        self._trees = None
 
     def describe_source(self) -> str:
         """Return the source in words: trees, records and their bound. Raises NotFitted."""
@@ -258,20 +235,6 @@ class CombinedTrees(TreePredictor, Estimator):
         return sklearn_tags("classifier")
 
 
-def _records_frame(table: MixedTable) -> pd.DataFrame:
-    """Return records as a frame with categorical columns."""
-    import pandas as pd
-
-    columns: dict[str, Any] = {}
-    for column in table.columns:
-        if isinstance(column, CategoricalColumn):
-            labels: Any = list(column.categories)
-            columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
-        else:
-            columns[column.name] = column.values
-    return pd.DataFrame(columns)
-
-
 @checked_options
 def combine_trees(
     messages: Any,
@@ -291,7 +254,7 @@ def combine_trees(
         options: further options of `pm.CombinedTrees`, such as `scale=5`.
 
     Returns:
-        the fitted estimator, with `predict`, `predict_proba`, `score` and `pseudo_data`.
+        the fitted estimator, with `predict`, `predict_proba` and `score`.
 
     Raises:
         OptionError: an unknown option, or one out of its range.

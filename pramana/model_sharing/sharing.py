@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -147,16 +146,6 @@ class SharedModel(Drawn, TreePredictor):
         return "nothing required" if promise is None else str(promise.to_requirement())
 
 
-class NotGiven:
-    """The default of a requirement: requiring nothing must be written out."""
-
-    def __repr__(self) -> str:
-        return "..."
-
-
-NOT_GIVEN = NotGiven()
-
-
 def _requirement_of(given: Any) -> Requirement | None:
     """Return a requirement: itself, or k. Raises OptionError."""
     if given is None or isinstance(given, Requirement):
@@ -167,9 +156,12 @@ def _requirement_of(given: Any) -> Requirement | None:
             return Requirement(k=number)
     raise OptionError(
         "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None,"
-        f" which requires nothing; there is no default, and it was {shown(given)}.",
+        f" which requires nothing, not {shown(given)}.",
         where="requirement",
     )
+
+
+_DEFAULTS: dict[str, Any] = {"by": "growing", "tell": "hits", "max_depth": None, "min_leaf": 1}
 
 
 def noise_of(rng: Rng) -> Noise:
@@ -181,7 +173,7 @@ def noise_of(rng: Rng) -> Noise:
 def share_tree(
     frame: Frame,
     target: str,
-    requirement: Requirement | int | NotGiven | None = NOT_GIVEN,
+    requirement: Requirement | int | None,
     *,
     features: str | Sequence[str] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -248,13 +240,11 @@ def share_tree(
     with one_sentence():
         growth = GrowthOptions(plain(max_depth), plain(min_leaf))
     if epsilon is not None:
-        usual = {"requirement": None} | {
-            name: signature(share_tree).parameters[name].default
-            for name in ("by", "tell", "max_depth", "min_leaf")
-        }
-        given = (None if requirement is NOT_GIVEN else requirement, by, tell, max_depth, min_leaf)
-        for value, (name, default) in zip(given, usual.items(), strict=True):
-            if type(value) is not type(default) or value != default:
+        given = {"requirement": requirement, "by": by, "tell": tell}
+        given |= {"max_depth": max_depth, "min_leaf": min_leaf}
+        usual = {"requirement": None, **_DEFAULTS}
+        for name, value in given.items():
+            if type(value) is not type(usual[name]) or value != usual[name]:
                 raise OptionError(f"{name} must be left out where there is an epsilon.", where=name)
         return _private_model(frame, target, features, ranges, categories, epsilon, rng)
     required = _requirement_of(requirement)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from owner_agent.release.populations import same_people
 from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
-from pramana.reporting.disclosure import NO_BOUND
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import NO_BOUND, BlockDraw
 from pramana.reporting.reports import Reports
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import InnerShare, require_limit

@@ -17,7 +17,7 @@ from pramana.frames.codes import encode
 from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.owner.keys import Keys
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
 from pramana_core.alike import did_you_mean, first_few
 from pramana_core.cells import series_cells

@@ -1,8 +1,9 @@
-"""What a plan discloses of one person, block by block, in words and numbers."""
+"""What a plan discloses of one person, block by block, and the identity of its draws."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pramana_core.plan import Block, Plan
@@ -11,6 +12,24 @@ from pramana_core.privacy.amplification import PRIOR
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class BlockDraw:
+    """One block of one owner, as it was drawn.
+
+    Attributes:
+        owner: the fingerprint of the draw key.
+        block: the variables and their channel, as the owner drew them.
+        draw: the identity of the draws: equal exactly if every record's draw is the same.
+        people: the digest of the pseudonyms that were drawn for, also for a part of them.
+    """
+
+    owner: str
+    block: Block
+    draw: str
+    people: str = ""
+
 
 NO_BOUND = Amplification(math.inf)
 """The amplification of values that are released as they are."""

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw
 from pramana_core.errors import (
     OptionError,
     PramanaError,

@@ -12,8 +12,7 @@ import numpy as np
 
 from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.disclosure import in_words, privacy_frame
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw, in_words, privacy_frame
 from pramana.reporting.files import (
     Contents,
     not_what_was_saved,

@@ -12,7 +12,7 @@ from miner_service.alignment.ranges import Rows, common_rows, record_counts, rec
 from miner_service.store.columns import KeyText
 from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, shown
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw
 from pramana.reporting.reports import Reports, require_reports
 from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
 from pramana_core.estimation.axes import joined

@@ -20,14 +20,10 @@ Owners = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def owners_of(domain: Domain, asked: str) -> Owners:
-    """Return the owners of the columns, as `--owners` says.
+    """Return the owners of the columns from the option `--owners`.
 
-    Args:
-        domain: the columns.
-        asked: a number of owners, who get the columns in order, or each owner's columns with commas
-            between, owners separated by semicolons.
-
-    Raises OptionError, UnknownVariable.
+    It is a number of owners, who get the columns in order, or each owner's columns with commas
+    between, owners separated by semicolons. Raises OptionError, UnknownVariable.
     """
     names = domain.names
     if asked.strip().isdigit():

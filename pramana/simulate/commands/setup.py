@@ -25,10 +25,7 @@ Bif = Annotated[Path | None, typer.Option(help="Draw the records from this netwo
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
 Variables = Annotated[
     list[str] | None,
-    typer.Option(
-        help="The table's columns to use, with commas between; may be given again, for names that"
-        " have a comma themselves."
-    ),
+    typer.Option(help="The table's columns to use, with commas between; may be given again."),
 ]
 Intervals = Annotated[
     int | None,
@@ -121,13 +118,7 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials, and the estimator of the counts.
-
-        Args:
-            wanted: the goal of a design, given the variables.
-            runs, seed, holdout: see `Trials`.
-            target: a variable that the records must have.
-            on_step: is called with the share of the designer's work that is done.
+        """Return the trials, and the estimator of the counts; `wanted` is the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
@@ -188,13 +179,6 @@ class Setup:
                 )
         assert self.bif is not None  # noqa: S101 - narrows the type
         return NetworkSource.read(self.bif)
-
-
-def whole(owners: str) -> int:
-    """Return a number of owners. Raises OptionError."""
-    if not owners.isdigit():
-        raise OptionError(f"--owners must be a number here, not {owners!r}.", where="--owners")
-    return int(owners)
 
 
 def _require_one(one: str, other: str, *values: object) -> None:

@@ -61,17 +61,6 @@ def test_one_message_alone_is_one_tree(trees, people):
         assert (model.predict(people) == trees[0].predict(people)).all()
 
 
-def test_pseudo_data_are_those_that_were_learned_from(trees, people):
-    """The same tree is learned from them again; each column has the labels of the schema."""
-    model = pm.combine_trees(trees, rng=4, scale=2)
-    drawn = model.pseudo_data()
-    assert len(drawn) == model.n_pseudo_records_ == 2 * len(people)
-    assert drawn.columns.tolist() == ["class", "age", "sex", "survived"]
-    again = pm.share_tree(drawn, "survived", None)
-    assert (again.predict(people) == model.predict(people)).mean() > 0.99
-    assert model.pseudo_data().equals(drawn)
-
-
 def test_the_bound_is_the_largest_of_all_trees_or_none(trees, people):
     listed = {name: sorted(people[name].unique()) for name in people.columns}
     private = [

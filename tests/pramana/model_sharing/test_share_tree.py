@@ -126,5 +126,5 @@ def test_what_was_read_from_records_is_told(people):
 def test_private_noise_without_a_seed_is_that_of_releases(people):
     assert isinstance(noise_of(None), ExactNoise)
     assert isinstance(noise_of(3), GeneratorNoise)
-    shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
+    shared = pm.share_tree(people, "survived", None, categories=LISTED, epsilon=2.0)
     assert shared.message["epsilon"] == 2.0

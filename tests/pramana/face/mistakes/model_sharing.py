@@ -56,7 +56,6 @@ def broken() -> dict[str, Any]:
 
 MISTAKES: Mistakes = {
     (OptionError, "requirement"): [
-        lambda: pm.share_tree(people(), "survived"),
         lambda: share(0.05),
         lambda: share("5"),
         lambda: share(epsilon=1.0),
@@ -90,7 +89,6 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "model"): [lambda: combine(model="network")],
     (OptionError, "depth"): [lambda: pm.CombinedTrees(depth=3)],
-    (OptionError, "pseudo_data"): [lambda: combine(method="votes").pseudo_data()],
     (RequirementUnmet, None): [lambda: share(299)],
     (MissingColumn, "died"): [lambda: share(target="died")],
     (MissingColumn, "class"): [lambda: share().predict(people()[["age"]])],
