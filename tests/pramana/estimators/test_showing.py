@@ -126,14 +126,6 @@ def test_a_notebook_shows_a_card_that_loads_and_runs_nothing(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tree", "network", "rules", "counts"])
-def test_a_label_that_looks_like_a_script_is_text(name: str):
-    html = made(name)._repr_html_()
-    assert "<script" not in html
-    assert "script" in " ".join(Checked(html).said)
-
-
-@pytest.mark.slow
 def test_neither_pyplot_nor_scikit_learn_is_loaded_where_nobody_asks_for_it():
     code = """
 import sys

@@ -61,12 +61,6 @@ def test_copies_differ_and_share_what_is_told(store):
     assert not first["debt"].equals(second["debt"])
 
 
-def test_options_of_the_kernel_are_written_beside_it(store):
-    rough = pm.mask(store.head(200), X, "nmegadp", 1, bandwidth=5.0)
-    assert rough.method == "nmegadp"
-    assert not rough.frame.equals(pm.mask(store.head(200), X, "nmegadp", 1).frame)
-
-
 @pytest.mark.slow
 def test_auto_takes_what_is_recommended(store):
     found = pm.mask(store, X, rng=1)
@@ -82,21 +76,6 @@ def test_measures_are_a_frame_and_the_same_every_time(store):
     assert set(table["group"]) == {"utility", "security"}
     kept = pm.mask(store.head(200), X, "egadp", 1, keep_order=True)
     pd.testing.assert_frame_equal(kept.measures(), table)
-
-
-@pytest.mark.slow
-def test_the_picture_draws_each_relationship_twice(masked):
-    chart = masked._picture()
-    assert chart.columns == 4
-    assert chart.parts == 8
-    assert "<svg" in chart.svg()
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_it(masked):
-    html = masked._repr_html_()
-    assert "MaskedFrame" in html
-    assert "must not leave" in html
 
 
 @pytest.mark.slow

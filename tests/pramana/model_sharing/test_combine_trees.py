@@ -55,12 +55,6 @@ def test_messages_of_any_form_are_the_same(trees, people, tmp_path):
     assert all(one == found[0] for one in found)
 
 
-def test_one_message_alone_is_one_tree(trees, people):
-    for form in (trees[0], trees[0].message, trees[0].to_json()):
-        model = pm.combine_trees(form, method="votes", rng=1)
-        assert (model.predict(people) == trees[0].predict(people)).all()
-
-
 def test_the_bound_is_the_largest_of_all_trees_or_none(trees, people):
     listed = {name: sorted(people[name].unique()) for name in people.columns}
     private = [
@@ -73,13 +67,6 @@ def test_the_bound_is_the_largest_of_all_trees_or_none(trees, people):
     assert "gamma 20.09, epsilon 3" in repr(both)
     assert pm.combine_trees([trees[0], private[0]], method="votes").epsilon_ == np.inf
     assert "no bound on a record" in repr(pm.combine_trees(trees, method="votes"))
-
-
-def test_of_several_classes_the_target_says_which(trees, people):
-    other = pm.share_tree(people, "sex", 20)
-    model = pm.CombinedTrees("survived", method="votes").fit([*trees, other])
-    assert model.n_trees_ == 2
-    assert model.classes_.tolist() == ["no", "yes"]
 
 
 @pytest.mark.slow

@@ -13,8 +13,6 @@ from typer.testing import CliRunner
 
 from benchmarks.whole_record import EVERY, LEARNERS, NETWORKS, WAYS, arguments_of, source_of
 from pramana.cli import app
-from pramana_core.errors import EstimationError
-from tests.pramana.simulate.test_simulate_learners import FAMILIES
 
 SMALL = ("cancer", "survey")
 """The networks run here: of two categories and of three."""
@@ -51,19 +49,6 @@ def arguments_to_learn(network: str, learner: str, way: str, folder: Path) -> li
 def test_what_is_designed_is_learned(network: str, learner: str, way: str, tmp_path: Path):
     found = simulated(arguments_to_learn(network, learner, way, tmp_path))
     assert found["learner"] == learner
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_is_learned(family: str, learner: str, tmp_path: Path):
-    arguments = arguments_to_learn("cancer", learner, "gamma 19", tmp_path)
-    arguments[arguments.index("auto")] = family
-    if learner == "linear" and family in ("independent", "mask"):
-        done = CliRunner().invoke(app, ["simulate", *arguments])
-        assert isinstance(done.exception, EstimationError), "the noise hides how columns vary"
-        return
-    assert simulated(arguments)["learner"] == learner
 
 
 def test_the_networks_are_all_of_up_to_80_nodes(tmp_path: Path):

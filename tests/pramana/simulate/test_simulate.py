@@ -28,9 +28,8 @@ from pramana.simulate.links import compare, fitted
 from pramana.simulate.sources import (
     NetworkSource,
     TableSource,
-    require_records,
 )
-from pramana.simulate.study import Series, Trials
+from pramana.simulate.study import Trials
 from pramana.simulate.tables import EMPTY, OTHER, intervals_for, read_source
 from pramana_core.domain import Domain
 from pramana_core.errors import (
@@ -73,12 +72,6 @@ def test_errors_of_links_by_hand(found, wanted, by_class: bool, expected):
 # --- sources -------------------------------------------------------------------------------------
 
 
-def small_table(rows: int = 40) -> TableSource:
-    codes = {"X": np.arange(rows, dtype=np.uint8) % 2, "Y": np.arange(rows, dtype=np.uint8) % 3}
-    domain = Domain.of(X=["a", "b"], Y=["u", "v", "w"])
-    return TableSource("t.csv", domain, codes)
-
-
 def test_a_table_is_taken_whole_in_part_or_again_and_again():
     many = Domain.of(X=[str(k) for k in range(40)])
     source = TableSource("t.csv", many, {"X": np.arange(40, dtype=np.uint8)})
@@ -90,14 +83,6 @@ def test_a_table_is_taken_whole_in_part_or_again_and_again():
     more = source.draw(60, rng)["X"]
     assert len(more) == 60
     assert len(set(more.tolist())) <= 40
-
-
-@pytest.mark.parametrize("records", [0, 1, -5])
-def test_too_few_records_are_refused(records: int):
-    with pytest.raises(OptionError):
-        require_records(records, small_table())
-    assert require_records(None, small_table()) == 40
-    assert require_records(2, small_table()) == 2
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -171,17 +156,6 @@ def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: P
     assert asked.domain["patient"].size == 6
 
 
-def test_a_column_of_numbers_may_have_one_label_that_is_none(tmp_path: Path):
-    graded = [str(k % 24 / 2) if k % 50 else "?" for k in range(600)]
-    mixed = [str(k % 12) if k % 50 else "ab"[k % 100 // 50] for k in range(600)]
-    path = tmp_path / "t.csv"
-    pd.DataFrame({"graded": graded, "mixed": mixed}).to_csv(path, index=False)
-    source = read_source(path)
-    assert source.domain["graded"].categories == ("<3", "3-6", "6-9", ">=9", "?")
-    assert (source.codes["graded"] == 4).sum() == 12
-    assert source.domain["mixed"].size == 14
-
-
 def test_rare_categories_of_many_are_put_together(tmp_path: Path):
     common = [f"c{k}" for k in range(4)] * 240
     rare = [f"r{k}" for k in range(40)]
@@ -248,24 +222,7 @@ def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
     assert (second.true.table(names) != true).any()
 
 
-@pytest.mark.parametrize(("runs", "seed", "where"), [(0, 1, "--runs"), (1, -1, "--seed")])
-def test_trials_that_are_none_are_refused(runs: int, seed: int, where: str):
-    with pytest.raises(OptionError) as refused:
-        Trials(small_table(), symmetric(small_table().domain, 0.1), 40, runs, seed)
-    assert refused.value.where == where
-
-
 # --- results -------------------------------------------------------------------------------------
-
-
-def test_means_and_errors_are_those_of_the_statistics_module():
-    values = [1.0, 4.0, 2.5]
-    series = Series(tuple({"x": v, "y": None if v == 4 else v} for v in values))
-    assert series.mean()["x"] == pytest.approx(statistics.mean(values))
-    assert series.se()["x"] == pytest.approx(statistics.stdev(values) / math.sqrt(3))
-    assert series.mean()["y"] is None
-    assert Series(({"x": 1.0},)).se()["x"] is None
-    assert json.dumps(series.as_dict())
 
 
 def test_fitted_parameters_are_posterior_means_of_clean_counts():
@@ -383,13 +340,6 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     some = simulated(*options, "--p", "0", "--variables", "A,B,C", "--records", "500")
     assert some["source"]["variables"] == 3
     assert some["mean"]["kl"] > 0
-
-
-def test_the_table_of_a_simulation_is_printed(bif: Path):
-    command = ["simulate", "bayes-net", "--bif", str(bif), "--p", "0.1", *RUN]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0
-    assert "extra links" in result.output
 
 
 @pytest.mark.parametrize(

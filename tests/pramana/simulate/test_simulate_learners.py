@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.simulate import designs
-from pramana.simulate.commands.cli import _watched
 from pramana.simulate.designs import symmetric
 from pramana.simulate.itemsets import RulesSimulation, by_length, overall
 from pramana.simulate.learners import ClassifierSimulation
@@ -28,7 +27,7 @@ from pramana.simulate.study import Trials, simulate
 from pramana.simulate.tables import MOST_INTERVALS, read_source
 from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import NotConverged, OptionError, PramanaError, UnknownVariable
+from pramana_core.errors import OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
 from pramana_core.privacy import Amplification
 
@@ -320,16 +319,3 @@ def test_bad_commands_say_what_is_wrong(table: Path, command: tuple[str, ...], w
     assert isinstance(result.exception, PramanaError), result.output
     assert result.exception.where == where
     assert result.exception.exit_code == 2
-
-
-def test_the_options_of_a_learner_are_listed():
-    told = CliRunner().invoke(app, ["simulate", "tree", "--set", "help"]).output
-    assert "significance (above 0 and at most 1) = 0.05" in " ".join(told.split())
-    for learner in ("bayes-net", "linear", "classifier", "rules", "model-sharing"):
-        assert CliRunner().invoke(app, ["simulate", learner, "--set", "help"]).exit_code == 0
-
-
-def test_a_model_that_does_not_settle_names_the_option_that_helps():
-    with pytest.raises(NotConverged) as caught, _watched("x"):
-        raise NotConverged("It did not settle.")
-    assert "--estimator moment" in (caught.value.remedy or "")
