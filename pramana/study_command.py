@@ -529,17 +529,11 @@ _WRITTEN: dict[str, Callable[[Any], str]] = {
 
 
 def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    shown = Table(box=None, pad_edge=False)
+    text = frame[list(columns)].astype(object).where(frame[list(columns)].notna(), None)
     for column in columns:
-        right = column in ("progress", "records")
-        shown.add_column("" if column == "in_use" else column, justify="right" if right else "left")
-    for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
-        cells = (("" if row[c] is None else _WRITTEN.get(c, str)(row[c])) for c in columns)
-        shown.add_row(*map(escape, cells))
-    console().print(shown)
+        write = _WRITTEN.get(column, str)
+        text[column] = ["" if cell is None else write(cell) for cell in text[column]]
+    _say(text.to_string(index=False))
 
 
 def _write_new(out: Path, content: bytes) -> str:

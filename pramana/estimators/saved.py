@@ -76,7 +76,7 @@ class SavedModel(DocumentPart):
         if document.get("version") != VERSION:
             raise InputError(
                 f"{argument} has version {quoted([document.get('version')])} of the saved form;"
-                f" this release reads version {VERSION}.",
+                f" this release reads {VERSION}.",
                 where=argument,
             )
         try:

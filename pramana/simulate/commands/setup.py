@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pramana.simulate.commands.settings import options_as_typed
-from pramana_core.errors import OptionError
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console
 
@@ -36,7 +36,11 @@ Intervals = Annotated[
 ]
 Records = Annotated[
     int | None,
-    typer.Option(help="Records in each run (default 10000 of a network, all of a table)."),
+    typer.Option(
+        min=2,
+        max=20_000_000,
+        help="Records in each run (default 10000 of a network, all of a table).",
+    ),
 ]
 Probability = Annotated[
     float | None,
@@ -75,13 +79,16 @@ Target = Annotated[
     str | None, typer.Option(help="The variable to predict, of tree, linear and classifier.")
 ]
 Holdout = Annotated[
-    float, typer.Option(help="The share of each run's records kept, true, for the test.")
+    float,
+    typer.Option(min=0, max=0.9, help="The share of each run's records kept, true, for the test."),
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(help="How often to draw, randomize and learn (default 10; of model-sharing 1)."),
+    typer.Option(
+        min=1, help="How often to draw, randomize and learn (default 10; of model-sharing 1)."
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
+Seed = Annotated[int, typer.Option(min=0, help="Decides records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Settings = Annotated[
     list[str] | None,
@@ -123,16 +130,23 @@ class Setup:
         Raises OptionError, UnknownVariable.
         """
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
-        from pramana.simulate.sources import require_records, require_target
-        from pramana.simulate.study import Trials, require_repeatable
+        from pramana.simulate.study import Trials
         from pramana_core.design import require_gamma
 
         self._require_randomization()
         source = self._source()
-        if target is not None:
-            require_target(target, source)
-        records = require_records(self.records, source)
-        require_repeatable(records, runs, seed, holdout)
+        if target not in (None, *source.domain.names):
+            raise UnknownVariable(
+                f"{source.name} has no variable {target!r} that can be predicted. {source.note}",
+                where="--target",
+                remedy=f"The variables are {list(source.domain.names)}.",
+            )
+        records = source.records if self.records is None else self.records
+        if holdout and not 0 < round(holdout * records) < records - 1:
+            raise OptionError(
+                f"Holding out {holdout:g} of {records} records leaves too few on one side.",
+                where="--holdout",
+            )
         if self.design is None:
             plan = symmetric(source.domain, self.p or 0.0)
             estimator = self.estimator or "moment"

@@ -308,7 +308,7 @@ TREE = ("tree", "--target", "v1", "--p", "0.1")
         (("tree", "--target", "other", "--p", "0.1"), "--target"),
         ((*TREE, "--set", "prune=maybe"), "--set"),
         ((*TREE, "--set", "max_depth=-1"), "--set"),
-        ((*TREE, "--holdout", "1"), "--holdout"),
+        ((*TREE, "--holdout", "0.0001"), "--holdout"),
         (("rules", "--design", "mask", "--gamma", "9", "--owners", "2"), "--design"),
         (("linear", *TREE[1:], "--set", "loss=perceptron", "--set", "l2=1"), "--set"),
         ((*RULES, "--intervals", "1"), "--intervals"),
