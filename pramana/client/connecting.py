@@ -99,7 +99,6 @@ def connect(
     transport: httpx.BaseTransport | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-    attempts: int = 5,
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
@@ -118,7 +117,6 @@ def connect(
         transport: carries requests, in place of the network.
         sleep: waits for a number of seconds.
         clock: the time in seconds, from any start.
-        attempts: how often a request is tried before the miner counts as unreachable.
 
     Returns:
         the miner. Close it, or use it in `with`.
@@ -149,17 +147,13 @@ def connect(
         require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
     except (ValueError, AttributeError, TypeError) as error:
         raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
-    if attempts < 1:
-        raise OptionError(f"attempts must be at least 1, not {attempts}.", where="attempts")
     remedy = "Check the address, and that the miner is running."
     names = (ca_file, client_certificate, client_key)
     try:
         tls = TlsFiles(*(None if name is None else Path(name) for name in names))
     except TypeError:
         raise OptionError("A certificate must be the path of a file.", where="ca_file") from None
-    manner = RetryPolicy(
-        error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
-    )
+    manner = RetryPolicy(error_of, remedy, transport=transport, sleep=sleep, tls=tls)
     secret = token_from(token, token_file, url)
     return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
 

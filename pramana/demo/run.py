@@ -89,16 +89,10 @@ _DEADLINE_SECONDS = 3600.0
 
 
 class RestClient:
-    """A service's REST interface as one caller sees it; leaving the context closes it.
+    """A service's REST interface for one caller; leaving the context closes it.
 
-    Args:
-        url: where the service listens.
-        token: the caller's.
-        seconds: for how long an answer is waited for; None is without end.
-
-    Raises (every call):
-        Refused: the service answered with a problem document.
-        Unreachable: it did not answer.
+    Each call raises Refused where the service answers with a problem document, and Unreachable
+    where it does not answer within `seconds`.
     """
 
     def __init__(self, url: str, token: str, seconds: float | None = 60.0) -> None:
@@ -285,10 +279,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
-    """Open the study, and lay each owner's table, site file and invitation into its folder.
-
-    Doing it again does nothing: the containers may be started any number of times.
-    """
+    """Open the study, and write each owner's table, site file and invitation, unless it is done."""
     folder = Folder(root)
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
     if not wanted:
@@ -299,10 +290,8 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
             write_secret(folder.invitation(owner), secret)
 
 
-def finish(
-    root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
-) -> Report:
+def finish(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, say: Say) -> Report:
     """Learn from what the owners published, and write result and report into `root`."""
     began = time.monotonic()
     with RestClient(miner, admin_token.read_text().strip()) as admin:
-        return conclude(Folder(root), scenario, admin, seed=seed, began=began, say=say)
+        return conclude(Folder(root), scenario, admin, seed=None, began=began, say=say)

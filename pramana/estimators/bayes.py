@@ -32,10 +32,6 @@ class BayesClassifier(Classifier[Learned]):
             their parameters, and gives less weight to redundant attributes and to noise.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
-    Attributes:
-        links_: the (parent, child) pairs of attributes.
-        weight_: the weight of all attributes' evidence together, 1 or less.
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")

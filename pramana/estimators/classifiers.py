@@ -40,15 +40,7 @@ SUM_OUT = "NaiveBayes, BayesClassifier and DecisionTree"
 
 
 class Classifier(Estimator, Generic[ModelT]):
-    """An estimator that predicts a class from other variables.
-
-    Attributes:
-        model_: the learned model with its errors.
-        classes_: the classes' labels in the order of the domain, (classes,).
-        feature_names_in_: the names of the features, (features,).
-        n_features_in_: the number of features.
-        notes_: what a reader of the model must know, a sentence each.
-    """
+    """An estimator that predicts a class from other variables; `model_` is the learned model."""
 
     learner: ClassVar[ClassLearner[Any, Any]]
     """The learner of `pramana_core`."""

@@ -46,12 +46,6 @@ class LinearClassifier(Classifier[Planes]):
         keep: the perceptron's weights that are kept: `fewest-wrong` or `longest-run`.
         seed: of the perceptron's draws and of the drawn records.
 
-    Attributes:
-        coef_: the weights of the columns in their own units, (planes, columns).
-        intercept_: (planes,).
-        coef_error_: the standard errors of `coef_` against the population.
-        feature_names_out_: the columns' names, (columns,).
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")

@@ -77,13 +77,6 @@ class BayesNet(NetworkAnswers, Estimator):
         draws: the number of bootstrap samples for the confidence of each link; 0 is quickest.
         seed: decides the samples.
 
-    Attributes:
-        network_: the network with a valid table for each node.
-        model_: all parameters with their errors, by node.
-        edges_: the links, as a list of (parent, child).
-        links_: a frame of the links with their evidence.
-        feature_names_in_: the names of the nodes.
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("berkeley")

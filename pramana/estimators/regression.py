@@ -54,11 +54,6 @@ class Regression(Estimator):
 
     Attributes:
         model_: the learned model with all errors and diagnostics.
-        coef_: the coefficients of the terms in the columns' own units, (terms,).
-        coef_error_: their standard errors against the population.
-        intercept_: the intercept.
-        score_: how well left-out records were predicted, with its standard error.
-        diagnostics_: a frame of the diagnostics, a row for each copy.
 
     Examples:
         >>> import numpy as np, pandas as pd, pramana as pm

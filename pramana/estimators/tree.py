@@ -42,9 +42,6 @@ class DecisionTree(Classifier[Tree]):
         shrinkage: the usual distance of a child's class probabilities from its parent's; the
             noisier they are, the more they move to the parent's. None moves none.
 
-    Attributes:
-        feature_importances_: each feature's share of the information about the class, (features,).
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")

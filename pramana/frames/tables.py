@@ -151,21 +151,6 @@ def _of_arrow(table: Frame, argument: str) -> pd.DataFrame:
 def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     import pandas as pd
 
-    for name, column in columns.items():
-        dimensions = np.ndim(column) if hasattr(column, "shape") else 1
-        listed = hasattr(column, "__len__") and not isinstance(column, str | bytes | Mapping | set)
-        if not listed or dimensions != 1:
-            raise TableError(
-                f"Column {str(name)!r} of {argument} must be a list of values, not"
-                f" {shown(column)}.",
-                where=argument,
-            )
-    lengths = {str(name): len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        words = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise TableError(
-            f"The columns of {argument} must be of one length; they have: {words}.", where=argument
-        )
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):
         raise TableError(
@@ -173,11 +158,18 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
             " are of one record.",
             where=argument,
         )
-    return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
+    try:
+        return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
+    except (TypeError, ValueError):
+        raise TableError(
+            f"The columns of {argument} must be lists of values of one length.", where=argument
+        ) from None
 
 
 def _cells(column: Any) -> Any:
     """Return a column as pandas takes it: a polars or Arrow one as a list."""
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
+    if isinstance(column, Mapping):
+        raise TypeError("a column is a list")
     return list(column) if isinstance(column, tuple | range) else column

@@ -76,8 +76,6 @@ class CombinedTrees(TreePredictor, Estimator):
 
     Attributes:
         model_: the learned model.
-        classes_: the labels of the classes, (classes,).
-        feature_names_in_: the names of the attributes, (attributes,).
         n_trees_: the number of combined trees.
         n_pseudo_records_: the number of pseudo-records it was learned from; 0 for votes.
         notes_: what a reader of the model must know, in sentences.

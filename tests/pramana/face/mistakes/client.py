@@ -101,7 +101,6 @@ MISTAKES: Mistakes = {
     (OptionError, "alpha"): [lambda: _study().run(pm.BayesClassifier("survived", alpha=0))],
     (OptionError, "variables"): [lambda: _study().table([])],
     (OptionError, "timeout"): [lambda: _study().job("j-1").wait("10 s")],
-    (OptionError, "attempts"): [lambda: _connect(attempts=0)],
     (Unreachable, "https://miner.example.org"): [lambda: _connect(answer=_down)],
     (KeyFileError, "token_file"): [
         lambda: pm.connect(URL, token_file="no/such.token"),
