@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from pramana.frames.sentences import checked_options
-from pramana.frames.tables import shown
-from pramana_core.alike import did_you_mean
-from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,13 +62,7 @@ def example(name: Example) -> pd.DataFrame:
 
     from pramana.setups import store
 
-    known = get_args(Example)
-    if not isinstance(name, str) or name not in known:
-        raise OptionError(
-            f"name must be one of {', '.join(known)}, not {shown(name)}"
-            f"{did_you_mean([str(name)], known)}.",
-            where="name",
-        )
+    require_limit(name, Example, "name")
     if name == "berkeley":
         columns: tuple[str, ...] = ("department", "sex", "admitted")
         who = [("male", "yes"), ("male", "no"), ("female", "yes"), ("female", "no")]

@@ -130,7 +130,8 @@ def mask(
     from pramana_core.mask.core.cautions import gravest_first
 
     known = [AUTO, *METHODS]
-    if not isinstance(method, str) or method not in known:
+    named: Any = method
+    if not isinstance(named, str) or named not in known:
         raise OptionError(
             f"method must be one of {', '.join(map(repr, known))}, not"
             f" {shown(method)}{did_you_mean([method], known)}.",

@@ -162,7 +162,8 @@ def randomize(
             ' and pm.Keys.open("keys") from then on.',
             where="keys",
         )
-    if not isinstance(study, str) or not _STUDY.fullmatch(study):
+    named: object = study
+    if not isinstance(named, str) or not _STUDY.fullmatch(named):
         raise OptionError(
             "study must be a name of letters, digits, '-', '_' and '.' (at most 64), not"
             f" {shown(study)}.",

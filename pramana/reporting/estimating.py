@@ -245,7 +245,7 @@ class EstimatedCounts(Drawn):
         }
         return [name for name in self.domain.names if name in values]
 
-    def plot(
+    def plot(  # type: ignore[override]
         self,
         variables: str | Sequence[str] | None = None,
         ax: Axes | None = None,
