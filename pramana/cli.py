@@ -52,14 +52,14 @@ def demo(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scenario = _scenario(records, seed)
     with progress_bar(patience=0) as bar:
-        report, folder = demonstrate(
+        report = demonstrate(
             scenario, out, seed=seed, say=lambda what, share: bar.stage(what, share, 1.0)
         )
     if json:
         print_json(report.numbers)
         return
     print_report(report, console(), console(stderr=True))
-    console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
+    console().print(f"Report  {out / 'report.html'}\nResult  {out / 'result.json'}", soft_wrap=True)
 
 
 @app.command()

@@ -143,14 +143,11 @@ class Design(CoreDesign):
         )
         unable = ", ".join(families["family"][families["error"].isna()])
         rest = [f"Not possible: {unable}." if unable else "", self.warning]
-        return "\n".join([self._title, written, *(line for line in rest if line)])
-
-    @property
-    def _title(self) -> str:
-        return (
+        title = (
             f"Design for {self.records:,} records: {self.family}, gamma {self.gamma:.4g} about the"
             " whole record"
         )
+        return "\n".join([title, written, *(line for line in rest if line)])
 
 
 def _withheld(plan: Plan) -> float:

@@ -12,9 +12,8 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.protection import require_estimable, require_protected
 from pramana.designing import number, one_of, require_domain, require_variables
-from pramana.frames.sentences import checked_options, one_sentence, quoted
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import names_of, shown
-from pramana_core.alike import did_you_mean
 from pramana_core.channels import (
     CutAndPaste,
     Dense,
@@ -184,19 +183,9 @@ def _read(given: object) -> AnyChannel:
         return _READER.validate_python(dict(given))
     except ValidationError as error:
         found = own_mistakes(error)
-        if found[0]["type"].startswith("union_tag"):
-            kinds = found[0].get("ctx", {}).get("expected_tags") or quoted(_kinds())
-            has = "and is not given"
-            if "kind" in given:
-                has = f"not {given['kind']!r}{did_you_mean([given['kind']], _kinds())}"
-            raise ChannelError(f"kind must be one of {kinds}, {has}.", where="kind") from None
         mistakes = [mistake(("channel", *e["loc"]), e["type"], e["msg"]) for e in found]
         words = "; ".join(t.replace("channel.", "").removeprefix("channel: ") for t in mistakes)
         raise ChannelError(f"{words.rstrip('.')}.", where="channels") from None
-
-
-def _kinds() -> list[str]:
-    return list(_READER.json_schema()["discriminator"]["mapping"])
 
 
 def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:

@@ -37,6 +37,8 @@ VARIABLES = ("variables", "attributes", "features")
 COUNTED = ("records", "estimator", "order")
 """The arguments of `Study.run` besides the learner."""
 
+_SENTENCE_END = r"(?<=\.)\s"
+
 _ALIGNMENT = {"state", "in_all", "in_any", "missing", "secrets"}
 
 app = typer.Typer(
@@ -147,7 +149,8 @@ def kinds_command(
             print_json({name: list(_options(message)) for name, message in known.items()})
             return
         for name, message in known.items():
-            _say(f"{name}: {_first_sentence(message.__doc__ or '')}")
+            words = " ".join((message.__doc__ or "").split())
+            _say(f"{name}: {re.split(_SENTENCE_END, words, maxsplit=1)[0]}")
         _say("`pramana study kinds KIND` lists the options of one.")
         return
     message = known[_known_kind(kind, known)]
@@ -155,19 +158,10 @@ def kinds_command(
     if json:
         print_json(found)
         return
-    for name, description in found.items():
-        _say(
-            f"{name}: needed"
-            if description["needed"]
-            else f"{name} = {json_text.dumps(description['value'])}"
-        )
+    for name, one in found.items():
+        _say(f"{name}: needed" if one["needed"] else f"{name} = {json_text.dumps(one['value'])}")
     about = " ".join((message.__doc__ or "").replace("`", "").split())
     _say(f"\n{about}")
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a docstring; a point within a number ends none."""
-    return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 @app.command("run")

@@ -133,13 +133,7 @@ class Study:
 
         columns = ["kind", "state", "progress", "error", "created", "finished", "model", "id"]
         rows = [
-            {
-                **job.model_dump(
-                    include={"id", "state", "progress", "model", "created", "finished"}
-                ),
-                "kind": job.spec.kind,
-                "error": job.problem.code if job.problem else None,
-            }
+            {**vars(job), "kind": job.spec.kind, "error": job.problem.code if job.problem else None}
             for job in self._all(JobMessage, "/jobs")
         ]
         return pd.DataFrame(rows, columns=columns)
@@ -208,8 +202,8 @@ class Study:
                 f" {shown(learner)}.",
                 where="learner",
             )
-        asked = _asked(records, estimator, order)
-        return self._create(job_of(learner, asked), self._reader(learner))
+        counts = _counts(records, estimator, order)
+        return self._create(job_of(learner, counts), self._reader(learner))
 
     def table(
         self,
@@ -233,8 +227,8 @@ class Study:
         Raises as `run`.
         """
         names = names_of(variables, "variables")
-        asked = {"kind": "contingency-table", "variables": names}
-        return self._create(spec_of(asked | _asked(records, estimator, order)), _table)
+        table = {"kind": "contingency-table", "variables": names}
+        return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:
         """Return a job that was made before, by its id. Raises NotFound."""
@@ -307,13 +301,10 @@ def _table(model: ModelMessage) -> pd.DataFrame:
     return table_frame(cast(ContingencyTableMessage, model))
 
 
-def _asked(
+def _counts(
     records: Records | None, estimator: EstimatorName, order: int | None
 ) -> dict[str, object]:
-    """Return what is asked for besides a learner's options; the miner chooses what is left out."""
-    given = {
-        "records": records,
-        "estimator": None if estimator == "auto" else estimator,
-        "order": order,
-    }
+    """Return the options of counts that are given; the miner chooses the others."""
+    chosen = None if estimator == "auto" else estimator
+    given = {"records": records, "estimator": chosen, "order": order}
     return {name: value for name, value in given.items() if value is not None}

@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 class Parameter:
     """A parameter of the network that the records were drawn from, and the miner's estimate.
 
-    Attributes:
-        truth: the true value.
-        estimate, se, z: the miner's estimate, its standard error against the population, and its
-            error in standard errors; None where the reports have no such parents.
-        low, high: the 95 % interval for `truth`.
+    `se` is against the population, `z` the error in standard errors, `low` to `high` the 95 %
+    interval. Estimate, `se` and `z` are None where the reports have no such parents.
     """
 
     node: str

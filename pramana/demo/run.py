@@ -180,19 +180,17 @@ Say = Callable[[str, float], None]
 """Called with what is being done and the share of the demonstration that is done."""
 
 
-def demonstrate(
-    scenario: Scenario, out: Path, *, seed: int | None, say: Say
-) -> tuple[Report, Folder]:
+def demonstrate(scenario: Scenario, out: Path, *, seed: int | None, say: Say) -> Report:
     """Run a scenario with a miner process and the commands of each owner's agent."""
     began = time.monotonic()
     folder = prepare(out)
-    with Processes(folder.logs) as processes, ExitStack() as callers:
+    with Processes(out / "logs") as processes, ExitStack() as callers:
         say("starting the miner", 0.02)
         token_file = folder.root / "admin.token"
         url = processes.serve(
             "miner",
             "miner_service",
-            *("serve", "--data", str(folder.miner), "--admin-token-file", str(token_file)),
+            *("serve", "--data", str(out / "miner"), "--admin-token-file", str(token_file)),
         )
         admin = callers.enter_context(RestClient(url, token_file.read_text().strip()))
         say("making tables and keys, inviting the owners", 0.08)
@@ -205,8 +203,7 @@ def demonstrate(
             invitation = str(folder.invitation(owner))
             run("owner_agent", "join", "--secret-file", invitation, "--site", str(site))
             run("owner_agent", "publish", "--yes", "--no-report", "--site", str(site))
-        report = conclude(folder, scenario, admin, seed=seed, began=began, say=say)
-    return report, folder
+        return conclude(folder, scenario, admin, seed=seed, began=began, say=say)
 
 
 def write_sites(
@@ -239,10 +236,10 @@ def conclude(
         seed=seed,
     )
     say("writing the report", 0.95)
-    _write(folder.result, outcome.as_dict())
+    _write(folder.root / "result.json", outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
     report = demo_report(scenario, outcome, model)
-    folder.report.write_text(html(report, ""), encoding="utf-8")
+    (folder.root / "report.html").write_text(html(report, ""), encoding="utf-8")
     return report
 
 

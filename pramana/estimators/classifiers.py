@@ -11,6 +11,7 @@ from pramana.estimators.base import Estimator, sklearn_tags
 from pramana.frames.codes import (
     MissingColumns,
     encode,
+    label_codes,
     lacking,
     report_missing_columns,
     takes_empty,
@@ -18,8 +19,8 @@ from pramana.frames.codes import (
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.alike import did_you_mean
-from pramana_core.domain import Domain, Variable
-from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
+from pramana_core.domain import Domain
+from pramana_core.errors import MissingColumn, OptionError, UnknownVariable
 from pramana_core.learn.common.documents import write_json
 from pramana_core.learn.learners import ClassLearner
 from pramana_core.learn.prediction import Predictor
@@ -126,7 +127,7 @@ class Classifier(Estimator, Generic[ModelT]):
         Raises TableError, MissingColumn, UnknownCategory, and as `predict`.
         """
         predicted = self._fitted.predict(self._codes(frame, missing_columns))
-        true = _true(as_frame(frame, "frame"), self._fitted.target, y)
+        true = label_codes(as_frame(frame, "frame"), self._fitted.target, y)
         return float(np.mean(predicted == true))
 
     @property
@@ -204,21 +205,3 @@ class Classifier(Estimator, Generic[ModelT]):
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         return sklearn_tags("classifier", missing=True)
-
-
-def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:
-    """Return the true classes' codes."""
-    alone = Domain((target,))
-    if y is None and target.name not in table.columns:
-        raise MissingColumn(
-            f"frame has no column {target.name!r} of true classes; pass them as y, or with it.",
-            where="frame",
-        )
-    if y is None:
-        return encode(table, alone, "frame")[target.name]
-    labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
-    if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
-        raise TableError(
-            f"y must be {len(table)} labels, one for each row of frame, not {shown(y)}.", where="y"
-        )
-    return encode({target.name: labels.ravel()}, alone, "y")[target.name]

@@ -137,6 +137,27 @@ def takes_empty(variable: Variable) -> bool:
     return _takes(variable)[0] is not None
 
 
+def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
+    """Return the true classes' codes, from `y` or else from the table's column.
+
+    Raises MissingColumn, TableError, UnknownCategory.
+    """
+    alone = Domain((target,))
+    if y is None and target.name not in table.columns:
+        raise MissingColumn(
+            f"frame has no column {target.name!r} of true classes; pass them as y, or with it.",
+            where="frame",
+        )
+    if y is None:
+        return encode(table, alone, "frame")[target.name]
+    labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
+    if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
+        raise TableError(
+            f"y must be {len(table)} labels, one for each row of frame, not {shown(y)}.", where="y"
+        )
+    return encode({target.name: labels.ravel()}, alone, "y")[target.name]
+
+
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
     """Return codes as a frame of labels; a code beyond the categories is missing (NaN)."""
     import pandas as pd

@@ -17,12 +17,7 @@ NEARLY_ALL = 0.9
 
 
 def require_no_id(column: pd.Series, name: str, argument: str) -> None:
-    """Refuse a column that numbers the records, or has a text of its own for nearly each.
-
-    Args:
-        column: the column, n rows without empty cells.
-        name: its name.
-        argument: the parameter that names the columns which may be used instead.
+    """Refuse a column that numbers the records, or has a text for nearly each.
 
     Raises TableError.
     """

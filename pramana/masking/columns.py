@@ -18,15 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a frame as masking reads them, all rows complete.
+    """The columns of a frame as masking reads them, n complete rows.
 
-    Attributes:
-        table: the released and the confidential columns in the frame's order; n rows.
-        told: the names of S, released unchanged.
-        confidential: the names of X, masked.
-        dropped: the names of the other columns, which are not released.
-        s: S, n records.
-        x: X, n records, all columns numeric.
+    `table` has the released (`told`, S) and the `confidential` columns (X) in the frame's order;
+    `dropped` names the others. `s` and `x` are their records, x all numeric.
     """
 
     table: pd.DataFrame

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pramana.frames.tables import Frame
-from pramana.model_sharing.columns import attribute_columns, class_codes
+from pramana.frames.codes import label_codes
+from pramana.frames.tables import Frame, as_frame
+from pramana.model_sharing.columns import attribute_columns
 
 if TYPE_CHECKING:
     from pramana_core.model_sharing.global_models.model import GlobalModel
@@ -58,4 +59,4 @@ class TreePredictor:
         """
         schema = self._fitted.schema
         found = self._fitted.predict(attribute_columns(schema, frame))
-        return float(np.mean(found == class_codes(schema, frame, y)))
+        return float(np.mean(found == label_codes(as_frame(frame, "frame"), schema.target, y)))

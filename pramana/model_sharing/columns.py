@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
 
+from pramana.estimators.saved import plain
 from pramana.frames.codes import mixed_columns
 from pramana.frames.identifying import require_no_id
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
-from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
+from pramana_core.errors import OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.table_schema import schema_of
@@ -20,34 +22,23 @@ from pramana_core.model_sharing.table_schema import schema_of
 Declared = Mapping[str, Any] | None
 
 
+_RANGES = TypeAdapter(dict[str, tuple[float, float]])
+_CATEGORIES = TypeAdapter(dict[str, list[Any]])
+
+
 def require_declared(ranges: Any, categories: Any) -> None:
     """Check the form of declared ranges and categories. Raises OptionError."""
-    for argument, given, good, form in (
-        ("ranges", ranges, _is_pair, "the least and the greatest number, such as (0, 120)"),
-        ("categories", categories, _is_list, "a list of labels"),
+    for argument, given, form, words in (
+        ("ranges", ranges, _RANGES, "the least and the greatest number, such as (0, 120)"),
+        ("categories", categories, _CATEGORIES, "a list of labels"),
     ):
-        if given is not None and not isinstance(given, Mapping):
+        try:
+            form.validate_python({} if given is None else plain(given))
+        except ValidationError:
             raise OptionError(
-                f"{argument} must be a dict by column, not {shown(given)}.", where=argument
-            )
-        for name, declared in (given or {}).items():
-            if not good(declared):
-                raise OptionError(
-                    f"{argument}[{name!r}] must be {form}, not {shown(declared)}.", where=argument
-                )
-
-
-def _is_pair(given: Any) -> bool:
-    try:
-        low, high = given
-        float(low), float(high)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(given, str)
-
-
-def _is_list(given: Any) -> bool:
-    return not isinstance(given, Mapping) and hasattr(given, "__iter__")
+                f"{argument} must be a dict of {words} by column, not {shown(given)}.",
+                where=argument,
+            ) from None
 
 
 def undeclared(schema: TreeSchema, ranges: Declared, categories: Declared) -> list[str]:
@@ -117,39 +108,3 @@ def _labels(column: Any) -> Any:
         return column
     values, codes = np.unique(column.values, return_inverse=True)
     return CategoricalColumn(column.name, codes, tuple(str(int(value)) for value in values))
-
-
-def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp]:
-    """Return the class of each of n rows, from `y` or else from the frame's column.
-
-    Raises MissingColumn, TableError, UnknownCategory.
-    """
-    import pandas as pd
-
-    table, name = as_frame(frame, "frame"), schema.target.name
-    if y is None:
-        if name not in table.columns:
-            raise MissingColumn(
-                f"y must be given, for frame has no column {name!r}; it has"
-                f" {quoted(table.columns)}.",
-                where=name,
-            )
-        y = table[name]
-    values = pd.Series(np.asarray(y, dtype=object).ravel())
-    if len(values) != len(table):
-        raise TableError(
-            f"y must have {len(table)} labels, one for each row of frame, not {len(values)}.",
-            where="y",
-        )
-    known = {label: code for code, label in enumerate(schema.target.categories)}
-    found = values.map(_label).map(known)
-    if unknown := int(found.isna().sum()):
-        raise UnknownCategory(
-            f"y has {unknown} labels that are not among the classes {quoted(known)}.", where="y"
-        )
-    return np.asarray(found, dtype=np.intp)
-
-
-def _label(value: Any) -> str:
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)

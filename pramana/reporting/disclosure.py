@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 class BlockDraw:
     """One block of one owner, as it was drawn.
 
-    Attributes:
-        owner: the fingerprint of the draw key.
-        block: the variables and their channel, as the owner drew them.
-        draw: the identity of the draws: equal exactly if every record's draw is the same.
-        people: the digest of the pseudonyms that were drawn for, also for a part of them.
+    `owner` is the fingerprint of the draw key. `draw` identifies the draws: it is equal exactly if
+    every record's draw is the same. `people` is the digest of the pseudonyms that were drawn for,
+    also for a part of them.
     """
 
     owner: str

@@ -6,10 +6,9 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,11 +23,9 @@ from pramana_core.errors import (
     StoreCorrupt,
     TableError,
 )
-from pramana_core.marginals.counts import Codes
-from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_COLUMN, Message
 from pramana_core.wire.channels import BlockMessage, PlanMessage
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, key_array, key_column
+from pramana_core.wire.parts import RecordSchema, key_array, key_column
 
 VERSION = 1
 _MARK = b"pramana-reports"
@@ -66,25 +63,14 @@ class _Described(Message):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Contents:
-    """The contents of a file of reports (see `Reports`)."""
-
-    plan: Plan
-    codes: Mapping[str, Codes]
-    pseudonyms: Pseudonyms | None
-    draws: tuple[BlockDraw, ...] | None
-    study: str | None
-
-
-def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
-    """Write reports. Raises OptionError."""
-    plan, drawn = contents.plan, contents.draws
+def write_contents(reports: Any, path: str | Path) -> None:
+    """Write `Reports`. Raises OptionError."""
+    plan, drawn = reports.plan, reports.draws
     described = _Described(
         version=VERSION,
         kind="reports",
-        digest=digest,
-        study=contents.study,
+        digest=reports.digest,
+        study=reports.study,
         plan=PlanMessage.from_plan(plan),
         draws=None if drawn is None else [_DrawnMessage.of(one) for one in drawn],
         seal="",
@@ -92,20 +78,20 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
     described = described.model_copy(update={"seal": described.sealed()})
     schema = RecordSchema.of(plan).arrow
     arrays = [
-        pa.array(contents.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
+        pa.array(reports.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
         for field in list(schema)[1:]
     ]
-    if contents.pseudonyms is None:
+    if reports.pseudonyms is None:
         schema = schema.remove(0)
     else:
-        arrays.insert(0, key_column(contents.pseudonyms))
+        arrays.insert(0, key_column(reports.pseudonyms))
     schema = schema.with_metadata({_MARK: described.model_dump_json().encode()})
     table = pa.Table.from_arrays(arrays, schema=schema)
     write_whole(path, lambda file: pq.write_table(table, file))
 
 
-def read_contents(path: str | Path) -> tuple[Contents, str]:
-    """Return a file's reports, and the digest written in it. Raises TableError, StoreCorrupt."""
+def read_contents(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the fields of a file's `Reports`, and its digest. Raises TableError, StoreCorrupt."""
     place = require_path(path)
     described, file = _opened(place)
     try:
@@ -122,7 +108,8 @@ def read_contents(path: str | Path) -> tuple[Contents, str]:
         raise not_what_was_saved(place) from None
     if described.seal != described.sealed():
         raise not_what_was_saved(place)
-    return Contents(plan, codes, keys, draws, described.study), described.digest
+    fields = {"plan": plan, "codes": codes, "pseudonyms": keys, "draws": draws}
+    return fields | {"study": described.study}, described.digest
 
 
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:

@@ -116,16 +116,12 @@ def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
 def _require_columns(
     table: pd.DataFrame, plan: Plan, wanted: Mapping[str, Form], argument: str
 ) -> None:
-    names = [
-        column
-        for name, form in wanted.items()
-        if form is not Form.NOTHING
-        for column in (
-            [item_column(plan.domain[name], c) for c in plan.domain[name].categories]
-            if form is Form.ITEMS
-            else [name]
-        )
-    ]
+    names: list[str] = []
+    for name, form in wanted.items():
+        if form is Form.ITEMS:
+            names += [item_column(plan.domain[name], c) for c in plan.domain[name].categories]
+        elif form is not Form.NOTHING:
+            names.append(name)
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise MissingColumn(

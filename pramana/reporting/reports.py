@@ -14,7 +14,6 @@ from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.disclosure import BlockDraw, in_words, privacy_frame
 from pramana.reporting.files import (
-    Contents,
     not_what_was_saved,
     read_contents,
     write_contents,
@@ -144,9 +143,9 @@ class Reports:
     @classmethod
     def load(cls, path: str | Path) -> Reports:
         """Read reports that `save` wrote. Raises TableError, StoreCorrupt."""
-        contents, digest = read_contents(path)
+        fields, digest = read_contents(path)
         try:
-            reports = cls(**vars(contents))
+            reports = cls(**fields)
             if reports.digest == digest:
                 return reports
         except PramanaError:
@@ -155,8 +154,7 @@ class Reports:
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file: codes, pseudonyms, plan, draws and study. Raises OptionError."""
-        contents = Contents(self.plan, self.codes, self.pseudonyms, self.draws, self.study)
-        write_contents(contents, self.digest, path)
+        write_contents(self, path)
 
     @property
     def domain(self) -> Domain:

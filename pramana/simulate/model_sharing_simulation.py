@@ -120,13 +120,10 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class FoldModels:
-    """The models of a fold by some method.
+    """The models of a fold by some method, measured one by one; none if there is nothing to learn.
 
-    Attributes:
-        models: several are measured one by one; none if there is nothing to learn.
-        refused: the owners who released nothing.
-        leaves: of each released tree.
-        pseudo_records: their number; None where the model was learned from none.
+    `refused` counts the owners who released nothing; `leaves` are those of each released tree;
+    `pseudo_records` is None where the model was learned from none.
     """
 
     models: tuple[GlobalModel, ...]

@@ -69,11 +69,10 @@ class NetworkSource:
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """The records of a table.
+    """The records of a table; `note` describes what was done to its columns.
 
-    As many records as the table has are the table itself, so that runs differ by the randomization
-    alone. Fewer are drawn anew in each run, none twice; more are drawn with repetition. `note` says
-    what was done to the columns.
+    A run of all records is the table itself, so that runs differ by the randomization alone. Fewer
+    are drawn anew in each run, none twice; more are drawn with repetition.
     """
 
     name: str

@@ -19,15 +19,10 @@ NONE = "none"
 
 
 class Settings:
-    """The options of some dataclasses, and the values typed for them.
+    """The options of some dataclasses, and the values typed for them as `name=value`.
 
-    Args:
-        given: each `name=value`.
-        kinds: the dataclasses.
-        renamed: by (dataclass, field) an option's name, where it is not the field's.
-        left_out: names of options that are given otherwise, or have no effect here.
-
-    Raises OptionError.
+    `renamed` has an option's name by (dataclass, field), where it is not the field's; `left_out`
+    has names of options that are given otherwise, or have no effect here. Raises OptionError.
     """
 
     def __init__(

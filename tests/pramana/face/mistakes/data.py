@@ -121,9 +121,6 @@ MISTAKES: Mistakes = {
         lambda: pm.Symmetric.from_probability(2, 1.5),
         plan({"sex": "symmetric"}, p=0.1),
     ],
-    (ChannelError, "kind"): [
-        plan(p=0.1, channels={"sex": {"kind": "noise"}}),
-    ],
     (ChannelError, "channels"): [
         plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.1, "q": 1}})
     ],

@@ -79,7 +79,7 @@ MISTAKES: Mistakes = {
     (RequirementUnmet, None): [lambda: share(299)],
     (MissingColumn, "died"): [lambda: share(target="died")],
     (MissingColumn, "class"): [lambda: share().predict(people()[["age"]])],
-    (MissingColumn, "survived"): [lambda: share().score(people().drop(columns="survived"))],
+    (MissingColumn, "frame"): [lambda: share().score(people().drop(columns="survived"))],
     (TableError, "age"): [
         lambda: share(
             frame=people().assign(age=np.linspace(1, 99, 300)), target="age", requirement=5
