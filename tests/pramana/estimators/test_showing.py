@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
-import warnings
 from functools import cache
 from html.parser import HTMLParser
 
-import matplotlib as mpl
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import pramana as pm
 
@@ -54,31 +49,6 @@ def made(name: str):
 
 
 shown = pytest.mark.parametrize("name", SHOWN)
-
-
-def saved(axis: Axes, form: str = "png") -> bytes:
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        axis.figure.savefig(buffer, format=form)
-    return buffer.getvalue()
-
-
-@pytest.mark.slow
-@shown
-def test_a_picture_stands_in_a_grid_and_is_saved(name: str):
-    figure = Figure(figsize=(10, 8), layout="constrained")
-    axis = figure.subplots(2, 2)[1, 0]
-    assert made(name).plot(ax=axis) is axis
-    assert len(saved(axis, "svg")) > 1000
-    figure.draw_without_rendering()  # lays it out for the dots of its figure; drawn ones are below
-    frame = figure.bbox
-    for text in axis.findobj(mpl.text.Text):
-        if text.get_visible() and text.get_text():
-            box = text.get_window_extent()
-            assert box.x0 >= frame.x0 - 1, text
-            assert box.y0 >= frame.y0 - 1, text
-            assert box.y1 <= frame.y1 + 1, text
 
 
 class Checked(HTMLParser):

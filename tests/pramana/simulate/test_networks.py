@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import itertools
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.whole_record import EVERY, LEARNERS, NETWORKS, WAYS, arguments_of, source_of
+from benchmarks.whole_record import EVERY, LEARNERS, WAYS, arguments_of
 from pramana.cli import app
 
 SMALL = ("cancer", "survey")
@@ -49,14 +47,3 @@ def arguments_to_learn(network: str, learner: str, way: str, folder: Path) -> li
 def test_what_is_designed_is_learned(network: str, learner: str, way: str, tmp_path: Path):
     found = simulated(arguments_to_learn(network, learner, way, tmp_path))
     assert found["learner"] == learner
-
-
-def test_the_networks_are_all_of_up_to_80_nodes(tmp_path: Path):
-    folder = importlib.resources.files("pgmpy") / "utils/example_models"
-    packed = [one.name for one in folder.iterdir() if one.name.endswith(".bif.gz")]
-    nodes = {}
-    for name in (one.removesuffix(".bif.gz") for one in packed):
-        command = replace(EVERY[0], source=name)
-        text = source_of(command, tmp_path, tmp_path).read_text(encoding="utf-8")
-        nodes[name] = text.count("\nvariable ")
-    assert {name: count for name, count in nodes.items() if count <= 80} == NETWORKS

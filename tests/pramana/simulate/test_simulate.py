@@ -30,7 +30,7 @@ from pramana.simulate.sources import (
     TableSource,
 )
 from pramana.simulate.study import Trials
-from pramana.simulate.tables import EMPTY, OTHER, intervals_for, read_source
+from pramana.simulate.tables import EMPTY, intervals_for, read_source
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     EmptyTable,
@@ -154,18 +154,6 @@ def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: P
     assert "'normal', 'zero' and 'gaps' are cut into at most 6 intervals" in source.note
     asked = read_source(path, ["patient", "a"])
     assert asked.domain["patient"].size == 6
-
-
-def test_rare_categories_of_many_are_put_together(tmp_path: Path):
-    common = [f"c{k}" for k in range(4)] * 240
-    rare = [f"r{k}" for k in range(40)]
-    path = tmp_path / "t.csv"
-    frame = pd.DataFrame({"land": [*common, *rare], "a": ["x", "y"] * 500})
-    frame.to_csv(path, index=False)
-    source = read_source(path)
-    assert source.domain["land"].categories == (OTHER, "c0", "c1", "c2", "c3")
-    assert np.sum(source.codes["land"] == 0) == 40
-    assert "put together as '(other)': 40 of 'land'" in source.note
 
 
 @pytest.mark.parametrize(
