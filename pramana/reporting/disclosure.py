@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, record_loss
-from pramana_core.privacy.amplification import PRIOR
+from pramana_core.privacy import PRIOR, Amplification, record_loss
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -58,7 +58,7 @@ def designed(
 
     `gamma` bounds the whole record over all owners. Raises OptionError.
     """
-    needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners)
+    needs = Requirements(domain, gamma, owners=owners)
     named = None if family == "auto" else family
     problem = Problem(needs, wanted, records)
     return find_design(problem, named, lambda _, done, total: on_step(done / total))

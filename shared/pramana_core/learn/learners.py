@@ -1,4 +1,4 @@
-"""The learners of a class, one entry each: jobs, peer tasks, estimators and simulations read it.
+"""The learners of a class, one entry each: jobs, estimators and simulations read it.
 
 `miner_service.kinds.classifiers` has what a job may cost, `pramana.estimators` the estimators.
 """
@@ -44,16 +44,14 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     """A learner that predicts a class from other variables.
 
     Attributes:
-        kind: its name in jobs, tasks, models and saved estimators.
+        kind: its name in jobs, models and saved estimators.
         options: its options, a frozen dataclass.
         fit: learns from marginals, the class, the features (None: all others), options, a seed, and
             a function that is called at each step.
         documents: a model as JSON.
         forms: writes a model in its other forms, by name; the second argument is the model's name.
-        files: the files of a model for its owner, with the form of each.
         together: the most features whose counts together with the class are needed; None: all.
-        fewer: how to need smaller counts, for a remedy.
-        features: the name of the features in jobs and tasks.
+        features: the name of the features in jobs.
     """
 
     kind: str
@@ -61,9 +59,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     fit: Callable[[Marginals, str, Sequence[str] | None, OptionsT, int, Progress], ModelT]
     documents: DocumentForm[ModelT]
     forms: Mapping[str, Callable[[ModelT, str], str]]
-    files: Mapping[str, str]
     together: Callable[[OptionsT], int | None]
-    fewer: str
     features: str = "features"
 
     def learn(
@@ -93,10 +89,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         """Read a model from its JSON; see `DocumentForm.read`."""
         return self.documents.read(text)
 
-    def kept(self, model: ModelT) -> dict[str, str]:
-        """Return the files that an owner keeps of a model, by name."""
-        return {file: self.write(model, form) for file, form in self.files.items()}
-
 
 TREE = ClassLearner(
     kind="decision-tree",
@@ -109,9 +101,7 @@ TREE = ClassLearner(
         "svg": lambda tree, _: draw_tree(tree).svg(),
         "text": lambda tree, _: write_tree_text(tree, show_weights=True),
     },
-    files={"tree.json": DOCUMENT, "tree.txt": "text", "tree.svg": "svg"},
     together=lambda options: options.max_depth,
-    fewer="give it fewer attributes, or a smaller max_depth",
     features="attributes",
 )
 """Decision trees."""
@@ -127,9 +117,7 @@ LINEAR = ClassLearner(
         "svg": lambda model, _: weights_chart(model).svg(),
         "csv": lambda model, _: weights_csv(model),
     },
-    files={"linear.json": DOCUMENT, "weights.csv": "csv", "weights.svg": "svg"},
     together=lambda _options: None,
-    fewer="give it fewer features",
 )
 """Linear classifiers."""
 
@@ -145,9 +133,7 @@ BAYES = ClassLearner(
         "text": lambda model, _: write_bayes_classifier_text(model),
         "bif": lambda model, name: write_bif(model.network, name),
     },
-    files={"bayes.json": DOCUMENT, "bayes.txt": "text", "bayes.svg": "svg", "bayes.bif": "bif"},
     together=lambda options: options.depends_on + 1,
-    fewer="give it fewer features, or ask for naive Bayes",
 )
 """Bayesian network classifiers, naive Bayes among them."""
 

@@ -9,9 +9,8 @@ covers the assumption that the class and the attributes depend on each other as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,118 +19,82 @@ from pramana_core.errors import OptionError
 from pramana_core.learn.bayes_classifier.redundancy import AttributeRedundancy
 from pramana_core.learn.bayes_classifier.replicates import Replicates
 from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 
 _LEAST = 1e-300
 """The least share that is raised to a power."""
 
-
-@dataclass(frozen=True, eq=False)
-class ModelledSubtable:
-    """Expected counts within a subpopulation.
-
-    Attributes:
-        domain: the variables, one per axis of `counts`.
-        counts: the model's expected counts.
-        records: the number of all records.
-        samples: returns the expected counts of the samples, (samples, cells...).
-    """
-
-    domain: Domain
-    counts: Tensor
-    records: int
-    samples: Callable[[], Tensor]
-    counted = False
-
-    def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance of the counts, a row per cell in C order.
-
-        Against the population it is that of the samples. Given the records the multinomial variance
-        of the counts is subtracted; it may become negative, for a model that pools other records
-        can know an expected count better than counting.
-        """
-        flat = self.counts.ravel()
-        if population:
-            return self._every
-        return self._every - np.diag(flat) + np.outer(flat, flat) / self.records
-
-    @cached_property
-    def _every(self) -> Tensor:
-        samples = self.samples()
-        found: Tensor = np.atleast_2d(np.cov(samples.reshape(len(samples), -1), rowvar=False))
-        return found
+_Shares = dict[str, Tensor]
 
 
-@dataclass(frozen=True, eq=False)
-class ModelledSubpopulation:
-    """The share of a population that has given categories, by a model.
+def modelled_subpopulation(
+    replicates: Replicates,
+    domain: Domain,
+    target: str,
+    records: int,
+    redundancy: AttributeRedundancy,
+) -> Subpopulation:
+    """Return all records as a model has them.
 
-    Attributes:
-        replicates: the model and its samples.
+    Tables within it are of the class, alone or after one attribute.
+
+    Args:
+        replicates: the model and its bootstrap samples.
         domain: the attributes, in any order, and the class.
         target: the class.
         records: the number of all records.
         redundancy: of the attributes.
-        given: the codes of the given categories, by attribute.
     """
+    return Subpopulation(domain, _ModelTables(replicates, target, records, redundancy))
+
+
+@dataclass(eq=False)
+class _ModelTables:
+    """Expected counts within subpopulations; the shares of the last one are kept."""
 
     replicates: Replicates
-    domain: Domain
     target: str
     records: int
     redundancy: AttributeRedundancy
-    given: Mapping[str, int] = field(default_factory=dict)
+    _known: dict[str, tuple[Mapping[str, int], _Shares]] = field(default_factory=dict)
 
-    def table(self, variables: Sequence[str]) -> ModelledSubtable:
-        """Return the expected counts of the class, or of an attribute and the class.
+    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+        """Return a table. Raises OptionError unless the class is its last variable of two at most.
 
-        Raises:
-            UnknownVariable: an attribute that the model does not have.
-            OptionError: other variables, or one that is given.
+        The covariance may become negative: a model that pools other records can know an expected
+        count better than counting.
         """
-        asked = self.domain.project(variables)
-        *attribute, last = variables
-        if last != self.target or len(attribute) > 1 or set(attribute) & set(self.given):
+        *attribute, last = asked.names
+        if last != self.target or len(attribute) > 1:
             raise OptionError(
-                f"A model of {self.target!r} has its table alone or after one attribute that is not"
-                f" given, not the table over {list(variables)}."
+                f"A model of {self.target!r} has its table alone or after one attribute, not the"
+                f" table over {list(asked.names)}."
             )
         name = attribute[0] if attribute else next(iter(self.replicates.own.parents))
-        summed = not attribute
-
-        known = list(self.given) if summed else [*self.given, name]
+        known = [*given, *attribute]
 
         def counts(shares: Tensor, prior: Tensor) -> Tensor:
-            kept = shares.sum(axis=-1, keepdims=True) if summed else shares
+            kept = shares if attribute else shares.sum(axis=-1, keepdims=True)
             weighed = np.moveaxis(_weighed(kept, prior, self.redundancy.weight(known)), 1, -1)
-            found: Tensor = self.records * (weighed[:, 0] if summed else weighed)
+            found: Tensor = self.records * (weighed if attribute else weighed[:, 0])
             return found
 
-        def samples() -> Tensor:
-            return counts(self._sampled[name], self.replicates.prior)[1:]
+        own = counts(self._with_class("own", given)[name], self.replicates.own.prior)[0]
 
-        own = counts(self._shares[name], self.replicates.own.prior)[0]
-        return ModelledSubtable(asked, own, self.records, samples)
+        def error() -> Tensor:
+            shares = self._with_class("sampled", given)[name]
+            samples = counts(shares, self.replicates.prior)[1:].reshape(-1, own.size)
+            flat = own.ravel()
+            spread = np.atleast_2d(np.cov(samples, rowvar=False))
+            return np.asarray(spread - np.diag(flat) + np.outer(flat, flat) / self.records)
 
-    def within(self, variable: str, code: int) -> ModelledSubpopulation:
-        """Return the share that also has a category of another attribute.
+        return Subtable(asked, own, self.records, error, counted=False)
 
-        Raises:
-            OptionError: it is given already, or has no such category.
-        """
-        size = self.domain[variable].size
-        if variable in self.given or not 0 <= code < size:
-            raise OptionError(
-                f"{variable!r} is given already, or has no category {code}.", where=variable
-            )
-        return replace(self, given={**self.given, variable: code})
-
-    @cached_property
-    def _shares(self) -> dict[str, Tensor]:
-        return self.replicates.own.with_class(self.given)
-
-    @cached_property
-    def _sampled(self) -> dict[str, Tensor]:
-        return self.replicates.with_class(self.given)
+    def _with_class(self, kind: str, given: Mapping[str, int]) -> _Shares:
+        if kind not in self._known or self._known[kind][0] is not given:
+            source = self.replicates.own if kind == "own" else self.replicates
+            self._known[kind] = given, source.with_class(given)
+        return self._known[kind][1]
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:

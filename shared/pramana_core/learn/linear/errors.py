@@ -17,7 +17,8 @@ from scipy.special import expit
 from pramana_core.learn.common.options import Loss
 from pramana_core.learn.linear.columns import Cells, DesignMatrix
 from pramana_core.learn.linear.solving import Solution
-from pramana_core.marginals.counts import MarginalTable, Tensor
+from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.tables import MarginalTable
 
 SCORE_NUMBERS = 1 << 24
 """The most numbers (cells times weights) from which errors are computed."""

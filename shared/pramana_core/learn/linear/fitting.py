@@ -25,7 +25,8 @@ from pramana_core.learn.linear.solving import (
     require_independent,
 )
 from pramana_core.learn.linear.sources import ClassCounts, drawn_counts, scaled
-from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.marginals.counts import Marginals, Tensor
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import OnShare, Progress, Tick, unwatched
 
 CELLS = 1 << 20

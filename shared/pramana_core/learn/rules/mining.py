@@ -258,7 +258,7 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         records = part.records
         found[:, rows] = (
             part.counts,
-            part.variance_records,
-            part.variance_population,
+            part.error_records,
+            part.error_population,
         )
     return SupportCounts(records, *found)

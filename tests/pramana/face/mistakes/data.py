@@ -74,7 +74,10 @@ MISTAKES: Mistakes = {
         design(gamma=9, learn="itemsets", length="x"),
     ],
     (OptionError, "structure"): [design(gamma=9, learn="structure", structure=["age", "sex"])],
-    (OptionError, "owners"): [design(gamma=9, owners=2)],
+    (OptionError, "owners"): [
+        design(gamma=9, owners=2),
+        design(gamma=9, owners={"a": ["age"]}),
+    ],
     (OptionError, "family"): [design(gamma=9, family="best")],
     (OptionError, "minimum_support"): [design(gamma=9, minimum_support=2)],
     (OptionError, None): [design(gamma=9, public=["age", "sex"])],

@@ -55,7 +55,7 @@ def sampled_around(over: Domain, gamma: float) -> Plan:
     from pramana_core.design.families import Requirements, sampled
 
     sets = [(name, "y") for name in over.names if name != "y"]
-    return sampled(sets)(Requirements(over, dict.fromkeys(over.names, gamma), gamma))
+    return sampled(sets)(Requirements(over, gamma))
 
 
 def test_wide_tables_cost_what_their_pairs_cost() -> None:
