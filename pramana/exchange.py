@@ -25,7 +25,6 @@ def load(module: str, package: str) -> ModuleType:
     """Import a module of another library. Raises NotInstalled."""
     try:
         with warnings.catch_warnings():
-            # Some warn of their own future at import, which says nothing to who calls this.
             warnings.simplefilter("ignore")
             return importlib.import_module(module)
     except ImportError:

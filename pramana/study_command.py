@@ -241,7 +241,7 @@ def watch(
 
 @app.command()
 def cancel(context: typer.Context, job: JobArgument, json: JsonOption = False) -> None:
-    """Ask the miner to stop a job; one that is finished stays as it is."""
+    """Ask the miner to stop a job, unless it is finished."""
     with _study(context) as study:
         stopped = study.job(job).cancel()
         if json:
@@ -477,7 +477,7 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
 def _watched(
     job: Job[Any], timeout: float | None, study: Study, out: Path | None = None, *, json: bool
 ) -> None:
-    """Wait for a job and say how it ended; write its model if asked. Raises what it failed with."""
+    """Wait for a job and show its end; write its model to `out`. Raises its error."""
     job.wait(timeout)
     if json:
         warnings = list(job.warnings) if job.status == "succeeded" else []
@@ -502,7 +502,7 @@ def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:
     if json:
         print_json(_rows(frame))
     elif frame.empty:
-        _say("There are none yet. `pramana study run KIND` starts a job.")
+        _say("No jobs yet. `pramana study run KIND` starts one.")
     else:
         _table(frame, columns)
 

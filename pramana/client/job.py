@@ -100,7 +100,7 @@ class Served(RootModel[ModelMessage]):
 
 
 def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> EstimatorT:
-    """Return an estimator like the one that asked, with what the miner learned."""
+    """Return an estimator with the options of `learner`, fitted by the miner."""
     made = type(learner)(**learner.get_params())
     return made.restore(made.document_of(model), source)
 
@@ -139,7 +139,7 @@ ModelT = TypeVar("ModelT")
 UNFINISHED = ("queued", "running")
 
 PAUSE = 1.0
-"""Seconds until an unfinished job is asked for again, where the miner does not say."""
+"""Seconds between requests for an unfinished job, unless the miner gives another number."""
 
 
 class Job(Generic[ModelT]):
@@ -214,7 +214,7 @@ class Job(Generic[ModelT]):
         return self._message.model_dump(mode="json")
 
     def refresh(self) -> Self:
-        """Fetch the job's progress from the miner; one that is finished stays as it is."""
+        """Fetch the job's progress from the miner, unless it is finished."""
         if self._message.state in UNFINISHED:
             self._message, pause = self._line.look(JobMessage, job_path(self.id))
             self._pause = pause or PAUSE
@@ -252,7 +252,7 @@ class Job(Generic[ModelT]):
         return self
 
     def cancel(self) -> Self:
-        """Stop the job; one that is finished stays as it is. Returns the job."""
+        """Stop the job, unless it is finished. Returns the job."""
         path = job_path(self.id)
         self._message = self._line.ask(JobMessage, "DELETE", path)
         return self

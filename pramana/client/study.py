@@ -271,7 +271,6 @@ class Study:
             masking = (masked_by(one.method, one.copies, one.owner) for one in model.masking)
             return source_of(model.records, tuple(masking))
         if isinstance(model, ModelSharingMessage):
-            # Its fields are made of the options of `pm.CombinedTrees`.
             method = cast(Any, model.spec).method
             return trees_source(model.records, model.told.to_amplification().epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}

@@ -75,9 +75,6 @@ class Estimator(Drawn, ABC):
     job_names: ClassVar[Mapping[str, str]] = {}
     """The names of options in these jobs, where they differ."""
 
-    of_counts: ClassVar[bool] = True
-    """Whether it learns from estimated counts rather than from records."""
-
     n_records_: int
     plan_digests_: tuple[str, ...]
     gamma_: float
@@ -230,19 +227,15 @@ class Estimator(Drawn, ABC):
 
     @classmethod
     def from_document(cls, document: object, argument: str = "document") -> Self:
-        """Return the fitted estimator of a document; `Estimator` reads those of all classes.
+        """Return the fitted estimator of a result of `to_document`. Raises InputError.
 
-        Args:
-            document: the result of `to_document`.
-            argument: the name of the document in messages.
-
-        Raises InputError.
+        `Estimator` reads those of all classes; `argument` is the document's name in messages.
         """
         saved = SavedModel.of(document, argument)
         made = saved.among(estimators(), argument)
         if not isinstance(made, cls):
             raise InputError(
-                f"{argument} holds a {saved.estimator}, not a {cls.__name__}.", where=argument
+                f"{argument} has a {saved.estimator}, not a {cls.__name__}.", where=argument
             )
         with one_sentence():
             made.restore(saved.document, saved.learned_from)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Any
 
 from pramana.estimators.base import Estimator, estimator
@@ -109,6 +109,7 @@ class BayesClassifier(Classifier[Learned]):
         return pd.DataFrame(rows).astype(numbers)
 
 
+@estimator
 class NaiveBayes(BayesClassifier):
     """Naive Bayes: attributes that are independent given the class (Ma 5.6).
 
@@ -138,18 +139,7 @@ class NaiveBayes(BayesClassifier):
             crew   yes         0.33 0.28  0.38
     """
 
-    model = "naive-bayes"
-
-    def __init__(
-        self,
-        target: str,
-        features: Sequence[str] | None = None,
-        *,
-        alpha: float = BayesClassifierOptions.alpha,
-    ):
-        self.target = target
-        self.features = features
-        self.alpha = alpha
+    model: BayesModel = field(default="naive-bayes", init=False)
 
     def job_options(self) -> dict[str, Any]:
         """Return the miner's job that learns the same."""

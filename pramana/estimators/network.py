@@ -60,8 +60,8 @@ class BayesNet(NetworkAnswers, Estimator):
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
-            a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy or
-            this class, of which only the links are taken. None: it is learned.
+            a list of `(parent, child)`; a `networkx.DiGraph`; or the links of a
+            network of pgmpy or this class. None: it is learned.
         variables: the nodes to learn a structure over, by default all; their order decides ties.
             With a structure, further nodes without links.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).

@@ -71,7 +71,6 @@ class Regression(Estimator):
     """
 
     kind = "regression"
-    of_counts = False
 
     target: str
     features: Sequence[str] | None = None

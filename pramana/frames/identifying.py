@@ -1,4 +1,4 @@
-"""Columns that tell whose record it is."""
+"""Columns that identify people."""
 
 from __future__ import annotations
 

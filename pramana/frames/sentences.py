@@ -19,10 +19,10 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 _LISTED = 12
-"""A message lists so many names or labels."""
+"""The most names or labels in a message."""
 
 _PRINTED = 10
-"""A printed form lists so many names."""
+"""The most names in a printed form."""
 
 _LONGEST = 40
 """What is longer is cut."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import KW_ONLY, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError
 
-from pramana.estimators.base import Estimator, sklearn_tags
+from pramana.estimators.base import Estimator, estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import checked_options, one_sentence, warn_caller
@@ -55,6 +55,7 @@ class SavedTrees(DocumentPart):
     notes: list[str]
 
 
+@estimator
 class CombinedTrees(TreePredictor, Estimator):
     """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
 
@@ -90,35 +91,17 @@ class CombinedTrees(TreePredictor, Estimator):
     """
 
     kind = "model-sharing"
-    of_counts = False
 
-    model_: GlobalModel
-    n_trees_: int
-    n_pseudo_records_: int
-    notes_: tuple[str, ...]
-
-    def __init__(
-        self,
-        target: str | None = None,
-        *,
-        owners: Sequence[str] | None = None,
-        method: Method = CombineOptions.method,
-        model: GlobalName = CombineOptions.model,
-        pseudo_records: int | None = CombineOptions.pseudo_records,
-        scale: float = CombineOptions.scale,
-        max_depth: int | None = CombineOptions.max_depth,
-        min_leaf: int = CombineOptions.min_leaf,
-        seed: int = CombineOptions.seed,
-    ):
-        self.target = target
-        self.owners = owners
-        self.method = method
-        self.model = model
-        self.pseudo_records = pseudo_records
-        self.scale = scale
-        self.max_depth = max_depth
-        self.min_leaf = min_leaf
-        self.seed = seed
+    target: str | None = None
+    _: KW_ONLY
+    owners: Sequence[str] | None = None
+    method: Method = CombineOptions.method
+    model: GlobalName = CombineOptions.model
+    pseudo_records: int | None = CombineOptions.pseudo_records
+    scale: float = CombineOptions.scale
+    max_depth: int | None = CombineOptions.max_depth
+    min_leaf: int = CombineOptions.min_leaf
+    seed: int = CombineOptions.seed
 
     def fit(self, messages: Any, y: None = None) -> Self:  # type: ignore[override]
         """Combine trees.
@@ -143,7 +126,8 @@ class CombinedTrees(TreePredictor, Estimator):
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
         for words in combined.notes[1:]:
             warn_caller(words)
-        self.model_, self.notes_ = combined.model, combined.notes
+        self.model_: GlobalModel = combined.model
+        self.notes_: tuple[str, ...] = combined.notes
         self.n_trees_, self.n_pseudo_records_ = len(kept), combined.pseudo_records
         bounds = [math.inf if one.epsilon is None else one.epsilon for one, _ in kept]
         self._set_source(source_of(round(combined.records), max(bounds), self.method))

@@ -277,7 +277,7 @@ def _private_model(
     with one_sentence():
         require_epsilon(plain(epsilon))
     noise = noise_of(rng)
-    # Whether all values are whole numbers is not told: one record may decide it.
+    # Whether all values are whole numbers may hang on one record, so that it is not released.
     schema, table, classes = training_columns(frame, target, features, ranges, categories, whole=())
     if open_ones := undeclared(schema, ranges, categories):
         raise OptionError(

@@ -115,7 +115,7 @@ def report(
 
 
 def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str]) -> None:
-    """Check that a report tells no more than the person agreed to. Raises BudgetExceeded."""
+    """Check that a report reveals no more than the person agreed to. Raises BudgetExceeded."""
     true = [name for b in plan.blocks if b.channel.is_identity for name in b.names]
     agreed = {as_they_are} if isinstance(as_they_are, str) else set(as_they_are)
     unagreed = [name for name in true if name not in agreed]

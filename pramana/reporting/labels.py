@@ -150,7 +150,7 @@ def _numbers(column: pd.Series, size: int, argument: str) -> Codes:
     if not pd.api.types.is_integer_dtype(column.dtype) or not column.between(0, size - 1).all():
         raise UnknownCategory(
             f"Column {column.name!r} of {argument} must hold whole numbers from 0 to {size - 1}:"
-            " the plan reports it in so many codes, which have no labels.",
+            " the plan reports it in codes without labels.",
             where=argument,
         )
     return column.to_numpy().astype(code_dtype(size))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 Numbers = Mapping[str, float | None]
-"""One run's results by name; None where there is none."""
+"""One run's results by name, or None."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, 
 
 
 class Simulated(Protocol):
-    """A learner as it is simulated: the work of a run, and the findings of all runs."""
+    """A simulated learner: the work of a run, and the findings of all runs."""
 
     name: str
     estimator: Estimator

@@ -1,4 +1,4 @@
-"""Options of learners as they are typed: `--set name=value`, by the dataclasses that hold them."""
+"""Options of learners on the command line: `--set name=value`, by their dataclasses."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _default(field: Any) -> str:
 
 @contextmanager
 def options_as_typed() -> Iterator[None]:
-    """Let errors of what is made from options name the options as they are typed."""
+    """Let errors name options by their names on the command line."""
     try:
         yield
     except OptionError as error:
