@@ -74,7 +74,6 @@ campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of 
 		tests/shared/mask/measures/test_measuring.py tests/shared/mask/methods/test_nmegadp_relationships.py \
 		tests/shared/mask/advice/test_recommending.py
 	PRAMANA_CAMPAIGN=1 $(BIN)/pytest -m "" -n auto --timeout 7200 $$(grep -rl tests.lengths tests --include=test_*.py)
-	PRAMANA_DISCOVERY_RUNS=50 $(BIN)/pytest tests/pramana/simulate/test_discovery.py
 	PRAMANA_LINEAR_RUNS=1000 $(BIN)/pytest -m "" -n auto --timeout 7200 tests/shared/learn/linear/test_linear_errors.py
 	PRAMANA_HONEST_PART=1 $(BIN)/pytest -m "" tests/shared/estimation/plausibility/test_plausibility.py
 	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -m "" -n auto tests/shared/model_sharing/combination/test_combining.py

@@ -36,7 +36,7 @@ _LAYERS = """
 benchmarks.bench_peers benchmarks.plain_server
 core.alike core.canonical core.csv_text
 core.errors core.pictures core.progress core.spellings core.text_files core.ties
-pramana.checkout pramana.errors core.domain
+pramana.errors core.domain
 core.channels
 core.cells core.encoding core.full_disks core.kernels core.opening
 core.mixed

@@ -1,12 +1,10 @@
-"""The `pramana` command: the demonstration and the papers' experiments, and what is mounted beside.
-
-That is `simulate` and `study` (an analyst's way to a miner), each from its own module.
-"""
+"""The `pramana` command: `demo`, `reproduce`, `simulate`, `study` and `compose`."""
 
 from __future__ import annotations
 
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +12,7 @@ import typer
 
 from pramana.simulate.commands.cli import simulate
 from pramana.study_command import app as study
+from pramana_core.errors import OptionError
 from pramana_core.report.terminal import print_report
 from pramana_core.terminal import (
     application,
@@ -44,9 +43,8 @@ def demo(
 ) -> None:
     """Run owners and a miner as real processes and learn a Bayesian network with error bars.
 
-    The records are drawn from the network of Ma (2006), figure 5.2, so that every
-    estimate can be held against the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service
-    did not answer.
+    The records are drawn from the network of Ma (2006), figure 5.2, so that every estimate is
+    compared with the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service did not answer.
     """
     from pramana.demo.run import demonstrate
 
@@ -54,14 +52,14 @@ def demo(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scenario = _scenario(records, seed)
     with progress_bar(patience=0) as bar:
-        report, folder = demonstrate(
+        report = demonstrate(
             scenario, out, seed=seed, say=lambda what, share: bar.stage(what, share, 1.0)
         )
     if json:
         print_json(report.numbers)
         return
     print_report(report, console(), console(stderr=True))
-    console().print(f"Report  {folder.report}\nResult  {folder.result}", soft_wrap=True)
+    console().print(f"Report  {out / 'report.html'}\nResult  {out / 'result.json'}", soft_wrap=True)
 
 
 @app.command()
@@ -78,15 +76,23 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write findings or list as JSON.")] = False,
 ) -> None:
-    """Make the papers' figures and tables again and say what agrees and what does not.
+    """Make the papers' figures and tables again and report what agrees and what does not.
 
     The experiments are in a checkout of Pramana, not in the installed package. `all` skips those
-    whose tables are not in --data. Exit codes: 0 done, whatever was found; 2 bad input: an unknown
-    name, an experiment named whose tables are absent, or no checkout.
+    whose tables are not in --data. Exit codes: 0 done, whatever was found; 2 bad input.
     """
-    from pramana.checkout import experiments
-
-    command = experiments("run")
+    sys.path.append(str(Path(__file__).parents[1]))
+    try:
+        # By its name as a text: nothing of the product imports the experiments.
+        command = import_module("benchmarks.reproduce.run")
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("benchmarks"):
+            raise
+        raise OptionError(
+            "The papers' experiments are not in the installed package: they are run from a checkout"
+            " of Pramana, by `make install` and then `.venv/bin/pramana reproduce`.",
+            where="reproduce",
+        ) from None
     if not names:
         command.list_experiments(json=json)
     else:
@@ -111,12 +117,12 @@ def organize(
     records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
 ) -> None:
-    """Open the study; draw tables for the owners and lay them before them, with invitations."""
+    """Open the study; write each owner's table, site file and invitation."""
     from pramana.demo.run import organize as organize_study
 
     scenario = _scenario(records, seed)
     organize_study(root, scenario, miner, admin_token_file, seed=seed)
-    console().print(f"What the owners start from is in {root / 'sites'}.", soft_wrap=True)
+    console().print(f"The owners' files are in {root / 'sites'}.", soft_wrap=True)
 
 
 @compose.command()
@@ -124,19 +130,15 @@ def conclude(
     root: Annotated[Path, typer.Option(help="The folder for result and report.")],
     miner: MinerOption,
     admin_token_file: AdminOption,
-    records: Annotated[int, typer.Option(help="As given to organize.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="As given to organize.")] = 1,
 ) -> None:
     """Learn from what the owners published, compare with the truth, write result and report."""
     from pramana.demo.run import finish
 
-    scenario = _scenario(records, seed)
     report = finish(
         root,
-        scenario,
+        _scenario(None, None),
         miner,
         admin_token_file,
-        seed=seed,
         say=lambda what, _share: console(stderr=True).print(what),
     )
     print_report(report, console(), console(stderr=True))

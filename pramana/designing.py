@@ -1,4 +1,4 @@
-"""From a stated need to a design: the demand on the whole record, and what will be learned."""
+"""From a need to a design: the bound on the whole record, and what will be learned."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge, Gt, Lt
 
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import Design as CoreDesign
 from pramana_core.design import Learn, Option, Problem, Requirements, find_design, goal
@@ -26,7 +25,6 @@ from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,14 +80,13 @@ class Design(CoreDesign):
 
     @property
     def warning(self) -> str:
-        """What to know before using it: that it is too noisy, or for which variable; else empty."""
+        """What to know before using it, such as that it is too noisy; else empty."""
         return self.advice
 
     def plan_of(self, owner: str) -> Plan:
-        """Return an owner's own part of the study's plan, by which it randomizes its columns.
+        """Return an owner's part of the study's plan, by which it randomizes its columns.
 
-        Raises:
-            PlanError: no such owner, or one that reports nothing; or the design is for one owner.
+        Raises PlanError.
         """
         if self.study_plan is None:
             raise PlanError(
@@ -99,24 +96,14 @@ class Design(CoreDesign):
             return Plan((self.study_plan.block(owner),))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the families side by side, the most accurate first.
+        """Return the families compared, the most accurate first.
 
         Columns: `family`; `chosen`; `loss`, by which families are ranked: 1 less the correlation to
-        expect between a moderate association and its estimate; `error`, the
-        predicted relative standard error of the cells of the tables wanted, against the population;
-        `kept`, how much of a moderate association noise leaves, from 0 to 1; `gamma` of the whole
-        record; `estimator`, which errs least; `withheld`, the share of a record's cells that are
-        not reported; `reason`, why a family cannot do it
-        (its figures are NaN then).
-
-        Examples:
-            >>> import pramana as pm
-            >>> made = pm.design(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), 500, gamma=9)
-            >>> made.to_frame()[["family", "loss", "error"]].head(3).round(2)
-                       family  loss  error
-            0  gamma-diagonal  0.05   0.09
-            1   sampled-mixed  0.05   0.09
-            2     independent  0.12   0.17
+        expect between a moderate association and its estimate; `error`, the predicted relative
+        standard error of the cells of the tables wanted, against the population; `kept`, how much
+        of a moderate association noise leaves, from 0 to 1; `gamma` of the whole record;
+        `estimator`, which errs least; `withheld`, the share of a record's cells that are not
+        reported; `reason`, why a family is not possible (its figures are NaN then).
         """
         import pandas as pd
 
@@ -156,39 +143,11 @@ class Design(CoreDesign):
         )
         unable = ", ".join(families["family"][families["error"].isna()])
         rest = [f"Not possible: {unable}." if unable else "", self.warning]
-        return "\n".join([self._title, written, *(line for line in rest if line)])
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the families side by side: the predicted error of each.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Returns:
-            the axes.
-
-        Raises:
-            OptionError: `ax` is no axes.
-        """
-        return plotted(families_chart(self.to_frame()), ax)
-
-    def _repr_html_(self) -> str:
-        facts = [
-            ("records", f"{self.records:,}"),
-            ("chosen", f"{self.family}, estimated by {self.estimator}"),
-            ("whole record", f"gamma {self.gamma:.4g}"),
-            ("plan", self.plan.digest[:DIGITS]),
-            *([("warning", self.warning)] if self.warning else []),
-        ]
-        frame = self.to_frame()
-        return card("Design", facts, families_chart(frame).svg(), frame)
-
-    @property
-    def _title(self) -> str:
-        return (
+        title = (
             f"Design for {self.records:,} records: {self.family}, gamma {self.gamma:.4g} about the"
             " whole record"
         )
+        return "\n".join([title, written, *(line for line in rest if line)])
 
 
 def _withheld(plan: Plan) -> float:
@@ -263,7 +222,7 @@ _KINDS: dict[str, Any] = {
 """The type of each argument of `design`, with its limits."""
 
 
-@options_told
+@checked_options
 def design(
     domain: Domain,
     records: int,
@@ -287,7 +246,7 @@ def design(
 
     Args:
         domain: the variables.
-        records: how many records there will be.
+        records: the expected number of records.
         gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1); one of `gamma`,
             `epsilon`, its logarithm, and `breach` is given.
         epsilon: see `gamma`; above 0.
@@ -297,15 +256,13 @@ def design(
         length: the most variables of an itemset; 3 if None.
         minimum_support: cells of a smaller expected share do not count; 0 or more, below 1.
         structure: the parents of each node, where a network's structure is known.
-        public: variables that are reported as they are.
-        owners: who holds which variables, where one does not hold all: `{"a": ["x"], "b": ["y"]}`.
-        family: which family of plans; `auto` is the one that errs least.
+        public: variables that are reported unchanged.
+        owners: the variables of each owner, where there are several: `{"a": ["x"], "b": ["y"]}`.
+        family: the family of plans; `auto` is the one that errs least.
 
     Raises:
-        OptionError: a demand that cannot be met, or no or two demands on the whole record.
-        UnknownVariable: a name that is not a variable's.
-        LimitExceeded: a table that is too large to be predicted.
-        StructureError: a structure that has a cycle.
+        OptionError: a bound that cannot be met, or no or two bounds on the whole record.
+        UnknownVariable, LimitExceeded, StructureError: an argument is not possible.
 
     Examples:
         >>> import pramana as pm

@@ -1,8 +1,4 @@
-"""Models as objects of other libraries, and back: pgmpy and networkx.
-
-Category names, parents' order and tables are kept; the libraries are loaded when asked for.
-Files of other programs (BIF, DOT) are written in `pramana_core.learn`.
-"""
+"""Models as objects of pgmpy and networkx, which are loaded when used, and back."""
 
 from __future__ import annotations
 
@@ -26,10 +22,9 @@ if TYPE_CHECKING:
 
 
 def load(module: str, package: str) -> ModuleType:
-    """Import a module of another library."""
+    """Import a module of another library. Raises NotInstalled."""
     try:
         with warnings.catch_warnings():
-            # Some warn of their own future at import, which says nothing to who calls this.
             warnings.simplefilter("ignore")
             return importlib.import_module(module)
     except ImportError:
@@ -75,7 +70,7 @@ def _path(given: object, argument: str) -> Path:
 
 
 def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> Any:
-    """Return a structure as a `networkx.DiGraph`; links have what was learned of them."""
+    """Return a structure as a `networkx.DiGraph`; learned links have their evidence."""
     library = load("networkx", "networkx")
     graph = library.DiGraph()
     graph.add_nodes_from(structure.nodes)
@@ -126,7 +121,7 @@ def to_pgmpy(network: BayesNet) -> Any:
 
 
 def of_pgmpy(model: Any, argument: str = "model") -> BayesNet:
-    """Return the network of a `DiscreteBayesianNetwork` that has its parameters.
+    """Return the network of a `DiscreteBayesianNetwork` that has its parameters. Raises InputError.
 
     Categories are in the order of the model's own tables; names that are no text become text.
     """
@@ -138,10 +133,8 @@ def of_pgmpy(model: Any, argument: str = "model") -> BayesNet:
     tables = {str(cpd.variable): cpd for cpd in model.get_cpds()}
     missing = [str(node) for node in model.nodes() if str(node) not in tables]
     if missing or not tables:
-        told = f"node {missing[0]!r} has" if missing else "its nodes have"
         raise InputError(
-            f"{argument} has no parameters: {told} no table, add_cpds or fit comes first.",
-            where=argument,
+            f"{argument} has nodes without parameters: {missing}; fit it first.", where=argument
         )
     categories = {name: _categories(cpd) for name, cpd in tables.items()}
     domain = Domain(tuple(Variable(name, labels) for name, labels in categories.items()))

@@ -1,7 +1,4 @@
-"""Structures as users give them, and questions to a network with its forms in other libraries.
-
-The estimator itself is in `pramana.estimators`; learning and inference are in `pramana_core.learn`.
-"""
+"""Structures as users give them, and queries to a network with its forms in other libraries."""
 
 from __future__ import annotations
 
@@ -11,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import numpy as np
+from annotated_types import Ge
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pramana import exchange
 from pramana.exchange import text_of, written
-from pramana.frames.codes import MissingColumns, decode, encode, misnamed, tell_of_missing
+from pramana.frames.codes import MissingColumns, decode, encode, report_missing_columns
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.learn.common.documents import faults
-from pramana_core.learn.common.options import Scoring
+from pramana_core.learn.common.options import Scoring, Seed, require_limit
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.inference import log_likelihoods, posteriors
 from pramana_core.learn.networks.network import BayesNet, sample_chunks
@@ -104,7 +102,7 @@ _FORM: TypeAdapter[dict[str, list[str]] | list[tuple[str, str]]] = TypeAdapter(
 
 
 class NetworkAnswers:
-    """Questions to a network, and its forms in files and other libraries."""
+    """Queries to a network, and its forms in files and other libraries."""
 
     @property
     @abstractmethod
@@ -126,70 +124,41 @@ class NetworkAnswers:
             path: the file; without one the text is returned.
             name: the network's.
 
-        Raises:
-            NotFitted: nothing was learned.
-            InputError: the file cannot be written.
+        Raises NotFitted, InputError.
         """
         return written(write_bif(self.network_, name), path)
 
     def to_networkx(self) -> Any:
         """Return the structure as a `networkx.DiGraph`.
 
-        Learned links have the attributes gain, confidence and compelled.
-
-        Raises:
-            NotFitted: nothing was learned.
-            NotInstalled: networkx is not installed.
+        Learned links have the attributes gain, confidence and compelled. Raises NotFitted,
+        NotInstalled.
         """
         return exchange.to_graph(self.network_.structure, self.learned_links_)
 
     def to_pgmpy(self) -> Any:
         """Return the network as a pgmpy `DiscreteBayesianNetwork`, categories as state names.
 
-        Raises:
-            NotFitted: nothing was learned.
-            NotInstalled: pgmpy is not installed.
+        Raises NotFitted, NotInstalled.
         """
         return exchange.to_pgmpy(self.network_)
 
     @classmethod
     def from_bif(cls, source: str | Path) -> Self:
-        """Return the network of a BIF file, or of its text.
-
-        Raises:
-            InputError: the file cannot be read, or is no network in BIF.
-        """
+        """Return the network of a BIF file, or of its text. Raises InputError."""
         with one_sentence():
             return cls._of(read_bif(text_of(source, "source")))
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> Self:
-        """Return the network of a pgmpy `DiscreteBayesianNetwork` that has its parameters.
-
-        Raises:
-            InputError: it is no such model, or has no parameters.
-        """
+        """Return the network of a fitted pgmpy `DiscreteBayesianNetwork`. Raises InputError."""
         with one_sentence():
             return cls._of(exchange.of_pgmpy(model))
-
-    @classmethod
-    def from_networkx(cls, graph: Any) -> Self:
-        """Return an estimator of the structure of a `networkx.DiGraph`, to be fitted.
-
-        Raises:
-            StructureError: the graph has no directions, or a cycle.
-        """
-        return cls._of_structure(structure_of(graph))
 
     @classmethod
     @abstractmethod
     def _of(cls, network: BayesNet) -> Self:
         """Return a network that was not learned here."""
-
-    @classmethod
-    @abstractmethod
-    def _of_structure(cls, structure: Structure) -> Self:
-        """Return an estimator of a given structure."""
 
     def predict(
         self,
@@ -204,26 +173,21 @@ class NetworkAnswers:
             frame: n rows; missing columns and empty cells are summed out.
             target: the node to predict, or a list of nodes, each by itself; by default all nodes
                 without a column. Columns of targets are ignored.
-            missing_columns: whether nodes that are neither predicted nor columns of the frame, or
-                are spelled differently there, cause a warning (`warn`), an error (`error`) or
-                nothing (`ignore`).
+            missing_columns: whether nodes that are neither predicted nor columns of the frame
+                cause a warning (`warn`), an error (`error`) or nothing (`ignore`).
 
         Returns:
             of one target given by its name, (n,) labels; else a frame with a column per target and
             the index of `frame`. A row of probability zero has None.
 
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError, UnknownVariable: `target` is no node, or nothing is left to predict; or
-                `missing_columns` is not one of these words.
-            UnknownCategory, MissingColumn: the frame does not fit the network's nodes.
-            LimitExceeded: too many nodes are missing for exact inference.
+        Raises NotFitted, OptionError, UnknownVariable, UnknownCategory, MissingColumn,
+        LimitExceeded.
         """
         import pandas as pd
 
         network, table = self.network_, as_frame(frame, "frame")
         targets = self._targets(target, [str(name) for name in table.columns])
-        codes = self._codes(table, targets, missing_columns, by_default=target is None)
+        codes = self._codes(table, targets, missing_columns)
         found = {}
         for name in targets:
             shares = self._posteriors([name], codes)
@@ -253,8 +217,7 @@ class NetworkAnswers:
             (n, categories): a column per category, with the index of `frame`; NaN in a row of
             probability zero.
 
-        Raises:
-            InputError, OptionError: as in `predict`.
+        Raises as `predict`.
         """
         import pandas as pd
 
@@ -266,7 +229,7 @@ class NetworkAnswers:
                 f" {', '.join(targets)}.",
                 where="target",
             )
-        codes = self._codes(table, targets, missing_columns, by_default=target is None)
+        codes = self._codes(table, targets, missing_columns)
         shares = self._posteriors(targets, codes)
         names = list(self.network_.domain[targets[0]].categories)
         return pd.DataFrame(shares, index=table.index, columns=names)
@@ -284,15 +247,17 @@ class NetworkAnswers:
             a row per combination of categories, with its `probability`; the sum is 1. A node with
             that name has the column `probability (variable)`.
 
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: no node, one that is also given, or evidence of probability zero.
-            UnknownVariable, UnknownCategory: a node or a category that the network does not have.
-            LimitExceeded: too many nodes at once.
+        Raises NotFitted, OptionError, UnknownVariable, UnknownCategory, LimitExceeded.
         """
         network = self.network_
         names = names_of(of, "of", some=True)
-        known = self._evidence(given)
+        if not isinstance(given, Mapping | None):
+            raise OptionError(
+                f"given must be a dict of a category per known node, not {shown(given)}.",
+                where="given",
+            )
+        known = dict(given or {})
+        self._require_nodes(list(known), "given")
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
         if both:
@@ -303,10 +268,9 @@ class NetworkAnswers:
             codes = encode(row, network.domain.project(list(known)), "given")
         shares = self._posteriors(names, codes)[0]
         if np.isnan(shares).any():
-            said = ", ".join(f"{name}={label}" for name, label in known.items())
+            words = ", ".join(f"{name}={label}" for name, label in known.items())
             raise OptionError(
-                f"given has probability zero in this network: {said}; nothing follows from it.",
-                where="given",
+                f"given has probability zero in this network: {words}.", where="given"
             )
         domain = network.domain.project(names)
         cells = np.indices(domain.shape).reshape(len(names), -1)
@@ -324,18 +288,11 @@ class NetworkAnswers:
         Returns:
             (n, nodes) labels, categorical.
 
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: n below 1, or a seed below 0.
+        Raises NotFitted, OptionError.
         """
         network = self.network_
-        for name, number in (("n", n), ("seed", seed)):
-            if isinstance(number, bool) or not isinstance(number, int | np.integer):
-                raise OptionError(
-                    f"{name} must be a whole number, not {shown(number)}.", where=name
-                )
-        if n < 1:
-            raise OptionError(f"n must be at least 1, not {n}.", where="n")
+        require_limit(n, Annotated[int, Ge(1)], "n")
+        require_limit(seed, Seed, "seed")
         chunks = list(sample_chunks(network, int(n), int(seed)))
         nodes = network.structure.nodes
         codes = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in nodes}
@@ -350,9 +307,7 @@ class NetworkAnswers:
             frame: n rows; see `predict`.
             missing_columns: as in `predict`.
 
-        Raises:
-            NotFitted: nothing was learned.
-            UnknownCategory, MissingColumn: the frame does not fit the network's nodes.
+        Raises NotFitted, UnknownCategory, MissingColumn.
         """
         codes = self._codes(as_frame(frame, "frame"), [], missing_columns)
         with one_sentence():
@@ -385,8 +340,6 @@ class NetworkAnswers:
         table: pd.DataFrame,
         targets: Sequence[str],
         missing_columns: MissingColumns,
-        *,
-        by_default: bool = False,
     ) -> dict[str, Codes]:
         """Return the codes of the nodes that are not targets."""
         network = self.network_
@@ -394,22 +347,8 @@ class NetworkAnswers:
         if not others:
             return {targets[0]: np.zeros(len(table), dtype=np.uint8)}
         codes = encode(table, network.domain.project(others), "frame", missing=True)
-        meant = misnamed(table, targets) if by_default else []
-        # Nodes are predicted by default if they are missing: then no others are.
-        used, nodes = [*others, *meant], network.structure.nodes
-        tell_of_missing(table, used, nodes, missing_columns, predicted=bool(meant))
+        report_missing_columns(table, others, network.structure.nodes, missing_columns)
         return codes
-
-    def _evidence(self, given: object) -> dict[str, Any]:
-        if given is None:
-            return {}
-        if not isinstance(given, Mapping):
-            raise OptionError(
-                f"given must be a dict of a category per known node, not {shown(given)}.",
-                where="given",
-            )
-        self._require_nodes(list(given), "given")
-        return dict(given)
 
     def _require_nodes(self, names: Sequence[object], argument: str) -> None:
         nodes = self.network_.structure.nodes

@@ -1,4 +1,4 @@
-"""Plans as a person states them: a channel for each variable, or a few words that say it."""
+"""Plans: a channel for each variable, or one strength for all."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.protection import require_estimable, require_protected
 from pramana.designing import number, one_of, require_domain, require_variables
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import names_of, shown
-from pramana_core.alike import did_you_mean
 from pramana_core.channels import (
     CutAndPaste,
     Dense,
@@ -51,12 +50,12 @@ __all__ = [
 Names: TypeAlias = tuple[str, ...]
 
 Channel: TypeAlias = Transition | Mapping[str, Any]
-"""A channel, or its keys as in a site file: `{"kind": "symmetric", "p": 0.1}`."""
+"""A channel, or its keys in a site file: `{"kind": "symmetric", "p": 0.1}`."""
 
 _READER: TypeAdapter[AnyChannel] = TypeAdapter(AnyChannel)
 
 
-@options_told
+@checked_options
 def plan(
     domain: Domain,
     channels: Mapping[str | tuple[str, ...], Channel] | None = None,
@@ -76,13 +75,13 @@ def plan(
     Args:
         domain: the variables.
         channels: by variable, or by a tuple of variables that are randomized together, a channel or
-            its keys as in a site file: `{"kind": "symmetric", "p": 0.1}`,
+            its keys in a site file: `{"kind": "symmetric", "p": 0.1}`,
             `{"kind": "grouped", "groups": [["a", "b"], ["c", "d"]], "gamma": 9}`.
-        p: every other variable is replaced with this probability (Ma 2.1), which must be below
-            (K - 1)/K for K categories.
+        p: every other variable is replaced with this probability (Ma 2.1), below (K - 1)/K for K
+            categories.
         gamma: or randomized symmetrically with this amplification, above 1 (FRAPP eq. 13).
         epsilon: or with its logarithm, above 0.
-        public: variables that are reported as they are.
+        public: variables that are reported unchanged.
         withheld: variables that are not reported, and so no part of the plan.
 
     Returns:
@@ -90,9 +89,9 @@ def plan(
 
     Raises:
         PlanError: a variable is covered twice or not at all, or a channel does not fit.
-        UnprotectedVariable: a channel reports what is true, or lets it be read off.
+        UnprotectedVariable: a channel reports true values, or lets them be derived.
         SingularChannel: nothing could be estimated from a channel's reports.
-        ChannelError, OptionError, UnknownVariable, UnknownCategory: what is asked cannot be.
+        ChannelError, OptionError, UnknownVariable, UnknownCategory: an argument is not possible.
 
     Examples:
         >>> import pramana as pm
@@ -105,10 +104,10 @@ def plan(
     """
     require_domain(domain)
     strength = one_of({"p": p, "gamma": gamma, "epsilon": epsilon})
-    asked = _keyed(channels)
+    keyed = _keyed(channels)
     open_, hidden = names_of(public, "public"), names_of(withheld, "withheld")
-    rest = _rest({"channels": sum(asked, ()), "public": open_, "withheld": hidden}, domain)
-    blocks = [_block(names, given, domain) for names, given in asked.items()]
+    rest = _rest({"channels": sum(keyed, ()), "public": open_, "withheld": hidden}, domain)
+    blocks = [_block(names, given, domain) for names, given in keyed.items()]
     blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
     blocks += [_symmetric(domain[name], strength) for name in rest]
     if not blocks:
@@ -116,14 +115,14 @@ def plan(
     return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
 
 
-def _rest(said: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
+def _rest(named: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
     """Return the variables that no argument names, after checking that none is named twice."""
-    for argument, names in said.items():
+    for argument, names in named.items():
         require_variables(names, domain, argument)
-    times = Counter(name for names in said.values() for name in names)
+    times = Counter(name for names in named.values() for name in names)
     for name in domain.names:
         if times[name] > 1:
-            where = [argument for argument, names in said.items() if name in names]
+            where = [argument for argument, names in named.items() if name in names]
             raise PlanError(
                 f"Variable {name!r} is named {times[name]} times, in {' and '.join(where)}; it must"
                 " be named once.",
@@ -156,7 +155,7 @@ def _keyed(channels: object) -> dict[Names, Channel]:
 
 
 def _block(names: Names, given: object, domain: Domain) -> Block:
-    """Return variables with the channel that is asked for them."""
+    """Return variables with their channel."""
     key = names[0] if len(names) == 1 else names
     variables = tuple(domain[name] for name in names)
     with one_sentence(f"channels[{key!r}]"):
@@ -184,38 +183,28 @@ def _read(given: object) -> AnyChannel:
         return _READER.validate_python(dict(given))
     except ValidationError as error:
         found = own_mistakes(error)
-        if found[0]["type"].startswith("union_tag"):
-            kinds = found[0].get("ctx", {}).get("expected_tags") or quoted(_kinds())
-            has = "and is not given"
-            if "kind" in given:
-                has = f"not {given['kind']!r}{did_you_mean([given['kind']], _kinds())}"
-            raise ChannelError(f"kind must be one of {kinds}, {has}.", where="kind") from None
         mistakes = [mistake(("channel", *e["loc"]), e["type"], e["msg"]) for e in found]
         words = "; ".join(t.replace("channel.", "").removeprefix("channel: ") for t in mistakes)
         raise ChannelError(f"{words.rstrip('.')}.", where="channels") from None
-
-
-def _kinds() -> list[str]:
-    return list(_READER.json_schema()["discriminator"]["mapping"])
 
 
 def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:
     """Return a variable with a symmetric channel of a strength. Raises OptionError, PlanError."""
     if strength is None:
         raise PlanError(
-            f"Nothing is said of {variable.name!r}; give p, gamma or epsilon for every variable"
-            " that is not named, or name it in channels, in public (reported as it is) or in"
-            " withheld (not reported).",
+            f"Variable {variable.name!r} is not covered; give p, gamma or epsilon for all that are"
+            " not named, or name it in channels, in public (reported unchanged) or in withheld (not"
+            " reported).",
             where=variable.name,
         )
     demand, value = strength
-    asked = number(value, demand)
+    amount = number(value, demand)
     with one_sentence(f"For variable {variable.name!r}" if demand == "p" else ""):
         if demand == "p":
-            gamma_of_p(variable.size, asked)
+            gamma_of_p(variable.size, amount)
         elif demand == "gamma":
-            require_gamma(asked)
+            require_gamma(amount)
         else:
-            gamma_of_epsilon(asked)
-    keys = {"kind": "symmetric", demand: asked}
+            gamma_of_epsilon(amount)
+    keys = {"kind": "symmetric", demand: amount}
     return _block((variable.name,), keys, Domain((variable,)))

@@ -1,4 +1,4 @@
-"""Saving and loading what the face makes: plans, domains, reports and models; never a pickle."""
+"""Save and load plans, domains, reports and models; never a pickle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pramana.estimators.base import Estimator, estimators
 from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import shown
 from pramana.model_sharing.messages import KIND as SHARED
 from pramana.model_sharing.sharing import SharedModel
@@ -34,29 +34,22 @@ _WANTED = "a plan, a study plan, a domain, reports, a shared tree or a fitted es
 _PARQUET, _PICKLE, _ZIP = b"PAR1", b"\x80", b"PK"
 
 
-class _DomainMessage(Message):
-    variables: list[VariableMessage]
-
-
-@options_told
+@checked_options
 def save(
     thing: Plan | StudyPlan | Domain | Reports | SharedModel | Estimator,
     path: str | Path,
 ) -> None:
     """Write a plan, a study plan, a domain, reports, a shared tree or an estimator.
 
-    Reports become a Parquet file, everything else JSON, with the version of its
-    form and, of plans, their digest. Keys are not saved: they live in the folder of
-    `pm.Keys.create`.
+    Reports become a Parquet file, everything else JSON, with the version of its form and, of plans,
+    their digest. Keys are not saved: they stay in the folder of `pm.Keys.create`.
 
     Args:
         thing: what to save.
-        path: the file; one that is there is replaced.
+        path: the file; an existing one is replaced.
 
     Raises:
-        InputError: it is not one of these.
-        NotFitted: an estimator that has not learned anything.
-        OptionError: the file cannot be written.
+        InputError, NotFitted, OptionError: it cannot be saved, or not there.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -81,14 +74,14 @@ def save(
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
-@options_told
+@checked_options
 def load(path: str | Path) -> Any:
     """Read what `pm.save` wrote; also plans and models as the services write them.
 
     Those are the JSON of a plan or of a study plan, a model as the miner serves it, and the
-    `tree.json`, `linear.json`, `bayes.json` and `network.json` of a joint session. Of these models
-    nothing says under which plans they were learned: their `epsilon_` is infinite, no bound being
-    known, and `plan_digests_` is empty.
+    `tree.json`, `linear.json`, `bayes.json` and `network.json` of a joint session. Such a model
+    does not carry its plans: its `epsilon_` is infinite, no bound being known, and `plan_digests_`
+    empty.
 
     Args:
         path: the file.
@@ -98,8 +91,8 @@ def load(path: str | Path) -> Any:
 
     Raises:
         TableError: there is no such file, it is not one of these, or it is of a later version.
-        StoreCorrupt: it is not what was saved.
-        InputError: a plan or a model with a part that cannot be.
+        StoreCorrupt: it was changed since it was saved.
+        InputError: a part of a plan or a model is not valid.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -127,9 +120,9 @@ def load(path: str | Path) -> Any:
     if document.get("format") == FORMAT:
         return _own(document, place)
     if "blocks" in document:
-        return _plan(document, place)
+        return _read("plan", document, place)
     if "owners" in document and "sets" in document:
-        return _study_plan(document, place)
+        return _read("study-plan", document, place)
     if isinstance(document.get("kind"), str):
         return _bare_model(document, place)
     raise _none_of_these(place, "it holds other JSON")
@@ -164,7 +157,7 @@ def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
         raise _none_of_these(
             place, f"it holds a {quoted([kind])}, which this Pramana does not know"
         )
-    found: Plan | StudyPlan | Domain = _READERS[kind](document.get("content"), place)
+    found: Plan | StudyPlan | Domain = _read(kind, document.get("content"), place)
     if not isinstance(found, Domain) and found.digest != document.get("digest"):
         raise StoreCorrupt(
             f"path {str(place)!r} holds another plan than was saved there: its digest is not the"
@@ -174,36 +167,26 @@ def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
     return found
 
 
-def _plan(content: object, place: Path) -> Plan:
-    with one_sentence(f"path {str(place)!r}"):
-        found: Plan = _checked(PlanMessage, content, place).to_plan()
-        return found
+class _DomainMessage(Message):
+    variables: list[VariableMessage]
+
+    def to_domain(self) -> Domain:
+        return Domain(tuple(variable.to_variable() for variable in self.variables))
 
 
-def _study_plan(content: object, place: Path) -> StudyPlan:
-    with one_sentence(f"path {str(place)!r}"):
-        found: StudyPlan = _checked(StudyPlanMessage, content, place).to_plan()
-        return found
-
-
-def _domain(content: object, place: Path) -> Domain:
-    with one_sentence(f"path {str(place)!r}"):
-        read = _checked(_DomainMessage, content, place)
-        return Domain(tuple(variable.to_variable() for variable in read.variables))
-
-
-_READERS: Mapping[str, Callable[[object, Path], Any]] = {
-    "plan": _plan,
-    "study-plan": _study_plan,
-    "domain": _domain,
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "plan": lambda content: PlanMessage.model_validate(content).to_plan(),
+    "study-plan": lambda content: StudyPlanMessage.model_validate(content).to_plan(),
+    "domain": lambda content: _DomainMessage.model_validate(content).to_domain(),
 }
 
 
-def _checked(form: type[Any], content: object, place: Path) -> Any:
-    try:
-        return form.model_validate(content)
-    except ValidationError as error:
-        raise TableError(f"it holds no such thing: {faults(error)}.", where=str(place)) from None
+def _read(kind: str, content: object, place: Path) -> Any:
+    with one_sentence(f"path {str(place)!r}"):
+        try:
+            return _READERS[kind](content)
+        except ValidationError as error:
+            raise TableError(f"it is no {kind}: {faults(error)}.", where=str(place)) from None
 
 
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:

@@ -1,15 +1,12 @@
-"""What a notebook prints of things, and the axes that pictures are drawn on.
-
-A thing is one card of HTML that loads nothing and runs nothing; which numbers it tells, it says
-itself. What a picture of a model shows is in `pramana_core.learn.*.exchange`.
-"""
+"""Results with a picture: drawn on axes, and in a notebook as HTML that loads and runs nothing."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana_core.errors import OptionError
 from pramana_core.pictures import plots
@@ -26,83 +23,88 @@ DIGITS = 12
 """The digits of a plan's digest that are shown."""
 
 ROWS = 12
-"""The most rows of a table that are shown."""
+"""The most rows of a table in a card."""
 
 _LARGEST = 1_000_000
-"""Letters of SVG that a notebook shows; in place of a larger picture it says how to draw it."""
+"""The most letters of SVG in a card; in place of a larger picture it says how to draw it."""
 
-_SHRUNK = 0.6
-"""A picture is shown at least this large; if the cell is narrower still, it scrolls."""
+_SMALLEST = 0.6
+"""The least scale of a picture; if the cell is narrower still, it scrolls."""
 
 _LONGEST = 60
-"""The most letters of a cell that are shown."""
+"""The most letters of a cell."""
 
 _CARD = "max-width:100%;box-sizing:border-box;line-height:1.4"
 _HEAD = "font-weight:600;overflow-wrap:anywhere"
-_FACTS = "border:0;color:inherit;margin:0.3em 0;border-collapse:collapse"
-_FACT = "padding:0 1em 0 0;text-align:left;vertical-align:top;border:0;background:none"
-_NAME = "white-space:nowrap"
 _SCROLL = "max-width:100%;overflow:auto;margin:0.5em 0"
 _WHITE = "background:#fff;color:#222;border:1px solid rgba(128,128,128,0.4);border-radius:4px"
-_FAINT = "opacity:0.75"
+_FAINT = "opacity:0.75;overflow-wrap:anywhere"
 
 
-def card(
-    heading: str,
-    facts: Iterable[tuple[str, str]],
-    picture: str = "",
-    table: pd.DataFrame | None = None,
-    more: str = "",
-) -> str:
-    """Return HTML of a thing."""
-    rows = "".join(
-        f'<tr style="background:none"><td style="{_FACT};{_FAINT};{_NAME}">{escape(name)}</td>'
-        f'<td style="{_FACT};overflow-wrap:anywhere">{escape(words)}</td></tr>'
-        for name, words in facts
-    )
-    parts = [
-        f'<div style="{_HEAD}">{escape(heading)}</div>',
-        f'<table style="{_FACTS}">{rows}</table>',
-        _picture(picture) if picture else "",
-        "" if table is None else _table(table, more),
-    ]
-    return f'<div style="{_CARD}">{"".join(parts)}</div>'
+class Drawn:
+    """A result with a picture; a notebook also shows its printed form, notes and main numbers."""
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the picture and return the axes.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure of the picture's own size. A grid of
+                axes needs `layout="constrained"`, for the names to the left of an axis.
+
+        Raises NotFitted, OptionError.
+        """
+        return plotted(self._picture(), ax)
+
+    @abstractmethod
+    def _picture(self) -> Picture:
+        """Return the picture of `plot`."""
+
+    def _notes(self) -> Sequence[str]:
+        """Return what a reader must know, a sentence each."""
+        return ()
+
+    def _numbers(self) -> pd.DataFrame | None:
+        """Return the main numbers."""
+        return None
+
+    def _repr_html_(self) -> str | None:
+        with one_sentence():
+            notes = "".join(_line(words, _FAINT) for words in self._notes())
+            picture, table = _drawn(self._picture().svg()), self._numbers()
+        rows = "" if table is None else _table(table)
+        return f'<div style="{_CARD}">{_line(repr(self), _HEAD)}{notes}{picture}{rows}</div>'
 
 
-def plain_text(words: str) -> str:
-    """Return HTML of what has nothing to show but its words."""
-    return f'<pre style="white-space:pre-wrap">{escape(words)}</pre>'
+def _line(words: str, style: str) -> str:
+    return f'<div style="{style}">{escape(words)}</div>'
 
 
-def _picture(svg: str) -> str:
+def _drawn(svg: str) -> str:
     if len(svg) > _LARGEST:
-        return f'<div style="{_FAINT}">The picture is large; plot() draws it.</div>'
+        return _line("The picture is large; plot() draws it.", _FAINT)
     head, rest = svg.split(">", 1)
-    width = _width(head)
-    style = f"max-width:100%;min-width:{_SHRUNK * width:.0f}px;height:auto;display:block"
+    _, _, width, _ = head.split('viewBox="')[1].split('"')[0].split()
+    points = 'width="' in head and "pt" in head
+    least = _SMALLEST * float(width) * (96 / 72 if points else 1)
+    style = f"max-width:100%;min-width:{least:.0f}px;height:auto;display:block"
     return f'<div style="{_SCROLL};{_WHITE};max-height:48em">{head} style="{style}">{rest}</div>'
 
 
-def _width(opening: str) -> float:
-    """Return how wide a picture is, in pixels."""
-    _, _, width, _ = opening.split('viewBox="')[1].split('"')[0].split()
-    return float(width) * (96 / 72 if 'width="' in opening and "pt" in opening else 1)
-
-
-def _table(frame: pd.DataFrame, more: str) -> str:
-    shown = frame.head(ROWS).map(_cell)
-    html: str = shown.to_html(
-        index=not _numbered(frame), border=0, escape=True, float_format=_number, na_rep=""
-    )
-    note = f"{len(frame):,} rows{more and f'; {more}'}" if len(frame) > ROWS else ""
-    caption = f'<div style="{_FAINT}">the first {ROWS} of {note}</div>' if note else ""
-    return f'<div style="{_SCROLL};white-space:nowrap">{html}</div>{caption}'
-
-
-def _numbered(frame: pd.DataFrame) -> bool:
+def _table(frame: pd.DataFrame) -> str:
     import pandas as pd
 
-    return isinstance(frame.index, pd.RangeIndex)
+    html: str = (
+        frame.head(ROWS)
+        .map(_cell)
+        .to_html(
+            index=not isinstance(frame.index, pd.RangeIndex),
+            border=0,
+            float_format=lambda x: f"{x:.4g}" if abs(x) < 1000 else f"{x:,.1f}",
+            na_rep="",
+        )
+    )
+    more = f"the first {ROWS} of {len(frame):,} rows" if len(frame) > ROWS else ""
+    return f'<div style="{_SCROLL};white-space:nowrap">{html}</div>{more and _line(more, _FAINT)}'
 
 
 def _cell(value: object) -> object:
@@ -112,14 +114,8 @@ def _cell(value: object) -> object:
     return short(value, _LONGEST) if isinstance(value, str) else value
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.1f}"
-
-
 MOST = 40
-"""Of more rows a chart shows the first."""
-
-_PALE = 0.55
+"""The most rows of a chart."""
 
 _CATEGORY = "="
 """Stands between a variable and its category."""
@@ -161,71 +157,8 @@ def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ")
     return Chart(heading, "counts", (width, height), draw)
 
 
-def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
-    """Return a chart of the epsilon of each variable's block, and of the whole record."""
-    names = [*map(str, frame.index[:MOST]), "whole record"]
-    values = [*map(float, frame["epsilon"].iloc[:MOST]), whole]
-    finite = [value for value in values if math.isfinite(value)]
-    most = max(finite, default=0.0) or 1.0
-    kept = dict(zip(names, map(str, frame["channel"].iloc[:MOST]), strict=False))
-    notes = [
-        f"{_in_digits(v)}  {kept.get(n, '')}".strip() for n, v in zip(names, values, strict=True)
-    ]
-
-    def draw(axes: Sequence[Axes]) -> None:
-        (axis,) = axes
-        plots.rows(axis, names, notes)
-        for row, value in enumerate(values):
-            ends = math.isfinite(value)
-            colour = plots.BLUE if row < len(values) - 1 else plots.BLACK
-            (bar,) = axis.barh(
-                row, value if ends else 1.15 * most, 0.6, color=colour if ends else plots.RED,
-                alpha=1.0 if ends else _PALE, hatch="" if ends else "//",
-            )  # fmt: skip
-            plots.entitle(bar, f"{names[row]}: epsilon {notes[row]}")
-        axis.set_xlim(0, 1.15 * most)
-        unbounded = "; hatched: no bound" if len(finite) < len(values) else ""
-        axis.set_xlabel(f"epsilon{unbounded}", fontsize=9)
-        axis.set_title(heading, parse_math=False)
-
-    heading = "What one record tells"
-    width, height = plots.size_of(names, notes)
-    return Chart(heading, "privacy", (width, height), draw)
-
-
-def families_chart(frame: pd.DataFrame) -> Chart:
-    """Return a chart of a design's families: the loss of each, by which they are ranked."""
-    able = frame[frame["error"].notna()]
-    names = list(map(str, able["family"]))
-    losses = list(map(float, able["loss"]))
-    chosen = list(map(bool, able["chosen"]))
-    notes = [
-        f"{loss:.3f}, error {100 * error:.3g} %, noise leaves {100 * kept:.0f} %"
-        for loss, error, kept in zip(losses, able["error"], able["kept"], strict=True)
-    ]
-
-    def draw(axes: Sequence[Axes]) -> None:
-        (axis,) = axes
-        plots.rows(axis, names, notes)
-        for row, (loss, one) in enumerate(zip(losses, chosen, strict=True)):
-            (bar,) = axis.barh(row, loss, 0.6, color=plots.BLUE if one else plots.GREY)
-            plots.entitle(bar, f"{names[row]}: {notes[row]}{' (chosen)' if one else ''}")
-        axis.set_xlabel(
-            "loss: 1 - correlation of associations as estimated and as they are; blue: chosen",
-            fontsize=9,
-        )
-        axis.set_title(heading)
-
-    heading = "Families side by side"
-    return Chart(heading, "families", plots.size_of(names, notes), draw)
-
-
 def _count(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 10 else f"{number:.3g}"
-
-
-def _in_digits(number: float) -> str:
-    return f"{number:.3g}" if math.isfinite(number) else "no bound"
 
 
 def plotted(picture: Picture, ax: object) -> Axes:

@@ -6,7 +6,7 @@ import json as json_text
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,16 +26,20 @@ if TYPE_CHECKING:
     from pramana_core.wire.privacy import AccessFile
 
 HERE = Path("analyst.json")
-"""The access file that is read where none is named."""
+"""The access file by default."""
 
 TOKEN = "PRAMANA_TOKEN"  # noqa: S105 - the name of a variable
-"""The environment's variable of the token: no option takes it, for others would read it there."""
+"""The environment's variable of the token, which no option takes: others would see it there."""
 
 VARIABLES = ("variables", "attributes", "features")
-"""What kinds of jobs call the variables that they learn from."""
+"""The names of the variables to learn from, in any kind of job."""
 
 COUNTED = ("records", "estimator", "order")
-"""What `Study.run` is told beside the learner's options."""
+"""The arguments of `Study.run` besides the learner."""
+
+_SENTENCE_END = r"(?<=\.)\s"
+
+_ALIGNMENT = {"state", "in_all", "in_any", "missing", "secrets"}
 
 app = typer.Typer(
     help="Learn at a miner, as an analyst: start jobs, watch them, fetch and use their models."
@@ -54,7 +58,7 @@ TimeoutOption = Annotated[
 
 @dataclass(frozen=True)
 class Way:
-    """The way to a study, as far as options and environment say it."""
+    """The way to a study that options and environment give."""
 
     access: Path | None
     miner: str | None
@@ -101,7 +105,7 @@ def way(
 
 @app.command()
 def show(context: typer.Context, json: JsonOption = False) -> None:
-    """Say who takes part, what was released, whose records align, and what of a record is told."""
+    """Show owners, releases, alignment and what is disclosed of a record."""
     with _study(context) as study:
         owners, releases, disclosure = study.owners(), study.releases(), study.disclosure()
         aligned = study.alignment()
@@ -113,13 +117,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
                     "people": study.people,
                     "owners": _rows(owners),
                     "releases": _rows(releases),
-                    "alignment": {
-                        "state": aligned.state,
-                        "in_all": aligned.in_all,
-                        "in_any": aligned.in_any,
-                        "missing": list(aligned.missing),
-                        "secrets": aligned.secrets,
-                    },
+                    "alignment": aligned.model_dump(include=_ALIGNMENT),
                     "told": _rows(disclosure.to_frame()),
                     "left": disclosure.budget.left_for_record,
                     "warnings": list(disclosure.warnings),
@@ -151,7 +149,8 @@ def kinds_command(
             print_json({name: list(_options(message)) for name, message in known.items()})
             return
         for name, message in known.items():
-            _say(f"{name}: {_first_sentence(message.__doc__ or '')}")
+            words = " ".join((message.__doc__ or "").split())
+            _say(f"{name}: {re.split(_SENTENCE_END, words, maxsplit=1)[0]}")
         _say("`pramana study kinds KIND` lists the options of one.")
         return
     message = known[_known_kind(kind, known)]
@@ -159,19 +158,10 @@ def kinds_command(
     if json:
         print_json(found)
         return
-    for name, description in found.items():
-        _say(
-            f"{name}: needed"
-            if description["needed"]
-            else f"{name} = {json_text.dumps(description['value'])}"
-        )
+    for name, one in found.items():
+        _say(f"{name}: needed" if one["needed"] else f"{name} = {json_text.dumps(one['value'])}")
     about = " ".join((message.__doc__ or "").replace("`", "").split())
     _say(f"\n{about}")
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a docstring; a point within a number ends none."""
-    return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 @app.command("run")
@@ -213,17 +203,17 @@ def run_command(
     from pramana.client.job import kinds, learner_of, spec_of
 
     known = kinds()
-    asked = _asked(_known_kind(kind, known), known, target, variable or [], settings or [])
+    given = _given(_known_kind(kind, known), known, target, variable or [], settings or [])
     if records is not None:
-        asked["records"] = records
-    counts: dict[str, Any] = {name: asked.pop(name) for name in COUNTED if name in asked}
-    spec = spec_of({"kind": kind, **asked})
+        given["records"] = records
+    counts: dict[str, Any] = {name: given.pop(name) for name in COUNTED if name in given}
+    spec = spec_of({"kind": kind, **given})
     if out is not None:
         _require_absent(out)
     with _study(context) as study:
         job: Job[Any]
         if kind == "contingency-table":
-            job = study.table(asked["variables"], **counts)
+            job = study.table(given["variables"], **counts)
         else:
             job = study.run(learner_of(spec), **counts)
         if wait or out is not None:
@@ -241,9 +231,9 @@ def watch(
     timeout: TimeoutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Wait until a job is finished, and say what it learned; interrupting does not cancel it.
+    """Wait until a job is finished, and show its model; interrupting does not cancel it.
 
-    A job that failed ends this with its own error and exit code, one that was cancelled with 4.
+    A failed job ends this with its own error and exit code, a cancelled one with 4.
     """
     with _study(context) as study:
         _watched(study.job(job), timeout, study, json=json)
@@ -251,7 +241,7 @@ def watch(
 
 @app.command()
 def cancel(context: typer.Context, job: JobArgument, json: JsonOption = False) -> None:
-    """Ask the miner to stop a job; one that is finished stays as it is."""
+    """Ask the miner to stop a job, unless it is finished."""
     with _study(context) as study:
         stopped = study.job(job).cancel()
         if json:
@@ -337,7 +327,8 @@ def _study(context: typer.Context) -> Iterator[Study]:
     known = context.find_object(Way)
     assert known is not None  # noqa: S101 - the group's callback gives it to every command
     token = os.environ.get(TOKEN)
-    file = _access(known, has_token=token is not None or known.token_file is not None)
+    own = token is not None or known.token_file is not None
+    file = _access(known, has_token=own)
     miner = known.miner or (None if file is None else file.miner)
     name = known.study or (None if file is None else file.study)
     for what, found in (("miner", miner), ("study", name)):
@@ -349,10 +340,9 @@ def _study(context: typer.Context) -> Iterator[Study]:
                 f" PRAMANA_{what.upper()}.",
             )
     if file is not None:
-        own = token is not None or known.token_file is not None
         if known.miner is None and own and known.access is None:
             raise OptionError(
-                f"The token is not of {HERE}, which would say to whom it is sent.",
+                f"The token is not of {HERE}, so that this file does not name its miner.",
                 where="miner",
                 remedy=f"Say --miner; or --access {HERE}, if the token is that miner's.",
             )
@@ -370,7 +360,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
 
 
 def _access(known: Way, *, has_token: bool) -> AccessFile | None:
-    """Return what the access file says; None where there is none, or nothing is left to say."""
+    """Return the access file; None without one, or where options give everything."""
     from pydantic import ValidationError
 
     from owner_agent.state.private_files import refuse_if_open_to_others
@@ -422,7 +412,7 @@ def _options(message: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-def _asked(
+def _given(
     kind: str,
     known: Mapping[str, Any],
     target: str | None,
@@ -431,12 +421,12 @@ def _asked(
 ) -> dict[str, Any]:
     """Return the fields of a job's message that the options give. Raises OptionError."""
     fields = known[kind].model_fields
-    asked: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     if target is not None:
-        asked[_field(kind, fields, "target", "target")] = target
+        found[_field(kind, fields, "target", "target")] = target
     if variables:
         own = next((name for name in VARIABLES if name in fields), "variables")
-        asked[_field(kind, fields, own, "variable")] = list(variables)
+        found[_field(kind, fields, own, "variable")] = list(variables)
     for setting in settings:
         name, sign, text = setting.partition("=")
         if not sign:
@@ -445,11 +435,11 @@ def _asked(
             )
         first, *inner = name.strip().split(".")
         value = _value(text, fields[_field(kind, fields, first, "set")], whole=not inner)
-        place = asked
+        place = found
         for step in [first, *inner][:-1]:
             place = place.setdefault(step, {})
         place[[first, *inner][-1]] = value
-    return asked
+    return found
 
 
 def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
@@ -464,7 +454,7 @@ def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
 
 
 def _value(text: str, field: Any, *, whole: bool) -> Any:
-    """Return an option's value: what its JSON says, if the option takes that, or else the text."""
+    """Return an option's value: JSON where the option accepts it, else the text."""
     from pydantic import TypeAdapter, ValidationError
 
     if text.startswith("@"):
@@ -473,34 +463,21 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
         except (OSError, ValueError):
             raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from None
     try:
-        value = json_text.loads(text)
+        values = [json_text.loads(text), text]
     except ValueError:
         return text
-    if not whole:
-        return value
-    wanted: TypeAdapter[Any] = TypeAdapter(field.annotation)
-    try:
-        wanted.validate_python(value)
-    except ValidationError:
-        return _as_text(text, value, wanted)
-    return value
-
-
-def _as_text(text: str, value: Any, wanted: Any) -> Any:
-    """Return the text where an option takes that alone: a category may be called 3."""
-    from pydantic import ValidationError
-
-    try:
-        wanted.validate_python(text)
-    except ValidationError:
-        return value
-    return text
+    wanted: TypeAdapter[Any] = TypeAdapter(field.annotation if whole else Any)
+    for value in values:  # a category may be called 3
+        with suppress(ValidationError):
+            wanted.validate_python(value)
+            return value
+    return values[0]
 
 
 def _watched(
     job: Job[Any], timeout: float | None, study: Study, out: Path | None = None, *, json: bool
 ) -> None:
-    """Wait for a job and say how it ended; write its model if asked. Raises what it failed with."""
+    """Wait for a job and show its end; write its model to `out`. Raises its error."""
     job.wait(timeout)
     if json:
         warnings = list(job.warnings) if job.status == "succeeded" else []
@@ -518,14 +495,14 @@ def _watched(
 
 
 _SHOWN = 40
-"""So many cells of a table are printed."""
+"""The most cells of a table that are printed."""
 
 
 def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:
     if json:
         print_json(_rows(frame))
     elif frame.empty:
-        _say("There are none yet. `pramana study run KIND` starts a job.")
+        _say("No jobs yet. `pramana study run KIND` starts one.")
     else:
         _table(frame, columns)
 
@@ -546,17 +523,11 @@ _WRITTEN: dict[str, Callable[[Any], str]] = {
 
 
 def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    shown = Table(box=None, pad_edge=False)
+    text = frame[list(columns)].astype(object).where(frame[list(columns)].notna(), None)
     for column in columns:
-        right = column in ("progress", "records")
-        shown.add_column("" if column == "in_use" else column, justify="right" if right else "left")
-    for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
-        cells = (("" if row[c] is None else _WRITTEN.get(c, str)(row[c])) for c in columns)
-        shown.add_row(*map(escape, cells))
-    console().print(shown)
+        write = _WRITTEN.get(column, str)
+        text[column] = ["" if cell is None else write(cell) for cell in text[column]]
+    _say(text.to_string(index=False))
 
 
 def _write_new(out: Path, content: bytes) -> str:

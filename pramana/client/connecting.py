@@ -1,4 +1,4 @@
-"""The way to a miner: its address, a token that no text has, and the studies that it may see."""
+"""The way to a miner: its address, a token that no text shows, and the studies it may see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from owner_agent.state.private_files import refuse_if_open_to_others
 from owner_agent.state.tls_files import TlsFiles
 from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
 from pramana_core.text_files import read_text
@@ -86,7 +86,7 @@ def require_same_miner(file: AccessFile, url: str) -> None:
         )
 
 
-@options_told
+@checked_options
 def connect(
     url: str,
     *,
@@ -99,12 +99,10 @@ def connect(
     transport: httpx.BaseTransport | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-    attempts: int = 5,
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
-    A request that fails on the way is tried again, after longer and longer pauses; no job is made
-    twice by that.
+    A failed request is tried again after longer and longer pauses; no job is made twice by that.
 
     Args:
         url: the miner's address; plain http is accepted for this machine only.
@@ -112,21 +110,20 @@ def connect(
         token_file: the file of the token, or the access file with it that `miner-service study
             analyst` wrote, readable by nobody else (mode 0600).
         allow_insecure: whether plain http may carry the token over a network that is private.
-        ca_file: the authorities that the miner's certificate must come from (PEM), where it is from
-            none that is known everywhere.
-        client_certificate: the certificate (PEM) for a miner that asks for one.
+        ca_file: the authorities that the miner's certificate must come from (PEM), if not the
+            system's.
+        client_certificate: the certificate (PEM) for a miner that requires one.
         client_key: the key to it, readable by nobody else; it may be in the same file.
-        transport: what carries requests, in place of the network.
-        sleep: waits for so many seconds.
+        transport: carries requests, in place of the network.
+        sleep: waits for a number of seconds.
         clock: the time in seconds, from any start.
-        attempts: how often a request is tried before the miner counts as unreachable.
 
     Returns:
         the miner. Close it, or use it in `with`.
 
     Raises:
         OptionError: the address is wrong or unsafe; neither token nor token_file is given, or both.
-        KeyFileError: the token's file is not there, may be read by others, or holds no token; or
+        KeyFileError: the token's file is not there, may be read by others, or has no token; or
             others may read the key.
         ConfigError: a certificate cannot be read.
         Unauthenticated, Unreachable: the miner does not know the token, or does not answer.
@@ -137,7 +134,7 @@ def connect(
             study = pm.connect("https://miner.example.org", token_file="me.token").study("schools")
             tree = study.run(pm.DecisionTree("class", max_depth=4)).wait().model
 
-        As in a test, without a network; this miner has no studies:
+        In a test, without a network; this miner has no studies:
 
         >>> import httpx
         >>> import pramana as pm
@@ -150,8 +147,6 @@ def connect(
         require_address(url, allow_insecure=allow_insecure, permission="pass allow_insecure=True")
     except (ValueError, AttributeError, TypeError) as error:
         raise OptionError(f"url must be the address of a miner: {error}.", where="url") from None
-    if attempts < 1:
-        raise OptionError(f"attempts must be at least 1, not {attempts}.", where="attempts")
     remedy = "Check the address, and that the miner is running."
     names = (ca_file, client_certificate, client_key)
     try:
@@ -166,7 +161,6 @@ def connect(
         remedy=remedy,
         transport=transport,
         sleep=sleep,
-        attempts=attempts,
         tls=tls,
     )
     return _opened(Miner(MinerConnection(calls, sleep, clock)))
@@ -204,7 +198,7 @@ class Miner:
         return self._line.url
 
     def refresh(self) -> Self:
-        """Ask the miner again for its studies; return this."""
+        """Fetch the studies from the miner again; return this."""
         self._seen()
         return self
 
@@ -222,11 +216,7 @@ class Miner:
         return frame.astype({"max_epsilon_record": float, "max_epsilon_column": float})
 
     def study(self, name: str) -> Study:
-        """Return a study as it stands.
-
-        Raises:
-            NotFound: the token may see no study of this name.
-        """
+        """Return a study. Raises NotFound."""
         try:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:

@@ -1,4 +1,4 @@
-"""A job at the miner: what an estimator asks for, how far it is, how it ended, what it made."""
+"""A job at the miner: its specification, its progress, its end and its model."""
 
 from __future__ import annotations
 
@@ -94,15 +94,13 @@ def written(spec: JobSpec) -> bytes:
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
-_ERRORS = ("se_records", "se_population")
-
 
 class Served(RootModel[ModelMessage]):
     """A model of any kind, as the miner answers it."""
 
 
 def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> EstimatorT:
-    """Return an estimator like the one that asked, with what the miner learned."""
+    """Return an estimator with the options of `learner`, fitted by the miner."""
     made = type(learner)(**learner.get_params())
     return made.restore(made.document_of(model), source)
 
@@ -118,11 +116,9 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
         for variable in model.variables
     }
     columns["count"] = [cell.count for cell in model.cells]
-    columns |= {
-        end: [cell.interval[place] for cell in model.cells]
-        for place, end in enumerate(("low", "high"))
-    }
-    columns |= {name: [getattr(cell, name) for cell in model.cells] for name in _ERRORS}
+    columns["low"], columns["high"] = zip(*(cell.interval for cell in model.cells), strict=True)
+    for name in ("se_records", "se_population"):
+        columns[name] = [getattr(cell, name) for cell in model.cells]
     if cast(ContingencyTableSpec, model.spec).models:
         columns["filled_in"] = bool(model.filled_in)
     return pd.DataFrame(columns)
@@ -143,15 +139,15 @@ ModelT = TypeVar("ModelT")
 UNFINISHED = ("queued", "running")
 
 PAUSE = 1.0
-"""Seconds until an unfinished job is asked for again, where the miner does not say."""
+"""Seconds between requests for an unfinished job, unless the miner gives another number."""
 
 
 class Job(Generic[ModelT]):
     """A job at the miner. Made by `Study.run`, `Study.table` and `Study.job`.
 
     It runs there whether anybody waits or not; `Study.job(id)` finds it again later. `status`,
-    `progress`, `error` and the printed form are how it stood when it was asked for last;
-    `refresh()` and `wait()` ask.
+    `progress`, `error` and the printed form are those of the last answer; `refresh()` and `wait()`
+    update them.
     """
 
     def __init__(
@@ -176,20 +172,17 @@ class Job(Generic[ModelT]):
 
     @property
     def status(self) -> JobState:
-        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, as the miner said last."""
+        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, at the last answer."""
         return self._message.state
 
     @property
     def progress(self) -> float:
-        """The share of the work that is done, 0 to 1, as the miner said last."""
+        """The share of the work that is done, 0 to 1, at the last answer."""
         return self._message.progress
 
     @property
     def error(self) -> PramanaError | None:
-        """Why there is no model: what a failed job ended with; None of any other.
-
-        It has the class that the same work would have raised here.
-        """
+        """The error of a failed job, of the class that `fit` would raise; else None."""
         problem = self._message.problem
         if problem is None:
             return None
@@ -199,14 +192,9 @@ class Job(Generic[ModelT]):
 
     @property
     def model(self) -> ModelT:
-        """What the job made: a fitted estimator, or the frame of a table.
+        """The model: a fitted estimator, or the frame of a table; fetched with its first use.
 
-        It is fetched with its first use, and kept.
-
-        Raises:
-            NotReady: it is not finished; `wait()` first.
-            JobCancelled: it was cancelled.
-            PramanaError: what it failed with.
+        Raises NotReady, JobCancelled, or the error that the job failed with.
         """
         if self._made is None:
             self._made = self._read(self._model_message())
@@ -214,40 +202,33 @@ class Job(Generic[ModelT]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be known before the model is trusted; empty where nothing speaks against it.
+        """What must be known before the model is trusted: of releases, and of how counts fit; often
+        nothing.
 
-        Releases that do not fit their plan, and models of counts that the reports contradict.
         Raises as `model` does.
         """
         return warnings_in(self._model_message())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what the miner last said of it, as JSON can say it: `pramana study --json`."""
+        """Return the miner's last answer as JSON."""
         return self._message.model_dump(mode="json")
 
     def refresh(self) -> Self:
-        """Ask the miner how far the job is; one that is finished stays as it is."""
+        """Fetch the job's progress from the miner, unless it is finished."""
         if self._message.state in UNFINISHED:
             self._message, pause = self._line.look(JobMessage, job_path(self.id))
             self._pause = pause or PAUSE
         return self
 
     def wait(self, timeout: float | None = None) -> Self:
-        """Wait until the job is finished, however it ends.
+        """Wait until the job is finished, however it ends; return it.
 
-        It asks as often as the miner says. In a terminal a bar shows how far the job is.
-        Interrupting this does not cancel the job.
+        A terminal shows a bar. Interrupting this does not cancel the job.
 
         Args:
             timeout: the most seconds to wait; None for as long as it takes.
 
-        Returns:
-            itself.
-
-        Raises:
-            NotReady: it is not finished in time; it goes on at the miner.
-            OptionError: a timeout that is no number of seconds.
-            Unreachable, NotFound: the miner does not answer, or has the job no more.
+        Raises NotReady, OptionError, Unreachable, NotFound.
         """
         from pramana_core.terminal import progress_bar
 
@@ -258,20 +239,20 @@ class Job(Generic[ModelT]):
         with progress_bar(self.kind, clock=self._line.clock) as bar:
             while self._message.state in UNFINISHED:
                 bar(self._message.progress, 1.0)
-                left = ends - self._line.clock()
-                if left <= 0:
+                rest = ends - self._line.clock()
+                if rest <= 0:
                     raise NotReady(
                         f"Job {self.id} is not finished after {timeout:g} seconds: it is"
                         f" {self._message.state}, {self._message.progress:.0%} done; it goes on,"
                         " and wait() waits further.",
                         where="timeout",
                     )
-                self._line.sleep(min(self._pause, left))
+                self._line.sleep(min(self._pause, rest))
                 self.refresh()
         return self
 
     def cancel(self) -> Self:
-        """Ask the miner to stop the job; one that is finished stays as it is. Returns itself."""
+        """Stop the job, unless it is finished. Returns the job."""
         path = job_path(self.id)
         self._message = self._line.ask(JobMessage, "DELETE", path)
         return self
@@ -300,7 +281,7 @@ class Job(Generic[ModelT]):
 
     def __repr__(self) -> str:
         message = self._message
-        said = f"Job({self.id}, {self.kind} in {message.study}: {message.state}"
+        words = f"Job({self.id}, {self.kind} in {message.study}: {message.state}"
         if message.state in UNFINISHED:
-            return f"{said}, {message.progress:.0%})"
-        return f"{said}: {message.problem.detail})" if message.problem else f"{said})"
+            return f"{words}, {message.progress:.0%})"
+        return f"{words}: {message.problem.detail})" if message.problem else f"{words})"

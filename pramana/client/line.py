@@ -1,4 +1,4 @@
-"""The line to a miner: what is read over it, whole lists of it, and how to wait for more."""
+"""Requests to a miner: one answer, a whole list, or something that changes."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ class Alignment(AlignmentMessage):
     Attributes:
         state: `identical`, all owners reported the same records; `partial`, only `in_all` of
             `in_any`; `disjoint`, no record is at every owner; `waiting`, owners are `missing`;
-            `no-records`, all releases in use are shared trees, which have none.
+            `no-records`, all releases in use are shared trees.
         in_all: the records at every owner; None where the caller may not know.
         in_any: the records at any owner; likewise.
         missing: owners that have no release in use.
         secrets: `same`, the releases were made under one linkage secret; `different`, one person
-            has other pseudonyms at some owners, and nothing is known of whose people are whose;
-            `unknown`, a release names no fingerprint of its secret.
+            has other pseudonyms at some owners; `unknown`, a release names no fingerprint of its
+            secret.
     """
 
     @property
@@ -38,7 +38,7 @@ class Alignment(AlignmentMessage):
     def to_frame(self) -> pd.DataFrame:
         """Return an owner a row: `owner`, `release`, `records`, `not_everywhere`.
 
-        `not_everywhere` is how many of its records some other owner lacks.
+        `not_everywhere` is the number of its records that some other owner lacks.
         """
         import pandas as pd
 
@@ -73,21 +73,20 @@ class Alignment(AlignmentMessage):
 
 
 class Disclosure(StudyPrivacy):
-    """What everything released for a study discloses of one person, as the miner states it.
+    """What everything released for a study discloses of one person, computed by the miner.
 
     Attributes:
         record: the amplification for the whole record over all owners, at both extremes.
-        prior: a belief, usually 5 %, of which `grows_to` says what it can grow to.
-        people: what the study says of its owners' records: of the `same` people, of `different`
-            ones, or `overlapping`, which assumes nothing. Only of different people do the owners'
-            losses not add up.
-        at_several: the sum over owners, for a person whom all of them know, where the study says
-            that they hold different people.
-        budget: what the study may disclose, and what is left of that.
+        prior: a belief, usually 5 %, which can grow to `grows_to`.
+        people: whether owners have records of the `same` people, of `different` ones, or
+            `overlapping`, which assumes nothing. Only of different people do losses not add up.
+        at_several: the sum over owners, for a person at all of them, where the study declares that
+            owners have different people.
+        budget: what the study may disclose, and the rest of it.
         changed: the records that releases of one owner report differently by the same draws: their
             values changed, which no epsilon bounds.
-        warnings: where what arrived contradicts what the study says of its people, or could not be
-            checked; where a record has lost more than any owner, or the study's plan, says.
+        warnings: where what arrived contradicts the study's declaration of its people, or could not
+            be checked; where a record has lost more than any owner, or the study's plan, states.
     """
 
     @property
@@ -109,8 +108,8 @@ class Disclosure(StudyPrivacy):
         """Return what was disclosed of the record, by each owner and of each column, a row each.
 
         Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
-        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. What was released as it is
-        has an infinite epsilon, and so has a masked column, which carries no gamma.
+        column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. Columns that were released
+        unchanged, and masked ones, have an infinite epsilon.
         """
         import pandas as pd
 

@@ -1,4 +1,4 @@
-"""A study at the miner: who takes part, what was released and told, and what can be learned."""
+"""A study at the miner: its owners, releases and disclosure, and jobs that learn from it."""
 
 from __future__ import annotations
 
@@ -49,10 +49,7 @@ EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
 
 class Study:
-    """A study at a miner. Made by `Miner.study`.
-
-    Its printed form is how it stood when it was asked for last; `refresh()` asks again.
-    """
+    """A study at a miner. Made by `Miner.study`; `refresh()` updates its printed form."""
 
     def __init__(self, line: MinerConnection, message: StudyMessage):
         self._line = line
@@ -72,12 +69,12 @@ class Study:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """Its title."""
         return self._message.title
 
     @property
     def people(self) -> People:
-        """What it says of its owners' records: of the `same` people, `different`, `overlapping`."""
+        """Whether its owners have records of the `same` people, `different`, or `overlapping`."""
         return self._message.people
 
     def domain(self) -> Domain:
@@ -86,7 +83,7 @@ class Study:
         return Domain(tuple(found.values()))
 
     def refresh(self) -> Self:
-        """Ask the miner again for owners and alignment; return this."""
+        """Fetch owners and alignment from the miner again; return this."""
         self._owners = self._all(Owner, "/owners")
         self.alignment()
         return self
@@ -103,11 +100,10 @@ class Study:
         """Return the releases, one a row.
 
         Columns: `owner`; `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
-        `records`; `consistency` of its reports with its plan; how many records are `changed`, those
-        of a block that are reported differently than in earlier releases by the same draws; its
-        `kind` (`randomized-records`, `masked-records`, `knowledge-model`); `variables`, a tuple of
-        names; the `p_value` of the consistency; `plan_digest`, None without a plan; when it was
-        `sealed`; `name`, `id`.
+        `records`; `consistency` of its reports with its plan; the number of records that are
+        `changed`: reported differently than in earlier releases by the same draws; its `kind`
+        (`randomized-records`, `masked-records`, `knowledge-model`); `variables`, a tuple of names;
+        the `p_value` of the consistency; `plan_digest`; when it was `sealed`; `name`, `id`.
         """
         active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)
@@ -119,7 +115,7 @@ class Study:
         return self._alignment
 
     def disclosure(self) -> Disclosure:
-        """Return what everything released discloses of one person, as the miner states it.
+        """Return what everything released discloses of one person, computed by the miner.
 
         `epsilon` and `gamma` are of the whole record; `to_frame()` has owners and columns, too.
         """
@@ -129,46 +125,33 @@ class Study:
     def jobs(self) -> pd.DataFrame:
         """Return the jobs, one a row, the oldest first.
 
-        Columns: `kind`, `state`, `progress`, `error` (the code of what a failed one ended with),
-        `created`, `finished`, `model` (its id), `id`.
+        Columns: `kind`, `state`, `progress`, `error` (its code), `created`, `finished`, `model`
+        (its id), `id`.
         """
         import pandas as pd
 
         columns = ["kind", "state", "progress", "error", "created", "finished", "model", "id"]
         rows = [
-            {
-                **job.model_dump(
-                    include={"id", "state", "progress", "model", "created", "finished"}
-                ),
-                "kind": job.spec.kind,
-                "error": job.problem.code if job.problem else None,
-            }
+            {**vars(job), "kind": job.spec.kind, "error": job.problem.code if job.problem else None}
             for job in self._all(JobMessage, "/jobs")
         ]
         return pd.DataFrame(rows, columns=columns)
 
     def models(self) -> pd.DataFrame:
-        """Return what jobs have learned, a model a row, the oldest first.
-
-        Columns: `id`, `kind`, `job` (the id of what made it), `finished`.
-        """
+        """Return the models, one a row, the oldest first: `id`, `kind`, `job` and `finished`."""
         made = self.jobs().dropna(subset="model")
         named = made.rename(columns={"id": "job"}).rename(columns={"model": "id"})
         return named[["id", "kind", "job", "finished"]].reset_index(drop=True)
 
     def fetch(self, model: str, form: str = "json") -> bytes:
-        """Return a model as the miner writes it, which `pm.load` and the owners' tools read.
+        """Return the bytes of a model's file, which `pm.load` and the owners' tools read.
 
         Args:
-            model: its id, as `models()` lists it.
+            model: its id in `models()`.
             form: `json`, the whole model; or, where its kind has it, `document` (what predicts),
                 `page`, `svg`, `bif`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
 
-        Returns:
-            the bytes of a file.
-
-        Raises:
-            NotFound: this study has no such model, or models of its kind no such form.
+        Raises NotFound.
         """
         try:
             found = self._line.ask(Served, "GET", model_path(model)).root
@@ -194,28 +177,23 @@ class Study:
     ) -> Job[EstimatorT]:
         """Let the miner learn what `learner.fit` would learn here, from all owners' reports.
 
-        The same work on the same reports is the same job, whoever asks: asking again finds it.
-        One that failed or was cancelled runs again.
+        The same work on the same reports is the same job, whoever asks for it. One that failed or
+        was cancelled runs again.
 
         Args:
             learner: any estimator, such as `pm.DecisionTree("ill", max_depth=4)`, with its options.
-                It stays as it is: the job's `model` is another one, fitted.
-            records: what to do where owners do not report the same records: `identical` refuses,
-                `common` takes those at every owner, `any` takes all (what an owner does not report
-                of a record is missing there, which must have nothing to do with its value). None
-                takes `any` in a study of different people, else `identical`.
-            estimator: how counts are estimated, as in `pm.estimate`; `auto` is the miner's choice.
+                The job's `model` is another one, fitted.
+            records: where owners do not report the same records: `identical` refuses, `common`
+                takes those at every owner, `any` takes all (what an owner does not report of a
+                record is missing there, which must have nothing to do with its value). None takes
+                `any` in a study of different people, else `identical`.
+            estimator: how counts are estimated, see `pm.estimate`; `auto` is the miner's choice.
             order: the most variables that interact, for `pooled`; None follows the records.
 
         Returns:
             the job; `wait()` for its `model`.
 
-        Raises:
-            OptionError: no estimator, or an option that the miner does not take.
-            RecordsDoNotAlign: the records are not the same at all owners.
-            VariablesMissing: nobody reports a variable that is asked for.
-            LimitExceeded: it is more than the miner computes.
-            Forbidden: the token may only look on.
+        Raises OptionError, RecordsDoNotAlign, VariablesMissing, LimitExceeded, Forbidden.
         """
         if not isinstance(learner, Estimator):
             raise OptionError(
@@ -223,8 +201,8 @@ class Study:
                 f" {shown(learner)}.",
                 where="learner",
             )
-        asked = _asked(records, estimator, order)
-        return self._create(job_of(learner, asked), self._reader(learner))
+        counts = _counts(records, estimator, order)
+        return self._create(job_of(learner, counts), self._reader(learner))
 
     def table(
         self,
@@ -234,7 +212,7 @@ class Study:
         estimator: EstimatorName = "auto",
         order: int | None = None,
     ) -> Job[pd.DataFrame]:
-        """Let the miner estimate a contingency table.
+        """Let the miner estimate a contingency table, with intervals at 95 %.
 
         Args:
             variables: one name, or a list of them.
@@ -243,22 +221,16 @@ class Study:
             order: see `run`.
 
         Returns:
-            the job; its `model` is the frame that `EstimatedCounts.table` returns, intervals at
-            95 %.
+            the job; its `model` is a frame in the form of `EstimatedCounts.table`.
 
-        Raises:
-            OptionError, RecordsDoNotAlign, VariablesMissing, LimitExceeded, Forbidden: see `run`.
+        Raises as `run`.
         """
         names = names_of(variables, "variables")
-        asked = {"kind": "contingency-table", "variables": names}
-        return self._create(spec_of(asked | _asked(records, estimator, order)), _table)
+        table = {"kind": "contingency-table", "variables": names}
+        return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:
-        """Return a job that was made before, by its id.
-
-        Raises:
-            NotFound: this study has no such job, or none that the token may see.
-        """
+        """Return a job that was made before, by its id. Raises NotFound."""
         try:
             found = self._line.ask(JobMessage, "GET", job_path(job))
         except NotFound:
@@ -298,7 +270,6 @@ class Study:
             masking = (f"{one.method} at {one.owner}" for one in model.masking)
             return source_of(model.records, tuple(masking))
         if isinstance(model, ModelSharingMessage):
-            # Its fields are made of the options of `pm.CombinedTrees`.
             method = cast(Any, model.spec).method
             return trees_source(model.records, model.told.to_amplification().epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
@@ -328,13 +299,10 @@ def _table(model: ModelMessage) -> pd.DataFrame:
     return table_frame(cast(ContingencyTableMessage, model))
 
 
-def _asked(
+def _counts(
     records: Records | None, estimator: EstimatorName, order: int | None
 ) -> dict[str, object]:
-    """Return what is asked for besides a learner's options; the miner chooses what is left out."""
-    given = {
-        "records": records,
-        "estimator": None if estimator == "auto" else estimator,
-        "order": order,
-    }
+    """Return the options of counts that are given; the miner chooses the others."""
+    chosen = None if estimator == "auto" else estimator
+    given = {"records": records, "estimator": chosen, "order": order}
     return {name: value for name, value in given.items() if value is not None}

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import httpx
@@ -20,7 +19,7 @@ import numpy as np
 
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from pramana.demo.report import DemoOutcome, compare, demo_report, learn_clean
+from pramana.demo.report import DemoOutcome, Parameter, demo_report
 from pramana.demo.scenario import Folder, Scenario, owners, prepare, write_site
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
 from pramana_core.report.page import html
@@ -90,16 +89,10 @@ _DEADLINE_SECONDS = 3600.0
 
 
 class RestClient:
-    """A service's REST interface as one caller sees it; leaving the context closes it.
+    """A service's REST interface for one caller; leaving the context closes it.
 
-    Args:
-        url: where the service listens.
-        token: the caller's.
-        seconds: for how long an answer is waited for; None is without end.
-
-    Raises (every call):
-        Refused: the service answered with a problem document.
-        Unreachable: it did not answer.
+    Each call raises Refused where the service answers with a problem document, and Unreachable
+    where it does not answer within `seconds`.
     """
 
     def __init__(self, url: str, token: str, seconds: float | None = 60.0) -> None:
@@ -187,19 +180,17 @@ Say = Callable[[str, float], None]
 """Called with what is being done and the share of the demonstration that is done."""
 
 
-def demonstrate(
-    scenario: Scenario, out: Path, *, seed: int | None, say: Say
-) -> tuple[Report, Folder]:
+def demonstrate(scenario: Scenario, out: Path, *, seed: int | None, say: Say) -> Report:
     """Run a scenario with a miner process and the commands of each owner's agent."""
     began = time.monotonic()
     folder = prepare(out)
-    with Processes(folder.logs) as processes, ExitStack() as callers:
+    with Processes(out / "logs") as processes, ExitStack() as callers:
         say("starting the miner", 0.02)
         token_file = folder.root / "admin.token"
         url = processes.serve(
             "miner",
             "miner_service",
-            *("serve", "--data", str(folder.miner), "--admin-token-file", str(token_file)),
+            *("serve", "--data", str(out / "miner"), "--admin-token-file", str(token_file)),
         )
         admin = callers.enter_context(RestClient(url, token_file.read_text().strip()))
         say("making tables and keys, inviting the owners", 0.08)
@@ -212,10 +203,7 @@ def demonstrate(
             invitation = str(folder.invitation(owner))
             run("owner_agent", "join", "--secret-file", invitation, "--site", str(site))
             run("owner_agent", "publish", "--yes", "--no-report", "--site", str(site))
-        report = conclude(
-            folder, scenario, admin, list(sites.values()), seed=seed, began=began, say=say
-        )
-    return report, folder
+        return conclude(folder, scenario, admin, seed=seed, began=began, say=say)
 
 
 def write_sites(
@@ -231,30 +219,27 @@ def conclude(
     folder: Folder,
     scenario: Scenario,
     analyst: RestClient,
-    sites: list[Path],
     *,
     seed: int | None,
     began: float,
     say: Say,
 ) -> Report:
-    """Learn at the miner, compare with the tables of `sites`, and write result and report."""
+    """Learn at the miner, compare with the truth, and write result and report."""
     say("the miner aligns and learns", 0.8)
     model = learn(analyst, STUDY, scenario.structure.as_dict())
     bif = analyst.text(f"/v1/models/{model.id}/bif")
-    say("learning from the true tables, to compare", 0.88)
-    clean = learn_clean(sites, scenario.structure)
     outcome = DemoOutcome(
         title=scenario.title,
         records=model.records,
-        rows=compare(model, clean, scenario.truth),
+        rows=tuple(Parameter.of(one, scenario.truth) for one in model.parameters),
         seconds=time.monotonic() - began,
         seed=seed,
     )
     say("writing the report", 0.95)
-    _write(folder.result, outcome.as_dict())
+    _write(folder.root / "result.json", outcome.as_dict())
     (folder.root / "model.bif").write_text(bif, encoding="utf-8")
-    report = demo_report(sites, scenario, outcome, model)
-    folder.report.write_text(html(report, ""), encoding="utf-8")
+    report = demo_report(scenario, outcome, model)
+    (folder.root / "report.html").write_text(html(report, ""), encoding="utf-8")
     return report
 
 
@@ -291,10 +276,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
-    """Open the study, and lay each owner's table, site file and invitation into its folder.
-
-    Doing it again does nothing: the containers may be started any number of times.
-    """
+    """Open the study, and write each owner's table, site file and invitation, unless it is done."""
     folder = Folder(root)
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
     if not wanted:
@@ -305,15 +287,8 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
             write_secret(folder.invitation(owner), secret)
 
 
-def finish(
-    root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int, say: Say
-) -> Report:
-    """Learn from what the owners published, and write result and report into `root`.
-
-    The truth to compare with is drawn again: nobody has to hand over a table.
-    """
+def finish(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, say: Say) -> Report:
+    """Learn from what the owners published, and write result and report into `root`."""
     began = time.monotonic()
-    with TemporaryDirectory() as truth, RestClient(miner, admin_token.read_text().strip()) as admin:
-        drawn = write_sites(Folder(Path(truth)), scenario, miner, seed=seed, private_network=True)
-        sites = list(drawn.values())
-        return conclude(Folder(root), scenario, admin, sites, seed=seed, began=began, say=say)
+    with RestClient(miner, admin_token.read_text().strip()) as admin:
+        return conclude(Folder(root), scenario, admin, seed=None, began=began, say=say)

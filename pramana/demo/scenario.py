@@ -109,26 +109,6 @@ class Folder:
 
     root: Path
 
-    @property
-    def miner(self) -> Path:
-        """The miner's data."""
-        return self.root / "miner"
-
-    @property
-    def logs(self) -> Path:
-        """What the processes say."""
-        return self.root / "logs"
-
-    @property
-    def report(self) -> Path:
-        """The report for people."""
-        return self.root / "report.html"
-
-    @property
-    def result(self) -> Path:
-        """The result for scripts."""
-        return self.root / "result.json"
-
     def site(self, owner: str) -> Path:
         """An owner's folder."""
         return self.root / "sites" / owner
@@ -151,7 +131,7 @@ def prepare(root: Path) -> Folder:
             )
         shutil.rmtree(root)
     folder = Folder(root)
-    folder.logs.mkdir(parents=True)
+    (root / "logs").mkdir(parents=True)
     (root / _MARKER).touch()
     return folder
 

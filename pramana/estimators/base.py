@@ -1,4 +1,4 @@
-"""The base class of all estimators: options, source of a fit, saved form and pictures."""
+"""The base class of all estimators: options, source of a fit, saved form."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ from pramana.estimators.saved import (
     parse,
     plain,
 )
-from pramana.frames.sentences import one_sentence, options_told, warn_each
-from pramana.frames.tables import shown
+from pramana.frames.sentences import checked_options, one_sentence, warn_each
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
-from pramana.showing import DIGITS, card, plain_text, plotted
+from pramana.showing import DIGITS, Drawn
 from pramana_core.alike import did_you_mean
-from pramana_core.domain import Domain
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
-from pramana_core.pictures.plots import Picture
+from pramana_core.pictures.svg import short
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 from pramana_core.progress import Progress
@@ -37,21 +35,11 @@ from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from sklearn.utils import Tags
 
 
-_ERRORS = {
-    "decision-tree": "95 % intervals of leaves against the population, given the splits",
-    "linear-classifier": "95 % intervals of weights against the population",
-    "bayes-classifier": "95 % intervals of probabilities against the population",
-    "bayes-net": "95 % intervals of parameters against the population, given the links",
-}
-"""The errors of the models of a kind."""
-
-
-ROOMS = ("pramana.estimators", "pramana.model_sharing")
-"""The packages of estimators; their modules are loaded when a model is read."""
+_LONGEST = 80
+"""The most letters of an option in a printed form."""
 
 OptionsT = TypeVar("OptionsT")
 EstimatorT = TypeVar("EstimatorT", bound="Estimator")
@@ -59,16 +47,14 @@ EstimatorT = TypeVar("EstimatorT", bound="Estimator")
 
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
-    """Make the fields of a class its options; other options are refused by name."""
+    """Make the fields of a class its options; unknown options are refused by name."""
     made = dataclass(eq=False, repr=False)(kind)
-    made.__init__ = options_told(made.__init__, kind.__name__)  # type: ignore[method-assign]
+    made.__init__ = checked_options(made.__init__, kind.__name__)  # type: ignore[method-assign]
     return made
 
 
-class Estimator(ABC):
-    """A learner: options in the constructor, `fit`, and attributes that end with an underscore.
-
-    After `fit`:
+class Estimator(Drawn, ABC):
+    """A learner: options in the constructor, `fit`, then attributes that end with an underscore.
 
     Attributes:
         n_records_: the number of records.
@@ -76,8 +62,7 @@ class Estimator(ABC):
         gamma_: the amplification of one person's whole record, the largest of the sources.
         epsilon_: its logarithm.
         estimated_by_: the estimator of the counts.
-        lack_of_fit_: a sentence for each model of the counts that the reports contradict; `moment`
-            and `ml` use no model.
+        lack_of_fit_: a sentence for each model of the counts that the reports contradict.
         filled_in_: a sentence on counts that were pooled from smaller tables; often empty.
     """
 
@@ -90,9 +75,6 @@ class Estimator(ABC):
     job_names: ClassVar[Mapping[str, str]] = {}
     """The names of options in these jobs, where they differ."""
 
-    of_counts: ClassVar[bool] = True
-    """Whether it learns from estimated counts rather than from records."""
-
     n_records_: int
     plan_digests_: tuple[str, ...]
     gamma_: float
@@ -104,20 +86,16 @@ class Estimator(ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "__init__" in vars(cls):
-            cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
+            cls.__init__ = checked_options(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
             cls.job_kinds = cls.job_kinds or (cls.kind,)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return the options by name; `deep` has no effect, for no option is an estimator."""
+        """Return the options by name; `deep` has no effect."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **options: Any) -> Self:
-        """Change options; the model stays until the next `fit`.
-
-        Raises:
-            OptionError: there is no such option.
-        """
+        """Change options; the model stays until the next `fit`. Raises OptionError."""
         names = inspect.signature(type(self)).parameters
         for name, value in options.items():
             if name not in names:
@@ -134,7 +112,7 @@ class Estimator(ABC):
         reports: EstimatedCounts | Sources,
         plan: Plan | None = None,
     ) -> Self:
-        """Learn from reports and their plan, or from counts that `pm.estimate` made of them.
+        """Learn from reports and their plan, or from counts of `pm.estimate`.
 
         There is no `y`: the target is a column of the reports. To learn from a table that is not
         randomized, write `fit(table, pm.Plan.unrandomized(domain))`.
@@ -144,13 +122,8 @@ class Estimator(ABC):
                 with its plan, of different people of one population; or estimated counts.
             plan: how a table was randomized; `Reports` and counts have their own.
 
-        Raises:
-            TableError, PlanError: the reports or the plan cannot be understood.
-            OptionError: an option is out of its range.
-            EstimationError: this cannot be learned from these reports.
-
-        Warns:
-            UserWarning: the reports contradict a model that counts were taken from.
+        Raises TableError, PlanError, OptionError, EstimationError. Warns where the reports
+        contradict a model of the counts.
 
         Examples:
             >>> import pramana as pm
@@ -163,9 +136,10 @@ class Estimator(ABC):
             (4526, 13.82, 'moment')
         """
         with one_sentence():
-            self._require_no_y(reports, plan)
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
+            elif plan is not None:
+                raise PlanError("plan must be left out: counts have their own.", where="plan")
             with progress_bar("learning") as bar:
                 # Lacks of fit are collected for the tables of this fit alone.
                 counts = replace(reports, marginals=reports.marginals.part())
@@ -185,28 +159,6 @@ class Estimator(ABC):
         warn_each(self.lack_of_fit_)
         return self
 
-    def _require_no_y(self, reports: object, plan: object) -> None:
-        """Refuse a y, a domain, or a plan together with counts."""
-        if isinstance(reports, Plan):
-            return  # in the wrong order, which is said below
-        if isinstance(plan, Domain):
-            raise PlanError(
-                "plan must be a Plan, not a Domain: write pm.Plan.unrandomized(domain) if the table"
-                " holds what is true.",
-                where="plan",
-            )
-        if plan is not None and not isinstance(plan, Plan):
-            raise PlanError(
-                f"plan must be the Plan of the reports, not {shown(plan)}: fit takes no y, for what"
-                " is learned of is a column of the reports.",
-                where="plan",
-            )
-        if isinstance(reports, EstimatedCounts) and plan is not None:
-            raise PlanError(
-                "plan must be left out: the counts were estimated under a plan of their own.",
-                where="plan",
-            )
-
     @abstractmethod
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         """Set the fitted attributes."""
@@ -220,17 +172,13 @@ class Estimator(ABC):
         """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Take a model that was learned elsewhere; returns the estimator itself.
-
-        Raises:
-            InputError: the document is no such model.
-        """
+        """Take a model that was learned elsewhere; return the estimator. Raises InputError."""
         self._take(document)
         self._set_source(source)
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same, without the options of the counts."""
+        """Return the miner's job that learns the same, without the options of counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
@@ -264,38 +212,30 @@ class Estimator(ABC):
         self.lack_of_fit_ = source.lack_of_fit
         self.filled_in_ = source.filled_in
 
-    def _source(self) -> LearnedFrom:
-        self._require_fitted()
-        return self.learned_from_
-
     def to_document(self) -> dict[str, Any]:
         """Return the model as JSON data; see `pramana.estimators.saved`. Raises NotFitted."""
+        self._require_fitted()
         return {
             "format": FORMAT,
             "version": VERSION,
             "kind": self.kind,
             "estimator": type(self).__name__,
             "params": self._options_written(),
-            "learned_from": self._source().model_dump(mode="json"),
+            "learned_from": self.learned_from_.model_dump(mode="json"),
             "document": self._document(),
         }
 
     @classmethod
     def from_document(cls, document: object, argument: str = "document") -> Self:
-        """Return the fitted estimator of a document; `Estimator` reads those of all classes.
+        """Return the fitted estimator of a result of `to_document`. Raises InputError.
 
-        Args:
-            document: the result of `to_document`.
-            argument: the name of the document in messages.
-
-        Raises:
-            InputError: it is no such document, or of another class.
+        `Estimator` reads those of all classes; `argument` is the document's name in messages.
         """
         saved = SavedModel.of(document, argument)
         made = saved.among(estimators(), argument)
         if not isinstance(made, cls):
             raise InputError(
-                f"{argument} holds a {saved.estimator}, not a {cls.__name__}.", where=argument
+                f"{argument} has a {saved.estimator}, not a {cls.__name__}.", where=argument
             )
         with one_sentence():
             made.restore(saved.document, saved.learned_from)
@@ -311,49 +251,9 @@ class Estimator(ABC):
         return cls.from_document(parse(text), "text")
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a JSON file, replacing it; `pm.load` reads it.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: the file cannot be written.
-
-        Examples:
-            >>> import pramana as pm, tempfile
-            >>> people = pm.example("berkeley")
-            >>> domain = pm.domain(people, pm.observed_categories(people))
-            >>> model = pm.NaiveBayes("admitted").fit(people, pm.Plan.unrandomized(domain))
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     model.save(f"{folder}/model.json")
-            ...     loaded = pm.load(f"{folder}/model.json")
-            >>> bool((loaded.predict(people) == model.predict(people)).all())
-            True
-        """
+        """Write the model to a JSON file for `pm.load`. Raises NotFitted, OptionError."""
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model and return the axes.
-
-        On a grid of axes make the figure with `layout="constrained"`, so that names beside an axis
-        have room.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-
-        Raises:
-            NotFitted: nothing was learned.
-            OptionError: `ax` is no axes.
-        """
-        self._require_fitted()
-        return plotted(self._picture(), ax)
-
-    @abstractmethod
-    def _picture(self) -> Picture:
-        """Return the picture of `plot`."""
-
-    def _facts(self) -> list[tuple[str, str]]:
-        """Return facts on the model, each with its name."""
-        return [("errors", _ERRORS[self.kind])]
 
     def _numbers(self) -> pd.DataFrame | None:
         """Return the main numbers, a row each."""
@@ -361,29 +261,11 @@ class Estimator(ABC):
         frame: pd.DataFrame = estimator.to_frame()
         return frame
 
-    def _source_facts(self) -> list[tuple[str, str]]:
-        """Return facts on the source, each with its name."""
-        if not self.plan_digests_:
-            return [("source", self.source_told())]
-        plans = ", ".join(digest[:DIGITS] for digest in self.plan_digests_)
-        return [
-            (
-                "learned from",
-                f"{self.n_records_:,} records, counts estimated by {self.estimated_by_}",
-            ),
-            ("whole record", Amplification(self.epsilon_).told),
-            ("plan" if len(self.plan_digests_) == 1 else "plans", plans),
-            *(("warning", words) for words in self.lack_of_fit_),
-            *(("filled in", words) for words in [self.filled_in_] if words),
-        ]
+    def _notes(self) -> list[str]:
+        return [*self.lack_of_fit_, *filter(None, [self.filled_in_]), *getattr(self, "notes_", ())]
 
-    def _repr_html_(self) -> str:
-        """Return the options as HTML, after `fit` also the model."""
-        if not self.__sklearn_is_fitted__():
-            return plain_text(repr(self))
-        heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._source_facts() + self._facts()
-        return card(heading, facts, self._picture().svg(), self._numbers(), "to_frame() has all")
+    def _repr_html_(self) -> str | None:
+        return super()._repr_html_() if self.__sklearn_is_fitted__() else None
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` was called (for scikit-learn's `check_is_fitted`)."""
@@ -396,49 +278,48 @@ class Estimator(ABC):
                 where=type(self).__name__,
             )
 
-    def _options_told(self) -> str:
+    def _options_text(self) -> str:
         """Return the options that differ from the defaults, as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
-            f"{name}={value!r}"
+            f"{name}={short(repr(value), _LONGEST)}"
             for name, value in self.get_params().items()
             if repr(value) != repr(defaults[name].default)
         )
 
-    def source_told(self) -> str:
+    def describe_source(self) -> str:
         """Return the source in words: records, amplification and plans. Raises NotFitted."""
-        source = self._source()
+        self._require_fitted()
+        source = self.learned_from_
         plans = ", ".join(digest[:DIGITS] for digest in source.plans)
-        doubt = ", whose model the reports contradict (see lack_of_fit_)"
-        doubt = doubt if source.lack_of_fit else ""
-        doubt += (
-            ", some filled in from fewer variables (see filled_in_)" if source.filled_in else ""
+        words = (
+            f"learned from {source.records:,} records; whole record:"
+            f" {Amplification(source.epsilon).told}; plan {plans}; counts by {source.estimated_by}"
         )
-        return (
-            f"learned from {source.records:,} records; {source.told}; plan {plans}; counts by"
-            f" {source.estimated_by}{doubt}"
+        words += ", whose model the reports contradict (see lack_of_fit_)" * bool(
+            source.lack_of_fit
         )
+        return words + ", some pooled from smaller tables (see filled_in_)" * bool(source.filled_in)
 
     def __repr__(self) -> str:
-        said = f"{type(self).__name__}({self._options_told()})"
+        said = f"{type(self).__name__}({self._options_text()})"
         if not self.__sklearn_is_fitted__():
             return said
-        return f"{said}{self._found_told()}, {self.source_told()}"
+        return f"{said}{self._finding()}, {self.describe_source()}"
 
-    def _found_told(self) -> str:
+    def _finding(self) -> str:
         """Return the main result in a few words, after a comma; often nothing."""
         return ""
 
 
 def estimators() -> Iterator[type[Estimator]]:
     """Yield every estimator class, those with the most options first."""
-    for room in ROOMS:
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
-            importlib.import_module(f"{room}.{module.name}")
+    for package in ("pramana.estimators", "pramana.model_sharing"):
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            importlib.import_module(f"{package}.{module.name}")
     found, pending = [], Estimator.__subclasses__()
     for one in pending:
-        if hasattr(one, "kind"):
-            found.append(one)
+        found += [one] if hasattr(one, "kind") else []
         pending += one.__subclasses__()
     yield from sorted(found, key=lambda one: -len(inspect.signature(one).parameters))
 

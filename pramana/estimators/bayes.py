@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Any
 
 from pramana.estimators.base import Estimator, estimator
@@ -32,23 +32,15 @@ class BayesClassifier(Classifier[Learned]):
             their parameters, and gives less weight to redundant attributes and to noise.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
-    Attributes:
-        links_: the (parent, child) pairs of attributes.
-        weight_: the weight of all attributes' evidence together, 1 or less.
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
         >>> domain = pm.domain(people, pm.observed_categories(people))
-        >>> keys = pm.Keys.for_experiments(1)
-        >>> reports = pm.randomize(
-        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> plan, keys = pm.plan(domain, p=0.1), pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(people, plan, keys, record_id=people.index)
         >>> model = pm.BayesClassifier("survived", model="tan").fit(reports)
         >>> model.links_
         (('sex', 'class'), ('class', 'age'))
-        >>> rows = {"class": ["1st", "3rd"], "age": ["adult"] * 2, "sex": ["female", "male"]}
-        >>> model.predict(rows)
-        array(['yes', 'no'], dtype=object)
     """
 
     learner = BAYES
@@ -73,14 +65,11 @@ class BayesClassifier(Classifier[Learned]):
 
     @property
     def weight_(self) -> float:
-        """The weight of all attributes' evidence together, above 0 and at most 1.
-
-        With `model="auto"` it is below 1 where attributes are redundant or their evidence is noise.
-        """
+        """The weight of all attributes' evidence together, above 0 and at most 1."""
         return self._fitted.weight
 
     def _picture(self) -> Picture:
-        return bayes_chart(self.model_)
+        return bayes_chart(self._fitted)
 
     def to_text(self) -> str:
         """Return the attributes by their information, with their probabilities in percent."""
@@ -90,10 +79,10 @@ class BayesClassifier(Classifier[Learned]):
         """Return the parameters, a row for each category of a variable, class and other parents.
 
         Columns: `variable`, the class first; `category`; `class`, missing in the rows of the class
-        itself; `given`, the other parents' categories (`age=child`), empty without any;
-        `probability`, which predicts; `estimate`, the raw ratio of counts, which may be outside
-        [0, 1] or missing; `se_records` and `se_population`, its standard errors given these records
-        and against their population; `low` and `high`, its 95 % interval against the population.
+        itself; `given`, the other parents' categories (`age=child`); `probability`, which predicts;
+        `estimate`, the raw ratio of counts, which may be outside [0, 1] or missing; `se_records`
+        and `se_population`, its standard errors given these records and against their population;
+        `low` and `high`, its 95 % interval against the population.
         """
         import pandas as pd
 
@@ -120,6 +109,7 @@ class BayesClassifier(Classifier[Learned]):
         return pd.DataFrame(rows).astype(numbers)
 
 
+@estimator
 class NaiveBayes(BayesClassifier):
     """Naive Bayes: attributes that are independent given the class (Ma 5.6).
 
@@ -135,37 +125,21 @@ class NaiveBayes(BayesClassifier):
         >>> import pramana as pm
         >>> people = pm.example("titanic")
         >>> domain = pm.domain(people, pm.observed_categories(people))
-        >>> keys = pm.Keys.for_experiments(1)
-        >>> reports = pm.randomize(
-        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> plan, keys = pm.plan(domain, p=0.1), pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(people, plan, keys, record_id=people.index)
         >>> model = pm.NaiveBayes("survived", ["sex", "class"]).fit(reports)
-        >>> model.classes_
-        array(['no', 'yes'], dtype=object)
         >>> model.predict_proba({"sex": ["female"], "class": ["1st"]}).round(2)
         array([[0.11, 0.89]])
         >>> round(model.score(people), 3)
         0.776
-        >>> shown = ["category", "class", "probability", "low", "high"]
-        >>> print(model.to_frame()[shown].tail(4).round(2).to_string(index=False))
+        >>> columns = ["category", "class", "probability", "low", "high"]
+        >>> print(model.to_frame()[columns].tail(2).round(2).to_string(index=False))
         category class  probability  low  high
-             3rd    no         0.38 0.35  0.41
-             3rd   yes         0.21 0.17  0.26
             crew    no         0.43 0.40  0.46
             crew   yes         0.33 0.28  0.38
     """
 
-    model = "naive-bayes"
-
-    def __init__(
-        self,
-        target: str,
-        features: Sequence[str] | None = None,
-        *,
-        alpha: float = BayesClassifierOptions.alpha,
-    ):
-        self.target = target
-        self.features = features
-        self.alpha = alpha
+    model: BayesModel = field(default="naive-bayes", init=False)
 
     def job_options(self) -> dict[str, Any]:
         """Return the miner's job that learns the same."""

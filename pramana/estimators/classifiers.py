@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from pramana.estimators.base import Estimator, sklearn_tags
-from pramana.frames.codes import MissingColumns, encode, lacking, takes_empty, tell_of_missing
+from pramana.frames.codes import (
+    MissingColumns,
+    encode,
+    label_codes,
+    lacking,
+    report_missing_columns,
+    takes_empty,
+)
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.reports import Reports
 from pramana_core.alike import did_you_mean
-from pramana_core.domain import Domain, Variable
-from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
+from pramana_core.domain import Domain
+from pramana_core.errors import MissingColumn, OptionError, UnknownVariable
 from pramana_core.learn.common.documents import write_json
 from pramana_core.learn.learners import ClassLearner
 from pramana_core.learn.prediction import Predictor
@@ -35,15 +41,7 @@ SUM_OUT = "NaiveBayes, BayesClassifier and DecisionTree"
 
 
 class Classifier(Estimator, Generic[ModelT]):
-    """An estimator that predicts a class from other variables.
-
-    Attributes:
-        model_: the learned model with its errors.
-        classes_: the classes' labels in the order of the domain, (classes,).
-        feature_names_in_: the names of the features, (features,).
-        n_features_in_: the number of features.
-        notes_: sentences that a reader of the model must know.
-    """
+    """An estimator that predicts a class from other variables; `model_` is the learned model."""
 
     learner: ClassVar[ClassLearner[Any, Any]]
     """The learner of `pramana_core`."""
@@ -75,13 +73,13 @@ class Classifier(Estimator, Generic[ModelT]):
 
     @property
     def notes_(self) -> tuple[str, ...]:
-        """Sentences that a reader of the model must know; often none."""
+        """What a reader of the model must know, a sentence each; often nothing."""
         return tuple(getattr(self._fitted, "notes", ()))
 
     def predict(
         self, frame: Frame, *, missing_columns: MissingColumns = "warn"
     ) -> npt.NDArray[Any]:
-        """Return the class of each row.
+        """Return the class of each row, (n,).
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
         `DecisionTree` sum out missing features and empty cells.
@@ -91,15 +89,7 @@ class Classifier(Estimator, Generic[ModelT]):
             missing_columns: whether missing columns cause a warning (`warn`), an error (`error`) or
                 nothing (`ignore`).
 
-        Returns:
-            labels, (n,).
-
-        Raises:
-            NotFitted: nothing was learned.
-            TableError: `frame` is no table.
-            MissingColumn: a necessary feature is missing or empty, or `missing_columns` is `error`.
-            OptionError: `missing_columns` is not one of these words.
-            UnknownCategory: a cell holds something that is not a category of its feature.
+        Raises NotFitted, TableError, MissingColumn, OptionError, UnknownCategory.
         """
         codes = self._fitted.predict(self._codes(frame, missing_columns))
         return self.classes_[codes]
@@ -109,18 +99,12 @@ class Classifier(Estimator, Generic[ModelT]):
     ) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
-        Args:
-            frame: a table as in `predict`.
-            missing_columns: as in `predict`.
-
-        Raises:
-            OptionError: a linear classifier without the logistic loss has no probabilities.
-            Others: see `predict`.
+        Raises OptionError for a linear classifier without the logistic loss, and as `predict`.
         """
         shares = self._fitted.probabilities(self._codes(frame, missing_columns))
         if shares is None:
             raise OptionError(
-                f"{self._options_told()} has no probabilities: predict_proba needs"
+                f"{self._options_text()} has no probabilities: predict_proba needs"
                 " loss='logistic'.",
                 where="predict_proba",
             )
@@ -140,14 +124,10 @@ class Classifier(Estimator, Generic[ModelT]):
             y: the true classes, n labels; by default the frame's column of the target.
             missing_columns: as in `predict`.
 
-        Raises:
-            TableError: y has another length than the frame.
-            MissingColumn: neither y nor the target's column is there.
-            UnknownCategory: a true class that is not one of the classes.
-            Others: see `predict`.
+        Raises TableError, MissingColumn, UnknownCategory, and as `predict`.
         """
         predicted = self._fitted.predict(self._codes(frame, missing_columns))
-        true = _true(as_frame(frame, "frame"), self._fitted.target, y)
+        true = label_codes(as_frame(frame, "frame"), self._fitted.target, y)
         return float(np.mean(predicted == true))
 
     @property
@@ -157,49 +137,24 @@ class Classifier(Estimator, Generic[ModelT]):
 
     def _codes(self, frame: Frame, missing_columns: MissingColumns = "warn") -> dict[str, Codes]:
         model = self._fitted
-        if isinstance(getattr(frame, "index", None), Iterable) and self._is_row(frame):
-            raise TableError(
-                "frame must be a table, not one row of it; write frame.iloc[[0]] for a table of the"
-                " first row, rather than frame.iloc[0].",
-                where="frame",
-            )
-        if isinstance(frame, Reports):
-            raise TableError(
-                "frame must be a table of true values, not Reports, whose values are randomized;"
-                " write reports.to_frame() to predict from these all the same.",
-                where="frame",
-            )
         table = as_frame(frame, "frame")
         if not model.sums_out:
             self._require_whole(table, model.inputs)
-        tell_of_missing(table, model.used, model.inputs.names, missing_columns)
+        report_missing_columns(table, model.used, model.inputs.names, missing_columns)
         return encode(table, model.inputs, "frame", missing=model.sums_out)
-
-    def _is_row(self, frame: Frame) -> bool:
-        """Whether `frame` is a row: a series whose index names features."""
-        names = set(self._fitted.inputs.names)
-        return (
-            getattr(frame, "ndim", 2) == 1
-            and frame.name not in names
-            and any(name in names for name in frame.index)
-        )
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
         """Refuse missing cells for a model that does not sum them out."""
-        if said := lacking(table, inputs.names, "frame"):
+        empty = [v.name for v in inputs if v.name in table.columns and not takes_empty(v)]
+        empty = [name for name in empty if table[name].isna().any()]
+        words = lacking(table, inputs.names, "frame")
+        if words or empty:
+            words = words or f"Column {empty[0]!r} of frame has empty cells"
             raise MissingColumn(
-                f"{said}, which a {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
-                where="frame",
+                f"{words}, and a {type(self).__name__} needs all values; {SUM_OUT} sum out what is"
+                " missing.",
+                where="frame" if not empty else empty[0],
             )
-        for variable in inputs:
-            name = variable.name
-            empty = int(table[name].isna().sum())
-            if empty and not takes_empty(variable):
-                raise MissingColumn(
-                    f"Column {name!r} of frame is empty in {empty} of {len(table)} rows, and a"
-                    f" {type(self).__name__} needs all values; {SUM_OUT} sum out what is missing.",
-                    where=name,
-                )
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         self._require_variables(counts.domain)
@@ -250,24 +205,3 @@ class Classifier(Estimator, Generic[ModelT]):
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         return sklearn_tags("classifier", missing=True)
-
-
-def _true(table: pd.DataFrame, target: Variable, y: Labels | None) -> Codes:
-    """Return the true classes' codes."""
-    alone = Domain((target,))
-    if y is None and target.name not in table.columns:
-        raise MissingColumn(
-            f"frame has no column {target.name!r} of true classes; pass them as y, or with it.",
-            where="frame",
-        )
-    if y is None:
-        return encode(table, alone, "frame")[target.name]
-    labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
-    if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
-        given = (
-            shown(y) if labels is None or not labels.ndim else f"an array of shape {labels.shape}"
-        )
-        raise TableError(
-            f"y must be {len(table)} labels, one for each row of frame, not {given}.", where="y"
-        )
-    return encode({target.name: labels.ravel()}, alone, "y")[target.name]

@@ -46,27 +46,18 @@ class LinearClassifier(Classifier[Planes]):
         keep: the perceptron's weights that are kept: `fewest-wrong` or `longest-run`.
         seed: of the perceptron's draws and of the drawn records.
 
-    Attributes:
-        coef_: the weights of the columns in their own units, (planes, columns).
-        intercept_: (planes,).
-        coef_error_: the standard errors of `coef_` against the population.
-        feature_names_out_: the columns' names, (columns,).
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
         >>> domain = pm.domain(people, pm.observed_categories(people))
-        >>> keys = pm.Keys.for_experiments(1)
-        >>> reports = pm.randomize(
-        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
+        >>> plan, keys = pm.plan(domain, p=0.1), pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(people, plan, keys, record_id=people.index)
         >>> model = pm.LinearClassifier("survived", ["sex", "age"]).fit(reports)
         >>> model.to_frame()[["term", "weight", "se_population", "low", "high"]].round(2)
                   term  weight  se_population   low  high
         0  (intercept)    0.82           0.19  0.45  1.18
         1     sex=male   -2.30           0.23 -2.75 -1.85
         2    age=child    1.62           0.77  0.11  3.13
-        >>> model.predict_proba({"sex": ["female"], "age": ["adult"]}).round(3)
-        array([[0.307, 0.693]])
     """
 
     learner = LINEAR
@@ -90,16 +81,15 @@ class LinearClassifier(Classifier[Planes]):
 
     def job_options(self) -> dict[str, Any]:
         """Return the miner's job that learns the same."""
-        asked = super().job_options()
-        return asked | {"numeric": asked["numeric"] or {}}
+        options = super().job_options()
+        return options | {"numeric": options["numeric"] or {}}
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
         """The weights of the columns in their own units, (planes, columns).
 
         Two classes have one plane, with the second on its positive side; more have one each, in the
-        order of `classes_`. A class without estimated records has weights of 0 and an intercept of
-        minus infinity.
+        order of `classes_`. A class without estimated records has an intercept of minus infinity.
         """
         return self._weights("estimate")[:, 1:]
 
@@ -123,8 +113,8 @@ class LinearClassifier(Classifier[Planes]):
 
         Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
         the column's unit; `se_records` and `se_population`, its standard errors given these records
-        and against the population they were drawn from; `low` and `high`, the 95 % interval against
-        the population. Errors are missing where the theory has none (see `notes_`).
+        and against their population; `low` and `high`, the 95 % interval against the population.
+        Errors are missing where the theory has none (see `notes_`).
         """
         import pandas as pd
 
@@ -144,13 +134,7 @@ class LinearClassifier(Classifier[Planes]):
         return pd.DataFrame(rows).astype(dict.fromkeys(_ERRORS, float))
 
     def _picture(self) -> Picture:
-        return weights_chart(self.model_)
-
-    def _facts(self) -> list[tuple[str, str]]:
-        notes = [("note", words) for words in self.notes_]
-        if np.isnan(self.coef_error_).all():
-            return [("errors", "none for the weights, for the reason below"), *notes]
-        return [*super()._facts(), *notes]
+        return weights_chart(self._fitted)
 
     def _weights(self, what: str) -> npt.NDArray[np.float64]:
         """Return an attribute of each weight, intercept first, (planes, 1 + columns)."""

@@ -15,7 +15,7 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import names_of
 from pramana.networks import NetworkAnswers, StructureLike, scoring_of, structure_of
 from pramana.reporting.estimating import EstimatedCounts
-from pramana_core.errors import OptionError, StructureError, UnknownVariable
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.options import (
     DRAWS,
     Draws,
@@ -60,8 +60,8 @@ class BayesNet(NetworkAnswers, Estimator):
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
-            a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy or
-            this class, of which only the links are taken. None: it is learned.
+            a list of `(parent, child)`; a `networkx.DiGraph`; or the links of a
+            network of pgmpy or this class. None: it is learned.
         variables: the nodes to learn a structure over, by default all; their order decides ties.
             With a structure, further nodes without links.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
@@ -77,34 +77,18 @@ class BayesNet(NetworkAnswers, Estimator):
         draws: the number of bootstrap samples for the confidence of each link; 0 is quickest.
         seed: decides the samples.
 
-    Attributes:
-        network_: the network with a valid table for each node.
-        model_: all parameters with their errors, as arrays.
-        edges_: the links, as a list of (parent, child).
-        links_: a frame of the links with their evidence.
-        feature_names_in_: the names of the nodes.
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("berkeley")
         >>> domain = pm.Domain.of(department=list("ABCDEF"), sex=["female", "male"],
         ...                       admitted=["no", "yes"])
-        >>> plan = pm.Plan.unrandomized(domain)
-        >>> net = pm.BayesNet().fit(people, plan)
+        >>> net = pm.BayesNet().fit(people, pm.Plan.unrandomized(domain))
         >>> net.edges_
         [('department', 'sex'), ('department', 'admitted')]
         >>> print(net.query("admitted", given={"department": "A"}).round(3).to_string(index=False))
         admitted  probability
               no        0.356
              yes        0.644
-        >>> known = pm.BayesNet([("sex", "admitted")]).fit(people, plan)
-        >>> print(known.to_frame("admitted")[["sex", "value", "estimate", "se_population"]]
-        ...     .round(3).to_string(index=False))
-           sex value  estimate  se_population
-        female    no     0.696          0.011
-          male    no     0.555          0.010
-        female   yes     0.304          0.011
-          male   yes     0.445          0.010
     """
 
     kind = "bayes-net"
@@ -161,10 +145,9 @@ class BayesNet(NetworkAnswers, Estimator):
 
         Columns: `parent`, `child`; `gain`, in nats above the penalty, given the child's other
         parents; `inflation`, the factor by which randomization multiplies the chance part of the
-        gain; `confidence`, the probability of the link given the child's other parents (another
-        structure may explain the reports as well; see docs/learning-structure.md); and `compelled`,
-        whether all equivalent structures direct the link so. The last four are missing where the
-        structure was given.
+        gain; `confidence`, the probability of the link given the child's other parents (see
+        docs/learning-structure.md); and `compelled`, whether all equivalent structures direct the
+        link so. The last four are missing where the structure was given.
         """
         import pandas as pd
 
@@ -253,14 +236,11 @@ class BayesNet(NetworkAnswers, Estimator):
             for one node a column for each of its parents (`low (variable)` for one with the name of
             a column below), then `value`; for all `node`, `value` and `given`, the parents'
             categories in words. Then `estimate`, the raw ratio, which may lie outside [0, 1];
-            `probability`, its projection; `se_records`, the standard error given these records (the
-            noise of randomization alone); `se_population`, that against the population; `low` and
-            `high`, the 95 % interval against the population. Errors are missing for a network that
-            was not learned here.
+            `probability`, its projection; `se_records`, the standard error given these records;
+            `se_population`, that against the population; `low` and `high`, the 95 % interval
+            against the population. Errors are missing for a network that was not learned here.
 
-        Raises:
-            NotFitted: nothing was learned.
-            UnknownVariable: no such node.
+        Raises NotFitted, UnknownVariable.
         """
         import pandas as pd
 
@@ -285,8 +265,7 @@ class BayesNet(NetworkAnswers, Estimator):
     def from_json(cls, text: str) -> Self:
         """Return the network of JSON text: of `to_json`, a session of peers, or the miner.
 
-        Raises:
-            InputError: the text is not one of these.
+        Raises InputError.
         """
         body = parse(text)
         if isinstance(body, Mapping) and body.get("format") == FORMAT:
@@ -302,10 +281,6 @@ class BayesNet(NetworkAnswers, Estimator):
         made._set_model(document or NetworkDocument(network))
         made._set_source(_ELSEWHERE)
         return made
-
-    @classmethod
-    def _of_structure(cls, structure: Structure) -> Self:
-        return cls(structure.as_dict())
 
     def _set_model(self, document: NetworkDocument) -> None:
         network = document.network
@@ -369,36 +344,22 @@ class BayesNet(NetworkAnswers, Estimator):
             written["structure"] = structure_of(self.structure).as_dict()
         return written
 
-    def _options_told(self) -> str:
-        """Return the options as in a call; a large structure by its size."""
-        options = super()._options_told()
-        if self.structure is None or len(options) <= _LONGEST:
-            return options
-        try:
-            structure = structure_of(self.structure)
-        except StructureError:
-            return options
-        size = f"<{len(structure.nodes)} nodes, {len(structure.links)} links>"
-        return options.replace(f"structure={self.structure!r}", f"structure={size}", 1)
-
     def _picture(self) -> Picture:
         confidence = {(link.parent, link.child): link.confidence for link in self._links}
         return draw_structure(self.model_.structure, confidence=confidence)
 
-    def _found_told(self) -> str:
+    def _finding(self) -> str:
         links = len(self.edges_)
         nothing = ", which look independent" if not links and self.structure is None else ""
         return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes{nothing}"
 
-    def source_told(self) -> str:
+    def describe_source(self) -> str:
         """Return the source in words. Raises NotFitted."""
-        if self._source().estimated_by == _ELSEWHERE.estimated_by:
+        self._require_fitted()
+        if self.estimated_by_ == _ELSEWHERE.estimated_by:
             return "not learned here"
-        return super().source_told()
+        return super().describe_source()
 
-
-_LONGEST = 100
-"""In a longer text of options a structure is shown by its size."""
 
 _NUMBERS = {
     "estimate": "estimate",

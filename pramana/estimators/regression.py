@@ -27,7 +27,6 @@ from pramana_core.regression.model import DOCUMENT, RegressionModel
 from pramana_core.regression.pictures import coefficients_chart
 from pramana_core.regression.words import (
     coefficient_rows,
-    facts,
     warnings,
 )
 from pramana_core.terminal import progress_bar
@@ -46,7 +45,7 @@ class Regression(Estimator):
     for each but the first.
 
     Args:
-        target: the column that is explained; it must hold numbers.
+        target: the column that is explained; it has numbers.
         features: the columns that explain it; by default all others.
         degree: the highest power of a numeric column, 1 to 6; 1 is linear.
         confidence: of all intervals.
@@ -54,12 +53,6 @@ class Regression(Estimator):
 
     Attributes:
         model_: the learned model with all errors and diagnostics.
-        coef_: the coefficients in the columns' own units, (terms,).
-        coef_error_: their standard errors against the population.
-        intercept_: the intercept.
-        score_: how well left-out records were predicted, with its standard error.
-        diagnostics_: a frame of the diagnostics, one row.
-        masking_: how the records were masked, in words; empty if they were not.
 
     Examples:
         >>> import numpy as np, pandas as pd, pramana as pm
@@ -77,7 +70,6 @@ class Regression(Estimator):
     """
 
     kind = "regression"
-    of_counts = False
 
     target: str
     features: Sequence[str] | None = None
@@ -93,20 +85,7 @@ class Regression(Estimator):
             data: the result of `pm.mask`, or a frame.
             y: must be left out: the target is a column of the data.
 
-        Raises:
-            TableError: the data are no tables, a column holds times or empty cells, or the target
-                has categories.
-            MissingColumn: a named column is missing.
-            OptionError: an option is out of its range.
-            LimitExceeded: there would be too many terms.
-            EstimationError: there are too few records, or nothing varies.
-
-        Examples:
-            >>> import pandas as pd, pramana as pm
-            >>> table = pd.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [1.0, 2.1, 2.9, 4.2, 5.0, 5.8]})
-            >>> model = pm.Regression("y").fit(table)
-            >>> model.coef_.round(3), model.coef_error_.round(3)
-            (array([0.971]), array([0.035]))
+        Raises TableError, MissingColumn, OptionError, LimitExceeded, EstimationError.
         """
         with one_sentence():
             if y is not None:
@@ -137,16 +116,9 @@ class Regression(Estimator):
         return self
 
     def predict(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the predicted target of each row: n numbers, in the target's unit.
+        """Return the predicted target of each row of a table with all features: n numbers.
 
-        Args:
-            frame: a table of n rows with all features; other columns are ignored.
-
-        Raises:
-            NotFitted: nothing was learned.
-            TableError: `frame` is no table, or a feature has empty cells or another type.
-            MissingColumn: a feature is missing.
-            UnknownCategory: a cell holds a category that was not learned.
+        Raises NotFitted, TableError, MissingColumn, UnknownCategory.
         """
         model = self._fitted
         table = self._whole(frame, [feature.name for feature in model.features])
@@ -160,10 +132,7 @@ class Regression(Estimator):
             frame: a table as in `predict`.
             y: the true targets, n numbers; by default the frame's column of the target.
 
-        Raises:
-            TableError: y is no column of n numbers, or does not vary.
-            MissingColumn: neither y nor the target's column is there.
-            Others: see `predict`.
+        Raises TableError, MissingColumn, and as `predict`.
         """
         predicted = self.predict(frame)
         if y is None:
@@ -204,8 +173,13 @@ class Regression(Estimator):
 
     @property
     def score_(self) -> Any:
-        """On left-out records: `r2` with its `se`, and `rmse`; None of few records."""
+        """On left-out records: `r2` with its `se`, and `rmse`; None for few records."""
         return self._fitted.score
+
+    @property
+    def masking_(self) -> tuple[str, ...]:
+        """The masking of the records, in words; empty if they were not masked."""
+        return self.learned_from_.masking
 
     @property
     def notes_(self) -> tuple[str, ...]:
@@ -223,7 +197,7 @@ class Regression(Estimator):
         """Return the coefficients, a row each.
 
         Columns: `term`; `estimate`, in its own unit; `se`, its standard error against the
-        population, and `se_robust`, the same for errors of any variances (HC3); `t`, its degrees of
+        population, and `se_robust`, for errors of any variances (HC3); `t`, its degrees of
         `freedom`, `p`; `low` and `high`, the ends of its interval by `se`.
         """
         import pandas as pd
@@ -246,39 +220,26 @@ class Regression(Estimator):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         raise TableError("A Regression learns from records, not from counts.", where="data")
 
-    def _set_source(self, source: LearnedFrom) -> None:
-        super()._set_source(source)
-        self.masking_: tuple[str, ...] = source.masking
-
-    def _source(self) -> LearnedFrom:
-        self._require_fitted()
-        return source_of(self.n_records_, self.masking_)
-
     def _document(self) -> dict[str, Any]:
         return DOCUMENT.write(self._fitted)
 
     def _take(self, document: Mapping[str, Any]) -> None:
         self.model_ = DOCUMENT.read(write_json(document))
 
-    def source_told(self) -> str:
-        """Return in words what was learned from: records, and how they were masked."""
+    def describe_source(self) -> str:
+        """Return the source in words: records, and how they were masked. Raises NotFitted."""
         records = f"learned from {self._fitted.records:,} records"
         if not self.masking_:
             return f"{records} without masking; no gamma bounds their disclosure"
         return f"{records} masked by {'; '.join(self.masking_)}, which no gamma bounds"
 
-    def _found_told(self) -> str:
+    def _finding(self) -> str:
         score = self._fitted.score
-        said = f", R2 {self._fitted.diagnostics.r2:.3f}"
-        return said if score is None else f"{said} ({score.r2:.3f} of records left out)"
+        words = f", R2 {self._fitted.diagnostics.r2:.3f}"
+        return words if score is None else f"{words} ({score.r2:.3f} of records left out)"
 
     def _picture(self) -> Picture:
-        return coefficients_chart(self.model_)
-
-    def _facts(self) -> list[tuple[str, str]]:
-        found = [("fit", words) for words in facts(self._fitted)]
-        told = "standard errors and intervals against the population"
-        return [*found, ("errors", told), *(("note", words) for words in self.notes_)]
+        return coefficients_chart(self._fitted)
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
@@ -292,8 +253,4 @@ def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
 
 def _require_records(data: object) -> None:
     if isinstance(data, Plan | Reports | EstimatedCounts):
-        raise TableError(
-            f"data must be masked or plain records, not {shown(data)}: randomized records give"
-            " counts, from which classifiers and networks are learned.",
-            where="data",
-        )
+        raise TableError(f"data must be masked or plain records, not {shown(data)}.", where="data")

@@ -51,7 +51,7 @@ class AssociationRules(Estimator):
     """Frequent itemsets, and rules "records with these categories often have those too" (Ma 7.1).
 
     An item is a category of a variable; an itemset has at most one of each variable (Ma 7.1.2;
-    FRAPP 6). There is no `score`, `predict` or `transform`: rules describe the records.
+    FRAPP 6).
 
     Args:
         minimum_support: the least share of the records with both sides, above 0 and at most 1.
@@ -69,11 +69,11 @@ class AssociationRules(Estimator):
         items: the categories that are items, by variable: `{"sex": ["female"]}`.
 
     Attributes:
-        rules_: the rules as mlxtend has them, `antecedents` and `consequents` (frozensets of
+        rules_: the rules in mlxtend's form, `antecedents` and `consequents` (frozensets of
             `variable=category`) and its measures, then the standard error and the interval of
             support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...), of the
             kind of `against`.
-        itemsets_: the frequent itemsets as mlxtend has them, `support` (a share) and `itemsets`,
+        itemsets_: the frequent itemsets in mlxtend's form, `support` (a share) and `itemsets`,
             then `support_se`, `support_low`, `support_high` (of the kind of `against`),
             `se_records`, `se_population` (both errors), `verdict` and `p_value`.
         model_: all itemsets that were examined, and the rules.
@@ -81,8 +81,7 @@ class AssociationRules(Estimator):
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
-        >>> domain = pm.Domain.of(
-        ...     sex=["female", "male"], survived=["no", "yes"])
+        >>> domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
         >>> plan = pm.Plan.unrandomized(domain)
         >>> found = pm.AssociationRules(0.1, minimum_confidence=0.7).fit(people, plan)
         >>> for rule in found.rules_.itertuples():
@@ -90,8 +89,6 @@ class AssociationRules(Estimator):
         sex=female -> survived=yes 0.732
         sex=male -> survived=no 0.788
         survived=no -> sex=male 0.915
-        >>> found.itemsets_["support"].round(3).tolist()
-        [0.214, 0.786, 0.677, 0.323, 0.156, 0.62, 0.167]
     """
 
     kind = "association-rules"
@@ -112,20 +109,22 @@ class AssociationRules(Estimator):
     @property
     def rules_(self) -> pd.DataFrame:
         """The rules, a row each, by length."""
-        self._require_fitted()
-        return rules_frame(self.model_.itemsets.domain, self.model_.rules)
+        return rules_frame(self._fitted.itemsets.domain, self._fitted.rules)
 
     @property
     def itemsets_(self) -> pd.DataFrame:
         """The frequent itemsets, a row each, by length."""
-        self._require_fitted()
-        return itemsets_frame(self.model_.itemsets)
+        return itemsets_frame(self._fitted.itemsets)
 
     @property
     def examined_(self) -> pd.DataFrame:
-        """All itemsets that were examined, as `itemsets_`."""
+        """All itemsets that were examined, in the form of `itemsets_`."""
+        return itemsets_frame(self._fitted.itemsets, examined=True)
+
+    @property
+    def _fitted(self) -> RuleFindings:
         self._require_fitted()
-        return itemsets_frame(self.model_.itemsets, examined=True)
+        return self.model_
 
     def to_frame(self) -> pd.DataFrame:
         """Return the rules as `rules_`. Raises NotFitted."""
@@ -143,8 +142,8 @@ class AssociationRules(Estimator):
         """Return the miner's job that learns the same; without a limit, with the miner's own."""
         from pramana_core.wire.jobs import MAX_LENGTH
 
-        asked = super().job_options()
-        return asked | ({"max_length": MAX_LENGTH} if asked["max_length"] is None else {})
+        options = super().job_options()
+        return options | ({"max_length": MAX_LENGTH} if options["max_length"] is None else {})
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
@@ -159,31 +158,15 @@ class AssociationRules(Estimator):
         self.model_ = read_findings(document)
 
     def _picture(self) -> Picture:
-        found = self.model_
-        return (
-            rules_chart(found.itemsets.domain, found.rules)
-            if found.rules
-            else (itemsets_chart(found.itemsets))
-        )
+        found = self._fitted
+        if not found.rules:
+            return itemsets_chart(found.itemsets)
+        return rules_chart(found.itemsets.domain, found.rules)
 
     def _numbers(self) -> pd.DataFrame:
         return self.rules_[list(_NUMBERS)].sort_values(
             "confidence_low", ascending=False, ignore_index=True
         )
-
-    def _facts(self) -> list[tuple[str, str]]:
-        itemsets = self.model_.itemsets
-        kind = (
-            "given these records"
-            if itemsets.options.against == "records"
-            else "against the population"
-        )
-        examined = sum(len(level) for level in itemsets.levels)
-        return [
-            ("itemsets", f"{len(itemsets.frequent):,} of {examined:,} examined"),
-            ("rules", f"{len(self.model_.rules):,}"),
-            ("errors", f"{100 * itemsets.options.confidence:g} % intervals {kind}"),
-        ]
 
 
 def _wanted(

@@ -4,8 +4,7 @@
      "params": {...}, "learned_from": {"records", "plans", "gamma", "epsilon", "estimated_by", ...},
      "document": {...}}
 
-`document` is the model as `pramana_core` writes it; the miner's files and the owners' tools read it
-too. An infinite gamma or epsilon is null.
+`document` is the model as `pramana_core` writes it. An infinite gamma or epsilon is null.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pramana.frames.sentences import quoted
 from pramana_core.errors import InputError, OptionError
 from pramana_core.learn.common.documents import DocumentPart, faults, finite, parse_json
-from pramana_core.privacy import Amplification
 
 FORMAT = "pramana-model"
 VERSION = 1
@@ -43,18 +41,7 @@ _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class LearnedFrom(DocumentPart, frozen=True):
-    """The source of a model.
-
-    Attributes:
-        records: the number of records.
-        plans: the digest of each source's plan.
-        gamma: the amplification of one person's whole record, the largest of the sources.
-        epsilon: its logarithm.
-        estimated_by: the estimator of the counts.
-        lack_of_fit: a sentence for each model of the counts that the reports contradict.
-        masking: how records were masked, in words.
-        filled_in: a sentence on counts that were pooled from smaller tables.
-    """
+    """The source of a model; see `Estimator`. `masking` says how records were masked, in words."""
 
     records: Annotated[int, Field(ge=0)]
     estimated_by: str
@@ -64,11 +51,6 @@ class LearnedFrom(DocumentPart, frozen=True):
     lack_of_fit: _Texts = ()
     masking: _Texts = ()
     filled_in: str = ""
-
-    @property
-    def told(self) -> str:
-        """The bound for one person's whole record, in words."""
-        return f"whole record: {Amplification(self.epsilon).told}"
 
 
 class SavedModel(DocumentPart):
@@ -94,7 +76,7 @@ class SavedModel(DocumentPart):
         if document.get("version") != VERSION:
             raise InputError(
                 f"{argument} has version {quoted([document.get('version')])} of the saved form;"
-                f" this release reads version {VERSION}.",
+                f" this release reads {VERSION}.",
                 where=argument,
             )
         try:
@@ -118,9 +100,9 @@ class SavedModel(DocumentPart):
         try:
             return found(**self.params)
         except (TypeError, OptionError) as error:
-            said = str(error).removesuffix(".")
+            words = str(error).removesuffix(".")
             raise InputError(
-                f"{argument} has no options of a {self.estimator}: {said}.", where=argument
+                f"{argument} has no options of a {self.estimator}: {words}.", where=argument
             ) from None
 
 

@@ -42,18 +42,13 @@ class DecisionTree(Classifier[Tree]):
         shrinkage: the usual distance of a child's class probabilities from its parent's; the
             noisier they are, the more they move to the parent's. None moves none.
 
-    Attributes:
-        feature_importances_: each feature's share of the information about the class, (features,).
-
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
         >>> domain = pm.domain(people, pm.observed_categories(people))
-        >>> keys = pm.Keys.for_experiments(1)
-        >>> reports = pm.randomize(
-        ...     people, pm.plan(domain, p=0.1), keys, record_id=people.index)
-        >>> tree = pm.DecisionTree("survived").fit(reports)
-        >>> print(tree.to_text())
+        >>> plan, keys = pm.plan(domain, p=0.1), pm.Keys.for_experiments(1)
+        >>> reports = pm.randomize(people, plan, keys, record_id=people.index)
+        >>> print(pm.DecisionTree("survived").fit(reports).to_text())
         |--- sex = female
         |   |--- class = 1st, 2nd, crew
         |   |   |--- class: yes
@@ -62,8 +57,6 @@ class DecisionTree(Classifier[Tree]):
         |--- sex = male
         |   |--- class: no
         <BLANKLINE>
-        >>> tree.predict({"sex": ["female", "male"], "class": ["1st", "3rd"]})
-        array(['yes', 'no'], dtype=object)
     """
 
     learner = TREE
@@ -87,10 +80,9 @@ class DecisionTree(Classifier[Tree]):
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """The importance of each feature, (features,), with sum 1.
+        """The importance of each feature, (features,), with sum 1; all 0 without questions.
 
-        As in scikit-learn: the information gain of each question times the share of the records in
-        its node, summed by feature. All are 0 in a tree without questions.
+        As in scikit-learn: the gain of each question times its share of the records, by feature.
         """
         tree = self._fitted
         importances = np.zeros(len(tree.inputs))
@@ -104,7 +96,7 @@ class DecisionTree(Classifier[Tree]):
     def to_text(self, *, show_weights: bool = False) -> str:
         """Return the rules in the form of scikit-learn's `export_text`.
 
-        In a pruned tree answers that lead to leaves of one class stand in one line.
+        In a pruned tree answers that lead to leaves of one class are in one line.
 
         Args:
             show_weights: write what decided each question and each class, with its errors.
@@ -112,35 +104,18 @@ class DecisionTree(Classifier[Tree]):
         return write_tree_text(self._fitted, show_weights=show_weights)
 
     def _picture(self) -> Picture:
-        return draw_tree(self.model_)
+        return draw_tree(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the nodes, a row each, a parent before its children; the index is `node`.
 
-        Columns: `parent` (missing for the root); `depth`; `when`, the answer that leads here
+        Columns: `parent` (missing for the root); `depth`; `when`, the answer that leads to the node
         (`sex = male`); `asks`, the variable of the question (missing in a leaf); its `gain` in bits
         and `p_value`; `class`, the most probable; `records`, their estimated number; `effective`,
         the number of unrandomized records with the same information. For each class, such as `yes`:
         `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its share
         of the node's records against the population; `count_yes`, the raw estimate of its records,
         with its standard errors `se_records_yes` and `se_population_yes`.
-
-        Examples:
-            >>> import pramana as pm
-            >>> people = pm.example("berkeley")
-            >>> domain = pm.domain(people, pm.observed_categories(people))
-            >>> tree = pm.DecisionTree("admitted", max_depth=1)
-            >>> frame = tree.fit(people, pm.Plan.unrandomized(domain)).to_frame()
-            >>> shown = ["when", "class", "records", "low_yes", "high_yes"]
-            >>> print(frame[shown].round(2).to_string(index=False))
-                      when class  records  low_yes  high_yes
-                              no   4526.0     0.37      0.40
-            department = A   yes    933.0     0.61      0.67
-            department = B   yes    585.0     0.59      0.67
-            department = C    no    918.0     0.32      0.38
-            department = D    no    792.0     0.31      0.37
-            department = E    no    584.0     0.22      0.29
-            department = F    no    714.0     0.05      0.08
         """
         import pandas as pd
 

@@ -1,8 +1,7 @@
-"""A domain from a table: what its columns hold, or a public list of categories."""
+"""A domain from a table and a public list of categories, or from what its columns have."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection
 from pramana.frames.codes import EMPTY, distinct_texts, encode
-from pramana.frames.sentences import one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, is_list, names_of, require_columns, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.cells import series_cells, text_of
@@ -24,13 +23,10 @@ from pramana_core.encoding import interval_cuts
 from pramana_core.errors import DomainError, OptionError, TableError
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
-    from pramana_core.domain import Variable
-
 _PLACES = 3
-"""Intervals of one width are cut where so many digits of the width say."""
+"""The digits of a width to which cuts of one width are rounded."""
 
 
 class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
@@ -46,15 +42,15 @@ class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
         self.left_out = left_out
 
 
-@options_told
+@checked_options
 def observed_categories(
     frame: Frame, columns: Sequence[str] | None = None, *, intervals: int | None = None
 ) -> ObservedCategories:
     """Return the categories that are found in a table, for `pm.domain`.
 
-    The result reveals something of the data that no epsilon counts: a category says that somebody
-    has it, and a cut says that there are numbers on both sides. It is for public tables and
-    experiments; an owner of private data makes the list from public knowledge.
+    The result reveals something of the data that no epsilon counts: a category shows that somebody
+    has it. It is for public tables and experiments; an owner of private data makes the list from
+    public knowledge.
 
     A column of many different numbers is cut; empty cells are a category `(empty)`; of a column of
     more than 20 different values the rare ones are put together as `(other)`. A column of an
@@ -64,18 +60,17 @@ def observed_categories(
         frame: the table; see `pm.domain`.
         columns: which columns; if None, all but those that are constant, or name or number the
             records.
-        intervals: into how many intervals of one width, at rounded cuts, such columns are cut,
-            2 to 64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but
-            no codes that consist of digits) into 3 to 8 intervals of nearly equal numbers
-            of records, fewer where records are few.
+        intervals: the number of intervals of one width, at rounded cuts, for such columns, 2 to 64.
+            None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but no codes
+            that consist of digits) into 3 to 8 intervals of nearly equal numbers of records.
 
     Returns:
         By column, a list of labels, or `{"cuts": [...], "representatives": [...]}`: a dict that can
-        be saved as JSON, and that `pm.domain` takes. Its `left_out` says by column what could not
-        be used and why.
+        be saved as JSON, and that `pm.domain` takes. Its `left_out` has the columns that could not
+        be used, and why.
 
     Raises:
-        TableError: no table, or no column of it, or one that was asked for, can be used.
+        TableError: no table, or no column of it, or one that was named, can be used.
         MissingColumn: a column that is not there.
         OptionError: intervals outside 2 to 64.
 
@@ -85,7 +80,7 @@ def observed_categories(
         >>> pm.observed_categories(people)
         {'age': ['23', '31', '40', '64'], 'sex': ['f', 'm']}
     """
-    from pramana.simulate.tables import MOST_INTERVALS, ColumnChanges, listed, made
+    from pramana.simulate.tables import MOST_INTERVALS, ColumnChanges, made
 
     table = as_frame(frame, "frame")
     names = list(table.columns) if columns is None else names_of(columns, "columns")
@@ -110,7 +105,7 @@ def observed_categories(
             variables += [] if found is None else [found[0]]
     if done.left_out and (columns is not None or not variables):
         raise TableError(
-            f"Columns of frame cannot be categories: {listed(done.left_out)}.",
+            f"Columns of frame cannot be categories: {done.faults}.",
             where=next(iter(done.left_out)),
         )
     return ObservedCategories({v.name: _as_listed(v, intervals) for v in variables}, done.left_out)
@@ -158,28 +153,29 @@ _KEYS = ("categories", "cuts", "representatives", "missing")
 _INTERVALS = '{"cuts": [...]}'
 
 
-@options_told
+@checked_options
 def domain(
     frame: Frame,
     categories: Mapping[str, Categories] | Domain | None = None,
     *,
     columns: Sequence[str] | None = None,
 ) -> Domain:
-    """Return the variables of a table by a public list of what its cells may hold.
+    """Return the variables of a table by a public list of what its cells may be.
 
-    A list that is read off the data reveals something of it: a rare category says that somebody has
-    it. So the list is made beforehand from public knowledge, and every cell is checked against it.
+    A list that is read off the data reveals something of it: a rare category shows that somebody
+    has it. So the list is made beforehand from public knowledge, and every cell is checked against
+    it.
 
     Args:
         frame: the table, a row per record: a pandas or polars frame, a dict of columns, a list of
             dicts, or an Arrow table.
         categories: by column, a list of labels in the order of their codes, as `["f", "m"]`; where
-            numbers are cut into intervals closed on the left, `{"cuts": [30, 45]}`, of which
-            `"representatives"` may give the number that stands for each, and `"missing"` the label
+            numbers are cut into intervals closed on the left, `{"cuts": [30, 45]}`, with
+            `"representatives"` for the number that stands for each, and `"missing"` for the label
             of cells without one; or a `Variable`. Or a `Domain`. A category called `(empty)` takes
             empty cells, one called `(other)` whatever no other category takes.
         columns: which columns, in this order; if None all of them, less those that
-            `pm.observed_categories` could make nothing of.
+            `pm.observed_categories` left out.
 
     Returns:
         The domain, a variable per column.
@@ -187,9 +183,9 @@ def domain(
     Raises:
         DomainError: there is no list, it leaves out a column, or it is not valid.
         MissingColumn: a column that is not there.
-        UnknownCategory: a cell holds what the list does not have; the message names the value and
-            the column, since it appears only on the machine that holds the table.
-        TableError: what was passed as `frame` is no table.
+        UnknownCategory: a cell has a value that the list does not have; the message names the value
+            and the column, since it appears only on the machine that has the table.
+        TableError: `frame` is no table.
 
     Examples:
         >>> import pramana as pm
@@ -199,7 +195,7 @@ def domain(
         (('age', 'sex'), ('<30', '30-45', '>=45'))
     """
     table = as_frame(frame, "frame")
-    given = _listed(categories, table)
+    given = _listed(categories)
     if columns is None:
         unusable = categories.left_out if isinstance(categories, ObservedCategories) else {}
         names = [name for name in table.columns if name not in unusable]
@@ -211,8 +207,8 @@ def domain(
         raise DomainError("columns must name at least one column, not none.", where="columns")
     if unlisted := [name for name in names if name not in given]:
         raise DomainError(
-            f"categories has no entry for {quoted(unlisted)} of frame; write categories={{...,"
-            f" {_template(table, unlisted[:1])}}}, or name the other columns in columns.",
+            f"categories has no entry for {quoted(unlisted)} of frame; add it, or name the other"
+            " columns in columns.",
             where=unlisted[0],
         )
     with one_sentence():
@@ -221,34 +217,18 @@ def domain(
     return made
 
 
-def _listed(
-    categories: Mapping[str, Categories] | Domain | None, table: pd.DataFrame
-) -> Mapping[str, Categories]:
+def _listed(categories: Mapping[str, Categories] | Domain | None) -> Mapping[str, Categories]:
     """Return the categories by column."""
     if isinstance(categories, Domain):
         return {v.name: v for v in categories}
     if not isinstance(categories, Mapping):
-        columns = list(table.columns)
-        more = ", ..." if len(columns) > 2 else ""
         raise DomainError(
-            "categories must be a public list, for a rare category that is read off the data"
-            f" discloses that somebody has it, not {shown(categories)}; write"
-            f" categories={{{_template(table, columns[:2])}{more}}}, or for a public table"
-            " categories=pm.observed_categories(frame).",
+            'categories must be a public list, such as {"sex": ["f", "m"], "age": {"cuts": [30]}},'
+            f" not {shown(categories)}; for a public table it may be"
+            " pm.observed_categories(frame).",
             where="categories",
         )
     return {str(name): given for name, given in categories.items()}
-
-
-def _template(table: pd.DataFrame, names: Sequence[str]) -> str:
-    """Return what to write of some columns; nothing in it is read off their cells."""
-    import pandas as pd
-
-    def wanted(name: str) -> str:
-        is_number = pd.api.types.is_numeric_dtype(table[name].dtype)
-        return _INTERVALS if is_number else "[...]"
-
-    return ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {wanted(name)}" for name in names)
 
 
 def _variable(name: str, given: Categories) -> Variable:
@@ -276,9 +256,9 @@ def _variable(name: str, given: Categories) -> Variable:
     try:
         section = VariableSection.model_validate({**keys, "name": name, "sensitive": True})
     except ValidationError as error:
-        said = "; ".join(mistake(e["loc"], e["type"], e["msg"]) for e in own_mistakes(error))
+        words = "; ".join(mistake(e["loc"], e["type"], e["msg"]) for e in own_mistakes(error))
         raise DomainError(
-            f"categories of {name!r} are not right: {said.rstrip('.')}.", where=name
+            f"categories of {name!r} are not right: {words.rstrip('.')}.", where=name
         ) from None
     return Variable(name, categories_of(section, Path()), section.representatives)
 
@@ -286,15 +266,13 @@ def _variable(name: str, given: Categories) -> Variable:
 def _labels(name: str, given: object) -> list[str]:
     """Return a list of labels as text. Raises DomainError."""
     values = list(given) if is_list(given) else []  # type: ignore[call-overload]
-    if not values or any(isinstance(value, list | tuple | Mapping) for value in values):
+    bad = (
+        value is None or value != value or isinstance(value, list | tuple | Mapping)
+        for value in values
+    )
+    if not values or any(bad):
         raise DomainError(
             f"categories of {name!r} must be a list of labels or {_INTERVALS}, not {shown(given)}.",
-            where=name,
-        )
-    if any(value is None or value != value for value in values):
-        raise DomainError(
-            f"categories of {name!r} must be labels, and hold an empty one; call the category of"
-            f" empty cells {EMPTY!r}.",
             where=name,
         )
     return [text_of(value, f"categories of {name!r}") for value in values]

@@ -1,4 +1,4 @@
-"""The columns of a frame as codes of a domain's variables, as numbers beside these, or absent."""
+"""The columns of a frame as codes of a domain's variables, or as numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pramana.frames.sentences import quoted, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana_core import encoding as cells
-from pramana_core.alike import alike, did_you_mean
+from pramana_core.alike import did_you_mean
 from pramana_core.cells import series_cells
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
@@ -30,10 +30,7 @@ MissingColumns = Literal["warn", "error", "ignore"]
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return in words which columns a table lacks and what they may be called there, or nothing.
-
-    Columns that are `known`, or used themselves, are no other's misspelling.
-    """
+    """Return in words which columns a table lacks, and similar ones that are not `known`."""
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""
@@ -41,50 +38,29 @@ def lacking(
     return f"{argument} has no column {quoted(absent)}{did_you_mean(absent, others)}"
 
 
-def misnamed(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the names that a table lacks but has a similarly named column for."""
-    others = [name for name in table.columns if name not in names]
-    return [name for name in names if name not in table.columns and alike(name, others)]
-
-
-def tell_of_missing(
+def report_missing_columns(
     table: pd.DataFrame,
     used: Sequence[str],
     known: Sequence[str],
     missing_columns: MissingColumns,
-    *,
-    predicted: bool = False,
 ) -> None:
-    """Tell whoever called Pramana of columns that a model uses and `frame` lacks.
-
-    Args:
-        table: what was passed as `frame`, with columns of names that are text.
-        used: the names of the columns that the model uses.
-        known: the names of all columns that it knows.
-        missing_columns: `warn`, `error` or `ignore`.
-        predicted: whether what the table lacks is what is predicted.
-
-    Raises:
-        OptionError: `missing_columns` is not one of these.
-        MissingColumn: there are such columns, and they are an error.
-    """
+    """Warn of columns that a model uses and `frame` lacks. Raises MissingColumn, OptionError."""
     if missing_columns not in get_args(MissingColumns):
         raise OptionError(
             f"missing_columns must be 'warn', 'error' or 'ignore', not {shown(missing_columns)}.",
             where="missing_columns",
         )
-    said = lacking(table, used, "frame", known)
-    if said and missing_columns == "error":
+    words = lacking(table, used, "frame", known)
+    if words and missing_columns == "error":
         raise MissingColumn(
-            f"{said}, which the model uses; it has {quoted(table.columns)}.", where="frame"
+            f"{words}, which the model uses; it has {quoted(table.columns)}.", where="frame"
         )
-    # Without any of them it is refused anyway, which says more.
+    # A table with none of them is refused anyway.
     some = any(name in table.columns for name in used)
-    if said and some and missing_columns == "warn":
+    if words and some and missing_columns == "warn":
         warn_caller(
-            f"{said}, which the model uses: what is missing is"
-            f" {'predicted' if predicted else 'summed out'}; missing_columns='error' refuses such a"
-            " frame, 'ignore' says nothing."
+            f"{words}, which the model uses: what is missing is summed out;"
+            " missing_columns='error' refuses such a frame, 'ignore' does not warn."
         )
 
 
@@ -104,7 +80,7 @@ def encode(
 ) -> dict[str, Codes]:
     """Return the codes of a domain's variables from a table's columns, n of each.
 
-    A cell holds a label of its variable, a number or date that is written so, or, where the
+    A cell holds a label of its variable, a number or date written like one, or, where the
     categories are intervals, a number. A category called `(empty)`, or one more after intervals,
     takes empty cells; one called `(other)` takes what no other does. Further columns are ignored.
 
@@ -114,13 +90,9 @@ def encode(
         argument: the parameter that the table was passed as.
         missing: whether columns may be absent and cells empty; the code of an empty cell that no
             category takes is then the variable's number of categories.
-        reported: whether cells are reports, which hold labels alone: no category takes an empty
-            cell, which was withheld, or one that holds something else.
+        reported: whether cells are reports, which are labels alone: an empty cell was withheld.
 
-    Raises:
-        TableError: no such table.
-        MissingColumn: a column is not there, or none is.
-        UnknownCategory: a cell holds none of the variable's categories, or nothing.
+    Raises TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
     absent = [name for name in domain.names if name not in table.columns]
@@ -165,6 +137,27 @@ def takes_empty(variable: Variable) -> bool:
     return _takes(variable)[0] is not None
 
 
+def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
+    """Return the true classes' codes, from `y` or else from the table's column.
+
+    Raises MissingColumn, TableError, UnknownCategory.
+    """
+    alone = Domain((target,))
+    if y is None and target.name not in table.columns:
+        raise MissingColumn(
+            f"frame has no column {target.name!r} of true classes; pass them as y, or with it.",
+            where="frame",
+        )
+    if y is None:
+        return encode(table, alone, "frame")[target.name]
+    labels = None if isinstance(y, str) else np.asarray(y, dtype=object)
+    if labels is None or labels.shape not in ((len(table),), (len(table), 1)):
+        raise TableError(
+            f"y must be {len(table)} labels, one for each row of frame, not {shown(y)}.", where="y"
+        )
+    return encode({target.name: labels.ravel()}, alone, "y")[target.name]
+
+
 def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
     """Return codes as a frame of labels; a code beyond the categories is missing (NaN)."""
     import pandas as pd
@@ -187,10 +180,9 @@ def plain(value: object) -> object:
 
 
 def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return for each cell the index of its text, and the distinct texts; the last is empty.
+    """Return for each cell the index of its text, and the distinct texts, the last empty.
 
-    Raises:
-        TableError: a cell is no text, number or date.
+    Raises TableError.
     """
     import pandas as pd
 
@@ -247,9 +239,7 @@ def mixed_columns(
         argument: the name of the parameter it was passed as.
         needed: columns that must be there in any case.
 
-    Raises:
-        TableError: it is no table, or a column has empty cells or holds times.
-        MissingColumn: there is no column of a name.
+    Raises TableError, MissingColumn.
     """
     frame = as_frame(table, argument)
     asked = list(map(str, frame.columns)) if names is None else list(names)
@@ -263,7 +253,7 @@ def mixed_columns(
 
 
 def is_masked(data: object) -> bool:
-    """Whether something is what `pm.mask` returns."""
+    """Return whether something is a result of `pm.mask`."""
     return hasattr(data, "frame") and hasattr(data, "method")
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pramana.frames.sentences import options_told
-from pramana.frames.tables import shown
-from pramana_core.alike import did_you_mean
-from pramana_core.errors import OptionError
+from pramana.frames.sentences import checked_options
+from pramana_core.learn.common.options import require_limit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,30 +28,13 @@ _TITANIC = {
 }
 """By class: boys, men, girls, women; of each how many died and how many survived."""
 
-_STORE = "store"
 SEED = 2006
-"""Of the store and its companions, which are drawn: the same table every time."""
+"""Of the store, which is drawn: the same table every time."""
 
-Example = Literal[
-    "berkeley",
-    "titanic",
-    "store",
-    "ME.L.S1",
-    "ME.L.MV1",
-    "ME.L.MV2",
-    "NM.01",
-    "NM.02",
-    "NM.03",
-    "NM.04",
-    "NM.05",
-    "NM.01.S1",
-    "MNL.01",
-    "MNL.02",
-    "MNL.03",
-]
+Example = Literal["berkeley", "titanic", "store"]
 
 
-@options_told
+@checked_options
 def example(name: Example) -> pd.DataFrame:
     """Return a public table, or a made one, one row per person.
 
@@ -63,9 +44,8 @@ def example(name: Example) -> pd.DataFrame:
             1975). `titanic`: the 2,201 people aboard: class, age, sex, survived (Dawson, Journal of
             Statistics Education 3, 1995). `store`: 1,000 customers with age, gender, and the
             confidential expenditure and debt in dollars, **drawn** with a fixed seed in the
-            likeness of AlAhmadi's motivation example (2006), whose own records are not published;
-            `ME.L.S1` and the other names are companions of it, with relationships of other shapes
-            (`pramana.setups`). The index, called `person`, numbers them from 1.
+            likeness of AlAhmadi's motivation example (2006), whose own records are not published.
+            The index, called `person`, numbers them from 1.
 
     Returns:
         A frame, n rows: of text, or of numbers where it is drawn.
@@ -75,14 +55,14 @@ def example(name: Example) -> pd.DataFrame:
 
     Examples:
         >>> import pramana as pm
-        >>> people = pm.example("berkeley")
-        >>> people.shape
+        >>> pm.example("berkeley").shape
         (4526, 3)
     """
     import pandas as pd
 
-    if not isinstance(name, str):
-        raise OptionError(f"name must be text such as 'titanic', not {shown(name)}.", where="name")
+    from pramana.setups import store
+
+    require_limit(name, Example, "name")
     if name == "berkeley":
         columns: tuple[str, ...] = ("department", "sex", "admitted")
         who = [("male", "yes"), ("male", "no"), ("female", "yes"), ("female", "no")]
@@ -101,22 +81,8 @@ def example(name: Example) -> pd.DataFrame:
             for fate, count in zip(("no", "yes"), fates, strict=True)
         ]
     else:
-        return _drawn(name)
+        frame = store(SEED)
+        return frame.set_axis(frame.index.rename("person") + 1)
     rows = [labels for labels, count in cells for _ in range(count)]
     index = pd.RangeIndex(1, len(rows) + 1, name="person")
     return pd.DataFrame(rows, columns=list(columns), index=index)
-
-
-def _drawn(name: str) -> pd.DataFrame:
-    from pramana.setups import DATASETS
-
-    made = {_STORE: DATASETS["ME.L"], **{key: d for key, d in DATASETS.items() if key != "ME.L"}}
-    if name not in made:
-        raise OptionError(
-            f"name must be 'berkeley', 'titanic', 'store' or one of its companions"
-            f" {', '.join(list(made)[1:])}, not"
-            f" {shown(name)}{did_you_mean([name], ['berkeley', 'titanic', *made])}.",
-            where="name",
-        )
-    frame = made[name].make(SEED)
-    return frame.set_axis(frame.index.rename("person") + 1)

@@ -1,4 +1,4 @@
-"""Columns that tell whose record it is."""
+"""Columns that identify people."""
 
 from __future__ import annotations
 
@@ -17,15 +17,9 @@ NEARLY_ALL = 0.9
 
 
 def require_no_id(column: pd.Series, name: str, argument: str) -> None:
-    """Refuse a column that tells whose record it is.
+    """Refuse a column that numbers the records, or has a text for nearly each.
 
-    Args:
-        column: the column, n rows without empty cells.
-        name: what it is called.
-        argument: the parameter that names the columns which may be used instead.
-
-    Raises:
-        TableError: it numbers the records, or has a text of its own for nearly each.
+    Raises TableError.
     """
     import pandas as pd
 
@@ -45,7 +39,7 @@ def require_no_id(column: pd.Series, name: str, argument: str) -> None:
     if (words and many) or numbered:
         which = "numbers the records" if numbered else "has nearly as many values as records"
         raise TableError(
-            f"Column {name!r} {which}, so that it identifies people and cannot be told; leave it"
+            f"Column {name!r} {which}, so that it identifies people; leave it"
             f" out, or name the columns that may be released with {argument}=[...].",
             where=name,
         )

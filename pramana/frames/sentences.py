@@ -1,4 +1,4 @@
-"""What is said of a wrong call, in one sentence, and where: at the line that made it."""
+"""Errors and warnings of a wrong call: in one sentence, at the line that made it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 _LISTED = 12
-"""A message lists so many names or labels."""
+"""The most names or labels in a message."""
 
 _PRINTED = 10
-"""A printed form lists so many names."""
+"""The most names in a printed form."""
 
 _LONGEST = 40
 """What is longer is cut."""
@@ -46,12 +46,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
-    """Say what goes wrong inside in one sentence: the remedy follows a semicolon.
-
-    The traceback has no frames from inside: what matters is the line that called Pramana.
+    """Raise errors from inside in one sentence, the remedy after a semicolon, without inner frames.
 
     Args:
-        of: what goes before it, such as the parameter that is wrong.
+        of: what the sentence begins with, such as the parameter that is wrong.
     """
 
     def __init__(self, of: str = "") -> None:
@@ -71,15 +69,10 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
             raise error.with_traceback(None) from None
 
 
-def options_told(
+def checked_options(
     function: Callable[Given, Answer], name: str | None = None
 ) -> Callable[Given, Answer]:
-    """Let a public function refuse options that it has not, or misses, in a sentence.
-
-    Args:
-        function: what is called.
-        name: how users know it; its own name if None.
-    """
+    """Let a public function, called `name`, refuse unknown or missing options in a sentence."""
     known = inspect.signature(function)
 
     @functools.wraps(function)

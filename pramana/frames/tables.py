@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -40,16 +39,13 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
         table: what was passed; see `Frame`. It is not changed.
         argument: the name of the parameter it was passed as.
 
-    Raises:
-        TableError: it is no table, its columns have different lengths, or a name is there twice.
-        EmptyTable: it has no rows, or no columns.
+    Raises TableError, EmptyTable.
     """
     frame = _frame(table, argument)
     if frame.columns.nlevels > 1:
         raise TableError(
             f"{argument} has column names of {frame.columns.nlevels} levels and must have one name"
-            f' for each column; write {argument}.columns = ["_".join(name) for name in'
-            f" {argument}.columns] first.",
+            " for each column.",
             where=argument,
         )
     if len(frame.columns) == 0:
@@ -88,10 +84,7 @@ def is_list(given: object) -> bool:
 
 
 def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
-    """Return names passed as a list; one name alone is a list of one.
-
-    Raises OptionError: no list of names, a name twice, or, where `some` are needed, none.
-    """
+    """Return names passed as a list, or alone; where `some`, at least one. Raises OptionError."""
     if isinstance(given, str):
         return [given]
     names = list(cast("Iterable[object]", given)) if is_list(given) else [None]
@@ -125,8 +118,7 @@ def _frame(table: Frame, argument: str) -> pd.DataFrame:
     if isinstance(table, pd.Series):
         if table.name is None:
             raise TableError(
-                f"{argument} is a series without a name, which must be that of its variable; write"
-                f' {argument}.rename("...").',
+                f"{argument} is a series without a name, which must be that of its variable.",
                 where=argument,
             )
         return table.to_frame()
@@ -138,20 +130,7 @@ def _frame(table: Frame, argument: str) -> pd.DataFrame:
         return _of_arrow(table, argument)
     if isinstance(table, Sequence) and table and all(isinstance(r, Mapping) for r in table):
         return pd.DataFrame(list(table))
-    raise TableError(
-        f"{argument} must be {WANTED}, not {shown(table)}{_hint(table)}.", where=argument
-    )
-
-
-def _hint(table: object) -> str:
-    """Return what to write instead of what is no table, where that is known."""
-    if isinstance(table, str | Path):
-        return "; read the file first, as with pd.read_csv"
-    if isinstance(table, np.ndarray):
-        return ", whose columns have no names; write pd.DataFrame(array, columns=[...])"
-    if hasattr(table, "collect"):
-        return "; call its collect() first"
-    return ""
+    raise TableError(f"{argument} must be {WANTED}, not {shown(table)}.", where=argument)
 
 
 def _of_arrow(table: Frame, argument: str) -> pd.DataFrame:
@@ -172,33 +151,25 @@ def _of_arrow(table: Frame, argument: str) -> pd.DataFrame:
 def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     import pandas as pd
 
-    for name, column in columns.items():
-        dimensions = np.ndim(column) if hasattr(column, "shape") else 1
-        listed = hasattr(column, "__len__") and not isinstance(column, str | bytes | Mapping | set)
-        if not listed or dimensions != 1:
-            raise TableError(
-                f"Column {str(name)!r} of {argument} must be a list of values, not"
-                f" {shown(column)}; a single record is a list of one dict, [{{...}}].",
-                where=argument,
-            )
-    lengths = {str(name): len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        words = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise TableError(
-            f"The columns of {argument} must be of one length; they have: {words}.", where=argument
-        )
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):
         raise TableError(
             f"The series in {argument} have different indexes, so that it is not known which cells"
-            f" are of one record; write pd.DataFrame({argument}) or reset_index(drop=True) first.",
+            " are of one record.",
             where=argument,
         )
-    return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
+    try:
+        return pd.DataFrame({name: _cells(column) for name, column in columns.items()})
+    except (TypeError, ValueError):
+        raise TableError(
+            f"The columns of {argument} must be lists of values of one length.", where=argument
+        ) from None
 
 
 def _cells(column: Any) -> Any:
     """Return a column as pandas takes it: a polars or Arrow one as a list."""
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
+    if isinstance(column, Mapping):
+        raise TypeError("a column is a list")
     return list(column) if isinstance(column, tuple | range) else column

@@ -19,15 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a frame as masking reads them, all rows complete.
+    """The columns of a frame as masking reads them, n complete rows.
 
-    Attributes:
-        table: the told and the confidential columns in the frame's order; n rows.
-        told: the names of S, released as they are.
-        confidential: the names of X, masked.
-        dropped: the names of the other columns, which are not released.
-        s: S, n records.
-        x: X, n records, all columns numeric.
+    `table` has the released (`told`, S) and the `confidential` columns (X) in the frame's order;
+    `dropped` names the others. `s` and `x` are their records, x all numeric.
     """
 
     table: pd.DataFrame
@@ -43,10 +38,7 @@ def columns_of(
 ) -> Columns:
     """Return the columns of a call; `tell` None stands for all others.
 
-    Raises:
-        TableError: it is no table, cells are missing, or a column cannot be masked or told.
-        MissingColumn: the frame lacks a name.
-        OptionError: no column is confidential, or a name repeats.
+    Raises TableError, MissingColumn, OptionError.
     """
     table = as_frame(frame, "frame")
     hidden = names_of(confidential, "confidential")

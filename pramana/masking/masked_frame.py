@@ -12,20 +12,16 @@ import numpy.typing as npt
 
 from pramana.frames.sentences import listed, one_sentence
 from pramana.masking.columns import Columns
-from pramana.showing import card, plotted
+from pramana.showing import Drawn
 from pramana_core.errors import OptionError
 from pramana_core.mixed import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from pramana_core.mask.core.influence import Influence
     from pramana_core.mask.recommending import Recommendation
     from pramana_core.pictures.plots import Chart
-
-_MANY = 12
-"""The most warnings that a notebook shows."""
 
 
 def recommended(columns: Columns, seed: int) -> Recommendation:
@@ -38,13 +34,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """True records, and the order of the masked ones.
-
-    Attributes:
-        columns: the told and the confidential columns, n rows.
-        order: n indices: the released row k is the true row `order[k]`.
-        seed: of the randomness of measures.
-    """
+    """True records, and for each released row k the true row `order[k]`; `seed` is of measures."""
 
     columns: Columns
     order: npt.NDArray[np.intp]
@@ -62,11 +52,11 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaskedFrame:
+class MaskedFrame(Drawn):
     """Records whose confidential columns are masked; `pm.mask` makes them.
 
-    Only `frame` may leave: the object also holds the true records, for `measures`, `exposure` and
-    `plot`.
+    Only `frame` may leave: the object also has the true records, for `measures`, `exposure`
+    and `plot`, which draws their relationships above those of the masked ones.
 
     Attributes:
         method: the method that masked them.
@@ -138,20 +128,13 @@ class MaskedFrame:
         """Return how much of each record's masked value is its own, a row per record, most first.
 
         The index is that of the true records, so the frame must not leave. Of several confidential
-        columns a row is about the `column` of which most is told. `own_weight`: how much the masked
-        value moves with the true one, at the chosen fit. `noise`: the standard deviation of the
-        noise, in those of what S leaves of the column. `told`: the share of what S leaves of such a
-        record that its masked value tells whoever knows all others, w^2 / (w^2 + noise^2).
-        `named`: whether that is above a quarter, which is warned of.
+        columns a row is about the most exposed `column`. `own_weight`: how much the masked value
+        moves with the true one, at the chosen fit. `noise`: the standard deviation of the noise, in
+        those of what S leaves of the column. `told`: the share of what S leaves of such a record
+        that its masked value reveals to whoever knows all others, w^2 / (w^2 + noise^2). `named`:
+        whether that is above a quarter, which is warned of.
 
-        Raises:
-            OptionError: the method adds noise to the true values and predicts nothing.
-
-        Examples:
-            >>> import pramana as pm
-            >>> masked = pm.mask(pm.example("store"), ["debt"], method="egadp", rng=1)
-            >>> masked.exposure()["named"].any()
-            np.False_
+        Raises OptionError for a method that adds noise to the true values and predicts nothing.
         """
         import pandas as pd
 
@@ -174,19 +157,6 @@ class MaskedFrame:
         )
         return frame.iloc[found.order]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw relationships among the true records above, among the masked ones below.
-
-        The picture shows true values: it must not leave.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Raises:
-            OptionError: `ax` is no axes.
-        """
-        return plotted(self._picture(), ax)
-
     def _picture(self) -> Chart:
         from pramana_core.mask.pictures import pairs_to_show, relationships_chart
 
@@ -194,6 +164,13 @@ class MaskedFrame:
         masked = s.beside(self.origin.masked(self.frame))
         versions = [("true", s.beside(x)), (f"masked by {self.method}", masked)]
         return relationships_chart(versions, pairs_to_show(s, x))
+
+    def _notes(self) -> tuple[str, ...]:
+        above = "Above are true values, below masked ones: the picture must not leave."
+        return (*self.warnings, above)
+
+    def _numbers(self) -> pd.DataFrame:
+        return self.frame
 
     def __reduce__(self) -> Any:
         """Refuse pickling and copying, which would hold the true records."""
@@ -211,14 +188,3 @@ class MaskedFrame:
             f"MaskedFrame({len(self):,} records by {self.method};"
             f" masked: {listed(self.confidential)}; told: {listed(self.tell) or 'nothing'}{doubt})"
         )
-
-    def _repr_html_(self) -> str:
-        from pramana_core.mask.core.cautions import gravity_of
-
-        facts = [("records", f"{len(self):,}"), ("method", self.method)]
-        facts += [("masked", listed(self.confidential)), ("told", listed(self.tell) or "nothing")]
-        facts += [(gravity_of(words).name.lower(), words) for words in self.warnings[:_MANY]]
-        facts.append(("picture", "true values above, masked ones below: it must not leave"))
-        with one_sentence():
-            picture = self._picture().svg()
-            return card("MaskedFrame", facts, picture, self.frame, "frame has all")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame, Origin, recommended
@@ -27,7 +27,7 @@ AUTO = "auto"
 """The name of the method that `recommend_masking` recommends."""
 
 
-@options_told
+@checked_options
 def recommend_masking(
     frame: Frame, confidential: str | Sequence[str], *, tell: str | Sequence[str] | None = None
 ) -> Recommendation:
@@ -39,13 +39,13 @@ def recommend_masking(
     Args:
         frame: the true records, n rows without missing cells.
         confidential: the numeric columns to mask.
-        tell: the columns to release as they are; None for all others.
+        tell: the columns to release unchanged; None for all others.
 
     Returns:
         the recommendation: `method`, `kind`, the evidence and a sentence on it.
 
     Raises:
-        TableError, OptionError: as of `pm.mask`.
+        TableError, OptionError: see `pm.mask`.
 
     Examples:
         >>> import pramana as pm
@@ -56,7 +56,7 @@ def recommend_masking(
     return recommended(columns_of(frame, confidential, tell), 0)
 
 
-@options_told
+@checked_options
 def mask(
     frame: Frame,
     confidential: str | Sequence[str],
@@ -69,10 +69,9 @@ def mask(
 ) -> MaskedFrame:
     """Mask confidential numeric columns so that regressions give what they give on the true ones.
 
-    The other columns are released as they are. Masked values are what these tell of the
-    confidential ones, plus noise in place of the rest. So they tell nothing of a person that the
-    other columns do not tell, but there is no gamma, no bound on what a record tells
-    (`docs/masking.md`).
+    The other columns are released unchanged. Masked values are predictions from these plus noise in
+    place of the rest. So they reveal nothing of a person that the other columns do not, but there
+    is no gamma, no bound on what a record reveals (`docs/masking.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
@@ -85,22 +84,22 @@ def mask(
         rng: None draws from the operating system's randomness. A seed or a generator, for
             experiments, makes the same records again, and whoever guesses it may undo the noise.
             Releases use the owner's keys (`owner-agent mask`).
-        tell: the columns to release as they are, S; None for all others. Further columns are left
+        tell: the columns to release unchanged, S; None for all others. Further columns are left
             out. Columns that identify people are refused.
         keep_order: whether rows and index stay. By default the rows come in random order with a new
-            index: the order of a sorted table tells its values.
+            index: the order of a sorted table reveals its values.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), or `max_told=0.1` (how much of what the
-            told columns leave unknown of a record its masked value may tell).
+            true value may weigh in its own masked one), or `max_told=0.1` (the largest `told` of
+            `MaskedFrame.exposure`).
 
     Returns:
         the masked records, with measures and pictures for whoever may see the true ones.
 
     Raises:
-        TableError: it is no table, cells are missing, a confidential column holds no numbers, or a
-            told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
-        MaskingError: a column has one value only, records are too few, or some stand alone.
-        OptionError: an unknown method or option, or a column that is both told and masked.
+        TableError: it is no table, cells are missing, a confidential column has no numbers, or a
+            released one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
+        MaskingError: a column has one value only, records are too few, or some are isolated.
+        OptionError: an unknown method or option, or a column that is both released and masked.
 
     Examples:
         >>> import pramana as pm
@@ -114,8 +113,8 @@ def mask(
     from pramana_core.mask.core.cautions import gravest_first
 
     known = [AUTO, *METHODS]
-    asked: Any = method
-    if not isinstance(asked, str) or asked not in known:
+    named: Any = method
+    if not isinstance(named, str) or named not in known:
         raise OptionError(
             f"method must be one of {', '.join(map(repr, known))}, not"
             f" {shown(method)}{did_you_mean([method], known)}.",
@@ -166,6 +165,6 @@ def _cautions(columns: Columns, made: Masked) -> Sequence[str]:
     ]
     if columns.dropped:
         names = ", ".join(columns.dropped)
-        said = f"Columns neither told nor confidential are not released: {names}."
-        found.append(Caution(said, Gravity.NOTE))
+        words = f"Columns neither told nor confidential are not released: {names}."
+        found.append(Caution(words, Gravity.NOTE))
     return found

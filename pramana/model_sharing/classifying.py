@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pramana.frames.tables import Frame
-from pramana.model_sharing.columns import attribute_columns, class_codes
+from pramana.frames.codes import label_codes
+from pramana.frames.tables import Frame, as_frame
+from pramana.model_sharing.columns import attribute_columns
 
 if TYPE_CHECKING:
     from pramana_core.model_sharing.global_models.model import GlobalModel
     from pramana_core.model_sharing.tree import SharedTree
 
 
-class ClassTeller:
-    """What tells the classes of a frame's rows by the attributes of a tree's schema."""
+class TreePredictor:
+    """Predicts the classes of a frame's rows by the attributes of a tree's schema."""
 
     @property
     def _fitted(self) -> SharedTree | GlobalModel:
@@ -34,26 +35,16 @@ class ClassTeller:
         return np.array(self._fitted.schema.names, dtype=object)
 
     def predict(self, frame: Frame) -> npt.NDArray[Any]:
-        """Return the class of each row.
+        """Return the class of each row of a table with all attributes, (n,).
 
-        Args:
-            frame: a table of n rows with all attributes; other columns are ignored.
-
-        Returns:
-            labels, (n,).
-
-        Raises:
-            NotFitted: there is no model yet.
-            TableError: it is no table, or a cell is empty or of another type.
-            MissingColumn: an attribute is not there.
-            UnknownCategory: a category that the model does not know.
+        Raises NotFitted, TableError, MissingColumn, UnknownCategory.
         """
         return self.classes_[self._fitted.predict(attribute_columns(self._fitted.schema, frame))]
 
     def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
-        Where leaves tell hits and misses alone, the misses are spread evenly. Raises as `predict`.
+        Where leaves have hits and misses alone, the misses are spread evenly. Raises as `predict`.
         """
         return self._fitted.probabilities(attribute_columns(self._fitted.schema, frame))
 
@@ -64,12 +55,8 @@ class ClassTeller:
             frame: a table as in `predict`.
             y: the true classes, n labels; by default the frame's column of the target.
 
-        Raises:
-            TableError: y has another length than the frame.
-            MissingColumn: neither y nor the target's column is there.
-            UnknownCategory: a true class that is none of the classes.
-            Others: see `predict`.
+        Raises TableError, MissingColumn, UnknownCategory, and as `predict`.
         """
         schema = self._fitted.schema
         found = self._fitted.predict(attribute_columns(schema, frame))
-        return float(np.mean(found == class_codes(schema, frame, y)))
+        return float(np.mean(found == label_codes(as_frame(frame, "frame"), schema.target, y)))

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
 
+from pramana.estimators.saved import plain
 from pramana.frames.codes import mixed_columns
 from pramana.frames.identifying import require_no_id
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
-from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
+from pramana_core.errors import OptionError
 from pramana_core.mixed import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.table_schema import schema_of
@@ -20,34 +22,23 @@ from pramana_core.model_sharing.table_schema import schema_of
 Declared = Mapping[str, Any] | None
 
 
+_RANGES = TypeAdapter(dict[str, tuple[float, float]])
+_CATEGORIES = TypeAdapter(dict[str, list[Any]])
+
+
 def require_declared(ranges: Any, categories: Any) -> None:
     """Check the form of declared ranges and categories. Raises OptionError."""
-    for argument, given, good, form in (
-        ("ranges", ranges, _is_pair, "the least and the greatest number, such as (0, 120)"),
-        ("categories", categories, _is_list, "a list of labels"),
+    for argument, given, form, words in (
+        ("ranges", ranges, _RANGES, "the least and the greatest number, such as (0, 120)"),
+        ("categories", categories, _CATEGORIES, "a list of labels"),
     ):
-        if given is not None and not isinstance(given, Mapping):
+        try:
+            form.validate_python({} if given is None else plain(given))
+        except ValidationError:
             raise OptionError(
-                f"{argument} must be a dict by column, not {shown(given)}.", where=argument
-            )
-        for name, declared in (given or {}).items():
-            if not good(declared):
-                raise OptionError(
-                    f"{argument}[{name!r}] must be {form}, not {shown(declared)}.", where=argument
-                )
-
-
-def _is_pair(given: Any) -> bool:
-    try:
-        low, high = given
-        float(low), float(high)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(given, str)
-
-
-def _is_list(given: Any) -> bool:
-    return not isinstance(given, Mapping) and hasattr(given, "__iter__")
+                f"{argument} must be a dict of {words} by column, not {shown(given)}.",
+                where=argument,
+            ) from None
 
 
 def undeclared(schema: TreeSchema, ranges: Declared, categories: Declared) -> list[str]:
@@ -71,14 +62,7 @@ def training_columns(
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
     Without `whole`, a column is of whole numbers if all its values are.
-
-    Raises:
-        TableError: it is no table, has empty cells, or a column identifies people.
-        MissingColumn: the frame lacks a column that is named.
-        OptionError: `features`, `ranges` or `categories` have another form.
-        DomainError: what is declared is impossible, all records are of one class, or a message
-            cannot hold a name.
-        UnknownCategory: a record has a category that is not declared.
+    Raises TableError, MissingColumn, OptionError, DomainError, UnknownCategory.
     """
     table = as_frame(frame, "frame")
     if not isinstance(target, str):
@@ -107,10 +91,7 @@ def training_columns(
 def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
     """Return the attributes of a frame of n rows as a tree reads them.
 
-    Raises:
-        TableError: it is no table, a cell is empty, or a column has words in place of numbers.
-        MissingColumn: the frame lacks an attribute.
-        UnknownCategory: a cell has a category that the tree does not know.
+    Raises TableError, MissingColumn, UnknownCategory.
     """
     with one_sentence():
         table = mixed_columns(frame, schema.names, "frame")
@@ -127,42 +108,3 @@ def _labels(column: Any) -> Any:
         return column
     values, codes = np.unique(column.values, return_inverse=True)
     return CategoricalColumn(column.name, codes, tuple(str(int(value)) for value in values))
-
-
-def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp]:
-    """Return the class of each of n rows, from `y` or else from the frame's column.
-
-    Raises:
-        MissingColumn: there is neither.
-        TableError: `y` has another length than the frame.
-        UnknownCategory: the tree does not know a class.
-    """
-    import pandas as pd
-
-    table, name = as_frame(frame, "frame"), schema.target.name
-    if y is None:
-        if name not in table.columns:
-            raise MissingColumn(
-                f"y must be given, for frame has no column {name!r}; it has"
-                f" {quoted(table.columns)}.",
-                where=name,
-            )
-        y = table[name]
-    values = pd.Series(np.asarray(y, dtype=object).ravel())
-    if len(values) != len(table):
-        raise TableError(
-            f"y must have {len(table)} labels, one for each row of frame, not {len(values)}.",
-            where="y",
-        )
-    known = {label: code for code, label in enumerate(schema.target.categories)}
-    found = values.map(_label).map(known)
-    if unknown := int(found.isna().sum()):
-        raise UnknownCategory(
-            f"y has {unknown} labels that are not among the classes {quoted(known)}.", where="y"
-        )
-    return np.asarray(found, dtype=np.intp)
-
-
-def _label(value: Any) -> str:
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)

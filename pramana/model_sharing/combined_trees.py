@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import KW_ONLY, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError
 
-from pramana.estimators.base import Estimator, sklearn_tags
+from pramana.estimators.base import Estimator, estimator, sklearn_tags
 from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told, warn_caller
+from pramana.frames.sentences import checked_options, one_sentence, warn_caller
 from pramana.frames.tables import shown
-from pramana.model_sharing.classifying import ClassTeller
+from pramana.model_sharing.classifying import TreePredictor
 from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.showing import card
-from pramana.showing import plain_text as plain_html
 from pramana_core.errors import InputError, ModelError, OptionError, TableError
 from pramana_core.learn.common.documents import DocumentPart, faults, write_json
-from pramana_core.mixed import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.combine_options import CombineOptions, GlobalName, Method
 from pramana_core.model_sharing.exchange.documents import model_json, read_model_json
 from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.global_models.combining import combine, pseudo_chunks, together
+from pramana_core.model_sharing.global_models.combining import combine
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
@@ -35,7 +32,6 @@ from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
-    import pandas as pd
     from sklearn.utils import Tags
 
 
@@ -44,13 +40,13 @@ _LARGEST = 700.0
 
 
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return what trees were learned from: different people's records, each bounded by epsilon."""
+    """Return the source of trees of different people's records, each bounded by epsilon."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
 
 class SavedTrees(DocumentPart):
-    """What is saved of combined trees: the model, and what it was made of."""
+    """The saved form of combined trees."""
 
     model: dict[str, Any]
     trees: int = Field(ge=1)
@@ -58,7 +54,8 @@ class SavedTrees(DocumentPart):
     notes: list[str]
 
 
-class CombinedTrees(ClassTeller, Estimator):
+@estimator
+class CombinedTrees(TreePredictor, Estimator):
     """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
 
     It learns from trees of `pm.share_tree`, or from their messages in any form, and sees no record.
@@ -79,53 +76,31 @@ class CombinedTrees(ClassTeller, Estimator):
 
     Attributes:
         model_: the learned model.
-        classes_: the labels of the classes, (classes,).
-        feature_names_in_: the names of the attributes, (attributes,).
         n_trees_: the number of combined trees.
         n_pseudo_records_: the number of pseudo-records it was learned from; 0 for votes.
-        notes_: what the reader of the model must know, in sentences.
+        notes_: what a reader of the model must know, in sentences.
 
     Examples:
         >>> import pramana as pm
         >>> people = pm.example("titanic")
         >>> trees = [pm.share_tree(people.iloc[k::2], "survived", 20) for k in (0, 1)]
         >>> model = pm.CombinedTrees(method="votes").fit(trees)
-        >>> model.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
-        array(['yes'], dtype=object)
         >>> round(model.score(people), 2)
         0.78
     """
 
     kind = "model-sharing"
-    of_counts = False
 
-    model_: GlobalModel
-    n_trees_: int
-    n_pseudo_records_: int
-    notes_: tuple[str, ...]
-
-    def __init__(
-        self,
-        target: str | None = None,
-        *,
-        owners: Sequence[str] | None = None,
-        method: Method = CombineOptions.method,
-        model: GlobalName = CombineOptions.model,
-        pseudo_records: int | None = CombineOptions.pseudo_records,
-        scale: float = CombineOptions.scale,
-        max_depth: int | None = CombineOptions.max_depth,
-        min_leaf: int = CombineOptions.min_leaf,
-        seed: int = CombineOptions.seed,
-    ):
-        self.target = target
-        self.owners = owners
-        self.method = method
-        self.model = model
-        self.pseudo_records = pseudo_records
-        self.scale = scale
-        self.max_depth = max_depth
-        self.min_leaf = min_leaf
-        self.seed = seed
+    target: str | None = None
+    _: KW_ONLY
+    owners: Sequence[str] | None = None
+    method: Method = CombineOptions.method
+    model: GlobalName = CombineOptions.model
+    pseudo_records: int | None = CombineOptions.pseudo_records
+    scale: float = CombineOptions.scale
+    max_depth: int | None = CombineOptions.max_depth
+    min_leaf: int = CombineOptions.min_leaf
+    seed: int = CombineOptions.seed
 
     def fit(self, messages: Any, y: None = None) -> Self:  # type: ignore[override]
         """Combine trees.
@@ -133,20 +108,10 @@ class CombinedTrees(ClassTeller, Estimator):
         Args:
             messages: a list of trees of `pm.share_tree`, of messages as dicts or JSON text, or of
                 paths to files of them.
-            y: nothing: the class is part of each tree.
+            y: must be left out: the class is part of each tree.
 
-        Returns:
-            the estimator itself.
-
-        Raises:
-            InputError: the list is empty, or something in it is no such message.
-            TableError: a file cannot be read.
-            ModelError: nodes are no tree or break what is promised, or trees have different classes
-                or attributes.
-            DomainError: owners code the class or an attribute differently.
-            LimitExceeded: trees are too large, or too many pseudo-records are asked for.
-            OptionError: an option is out of its range.
-            NotInstalled: a tree is to be learned, and scikit-learn is not installed.
+        Raises InputError, TableError, ModelError, DomainError, LimitExceeded, OptionError,
+        NotInstalled.
         """
         if y is not None:
             raise OptionError("y must be left out: the class is part of each tree.", where="y")
@@ -160,33 +125,12 @@ class CombinedTrees(ClassTeller, Estimator):
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
         for words in combined.notes[1:]:
             warn_caller(words)
-        self.model_, self.notes_ = combined.model, combined.notes
+        self.model_: GlobalModel = combined.model
+        self.notes_: tuple[str, ...] = combined.notes
         self.n_trees_, self.n_pseudo_records_ = len(kept), combined.pseudo_records
         bounds = [math.inf if one.epsilon is None else one.epsilon for one, _ in kept]
         self._set_source(source_of(round(combined.records), max(bounds), self.method))
-        self._trees: tuple[SharedTree, ...] | None = tuple(tree for _, tree in kept)
         return self
-
-    def pseudo_data(self) -> pd.DataFrame:
-        """Return the pseudo-records that the model was learned from, the class last.
-
-        Raises:
-            OptionError: the method draws none, or the model was loaded without its trees.
-        """
-        _ = self._fitted
-        trees = getattr(self, "_trees", None)
-        if not self.n_pseudo_records_:
-            raise OptionError(
-                f"The method {self.method!r} draws no pseudo-data.", where="pseudo_data"
-            )
-        if trees is None:
-            raise OptionError(
-                "pseudo_data needs the trees, which are not here: the model was loaded, or made by"
-                " a miner, who serves them as a file.",
-                where="pseudo_data",
-            )
-        table = together(list(pseudo_chunks(trees, self._options())))
-        return _records_frame(table)
 
     def to_text(self) -> str:
         """Return the model as text. Raises NotFitted."""
@@ -244,14 +188,9 @@ class CombinedTrees(ClassTeller, Estimator):
         self.model_ = read_model_json(write_json(saved.model))
         self.n_trees_, self.n_pseudo_records_ = saved.trees, saved.pseudo_records
         self.notes_ = tuple(saved.notes)
-        self._trees = None
 
-    def source_told(self) -> str:
-        """Say what was combined, and what bounds the disclosure.
-
-        Raises:
-            NotFitted: nothing was combined.
-        """
+    def describe_source(self) -> str:
+        """Return the source in words: trees, records and their bound. Raises NotFitted."""
         self._require_fitted()
         trees = "1 shared tree" if self.n_trees_ == 1 else f"{self.n_trees_} shared trees"
         bound = (
@@ -269,39 +208,19 @@ class CombinedTrees(ClassTeller, Estimator):
             )
         return draw_shared_tree(self._fitted)
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        if not self.__sklearn_is_fitted__():
-            return plain_html(repr(self))
-        heading = f"{type(self).__name__}({self._options_told()})"
-        facts = self._source_facts() + self._facts()
-        if isinstance(self._fitted, SharedTree):
-            return card(heading, facts, self._picture().svg())
-        return card(heading, facts) + plain_html(self.to_text())
+    def _repr_html_(self) -> str | None:
+        drawn = isinstance(getattr(self, "model_", None), SharedTree)
+        return super()._repr_html_() if drawn else None
 
-    def _facts(self) -> list[tuple[str, str]]:
-        return [("note", words) for words in self.notes_]
+    def _numbers(self) -> None:
+        return None
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags."""
         return sklearn_tags("classifier")
 
 
-def _records_frame(table: MixedTable) -> pd.DataFrame:
-    """Return records as a frame with categorical columns."""
-    import pandas as pd
-
-    columns: dict[str, Any] = {}
-    for column in table.columns:
-        if isinstance(column, CategoricalColumn):
-            labels: Any = list(column.categories)
-            columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
-        else:
-            columns[column.name] = column.values
-    return pd.DataFrame(columns)
-
-
-@options_told
+@checked_options
 def combine_trees(
     messages: Any,
     method: Method = CombineOptions.method,
@@ -313,18 +232,18 @@ def combine_trees(
     """Combine the trees that several owners share to one model.
 
     Args:
-        messages: as of `pm.CombinedTrees.fit`.
-        method: as of `pm.CombinedTrees`.
-        model: as of `pm.CombinedTrees`.
+        messages: see `pm.CombinedTrees.fit`.
+        method: see `pm.CombinedTrees`.
+        model: see `pm.CombinedTrees`.
         rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.
         options: further options of `pm.CombinedTrees`, such as `scale=5`.
 
     Returns:
-        the fitted estimator, with `predict`, `predict_proba`, `score` and `pseudo_data`.
+        the fitted estimator, with `predict`, `predict_proba` and `score`.
 
     Raises:
         OptionError: an unknown option, or one out of its range.
-        Others: as of `pm.CombinedTrees.fit`.
+        Others: see `pm.CombinedTrees.fit`.
 
     Examples:
         >>> import pramana as pm

@@ -30,9 +30,7 @@ def written(content: SharedTreeMessage) -> str:
 def contents_of(messages: Any) -> list[SharedTreeMessage]:
     """Return the messages of a list of any forms, or of one alone.
 
-    Raises:
-        InputError: the list is empty, or something in it is no message.
-        TableError: a file does not exist, or is of a later version.
+    Raises InputError, TableError.
     """
     alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
     given = [messages] if alone else messages

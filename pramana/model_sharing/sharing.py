@@ -1,23 +1,22 @@
-"""`pm.share_tree`: a frame in, a tree that may leave out."""
+"""`pm.share_tree`: a tree learned from a frame, fit to leave in place of the records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from owner_agent.randomize.exact_noise import ExactNoise
 from pramana.estimators.saved import plain
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import listed, one_sentence, options_told, quoted
+from pramana.frames.sentences import checked_options, listed, one_sentence, quoted
 from pramana.frames.tables import Frame, shown
-from pramana.model_sharing.classifying import ClassTeller
+from pramana.model_sharing.classifying import TreePredictor
 from pramana.model_sharing.columns import training_columns, undeclared
 from pramana.model_sharing.messages import read_message, written
 from pramana.reporting.files import write_whole
-from pramana.showing import card, plotted
+from pramana.showing import Drawn
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import require_limit
 from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
@@ -36,13 +35,12 @@ from pramana_core.wire.release_kinds import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 __all__ = ["Requirement"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedModel(ClassTeller):
+class SharedModel(Drawn, TreePredictor):
     """A decision tree that may leave in place of records; `pm.share_tree` makes it.
 
     Attributes:
@@ -84,7 +82,7 @@ class SharedModel(ClassTeller):
         """Return a row for each path.
 
         Columns: `conditions` in words, `class`, `hit`, `miss`, and `count_` of each class if the
-        tree tells these.
+        tree has these.
         """
         import pandas as pd
 
@@ -105,41 +103,21 @@ class SharedModel(ClassTeller):
         """Return the tree as indented text."""
         return write_shared_tree_text(self.tree)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Raises:
-            OptionError: `ax` is no axes.
-        """
-        return plotted(self._picture(), ax)
-
     def _picture(self) -> Layout:
         return draw_shared_tree(self.tree)
+
+    def _notes(self) -> tuple[str, ...]:
+        return self.protection
+
+    def _numbers(self) -> pd.DataFrame:
+        return self.paths()
 
     def to_json(self) -> str:
         """Return the message as JSON text."""
         return written(self.content)
 
     def save(self, path: str | Path) -> None:
-        """Write the message as a JSON file, which `pm.load` reads.
-
-        Args:
-            path: the file; an existing one is replaced.
-
-        Raises:
-            OptionError: it cannot be written there.
-
-        Examples:
-            >>> import pramana as pm, tempfile
-            >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     shared.save(f"{folder}/tree.json")
-            ...     pm.load(f"{folder}/tree.json").message == shared.message
-            True
-        """
+        """Write the message as a JSON file for `pm.load`, replacing it. Raises OptionError."""
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
@@ -147,10 +125,7 @@ class SharedModel(ClassTeller):
     def from_json(cls, text: str) -> SharedModel:
         """Return the tree of the text of `to_json`, or of a miner's or an owner's message.
 
-        Raises:
-            InputError: the text is no such message.
-            ModelError: its nodes are no tree, or do not meet what is promised.
-            LimitExceeded: it is too large or too deep.
+        Raises InputError, ModelError, LimitExceeded.
         """
         with one_sentence():
             content = read_message(text, "text")
@@ -170,28 +145,6 @@ class SharedModel(ClassTeller):
         promise = self.content.requirement
         return "nothing required" if promise is None else str(promise)
 
-    def _repr_html_(self) -> str:
-        facts = [
-            ("class", self.target),
-            ("attributes", listed(self.tree.schema.names)),
-            ("paths", f"{len(self.tree.leaves):,}"),
-            ("promised", self._promised()),
-        ]
-        facts += [("know", words) for words in self.protection]
-        with one_sentence():
-            picture = self._picture().svg()
-            return card("SharedModel", facts, picture, self.paths(), "paths() has all")
-
-
-class NotGiven:
-    """The default of a requirement: requiring nothing must be written out."""
-
-    def __repr__(self) -> str:
-        return "..."
-
-
-NOT_GIVEN = NotGiven()
-
 
 def _requirement_of(given: Any) -> Requirement | None:
     """Return a requirement: itself, or k. Raises OptionError."""
@@ -203,25 +156,24 @@ def _requirement_of(given: Any) -> Requirement | None:
             return Requirement(k=number)
     raise OptionError(
         "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None,"
-        f" which requires nothing; there is no default, and it was {shown(given)}.",
+        f" which requires nothing, not {shown(given)}.",
         where="requirement",
     )
 
 
-def noise_of(rng: Rng) -> Noise:
-    """Return exact noise, as releases need it, or for experiments that of a seed or generator.
+_DEFAULTS: dict[str, Any] = {"by": "growing", "tell": "hits", "max_depth": None, "min_leaf": 1}
 
-    Raises:
-        OptionError: it is no seed and no generator.
-    """
+
+def noise_of(rng: Rng) -> Noise:
+    """Return exact noise for releases, or that of a seed or generator. Raises OptionError."""
     return ExactNoise() if rng is None else GeneratorNoise(generator_of(rng))
 
 
-@options_told
+@checked_options
 def share_tree(
     frame: Frame,
     target: str,
-    requirement: Requirement | int | NotGiven | None = NOT_GIVEN,
+    requirement: Requirement | int | None,
     *,
     features: str | Sequence[str] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -236,7 +188,7 @@ def share_tree(
     """Learn a decision tree that may leave in place of the records.
 
     Each path meets the requirement (Sharkey et al. 2008, section 3). That is anonymity, not a
-    bound: only `epsilon` bounds what a tree tells of one record to someone who knows the others
+    bound: only `epsilon` bounds what a tree reveals of one record to someone who knows the others
     (`docs/model-sharing.md`).
 
     Args:
@@ -245,7 +197,7 @@ def share_tree(
         requirement: what each path must meet. `pm.Requirement(k=5)`: at least five records.
             `pm.Requirement(c=10, l=3)`: its most frequent class has less than ten times the records
             of the third and all rarer ones. A number is k. None, written out, requires nothing:
-            paths then tell single people's classes.
+            paths then reveal single people's classes.
         features: the attributes; by default all other columns. Columns that identify people are
             refused.
         ranges: the least and the greatest number of columns, by name. Other ranges are read from
@@ -253,8 +205,8 @@ def share_tree(
         categories: all labels of columns, by name. Other labels are read from the records.
         by: `growing` makes only splits whose parts all meet the requirement; `pruning` grows the
             whole tree and cuts it back, as in the paper, which often leaves less.
-        tell: what leaves tell: `hits` and misses, as in the paper, or the `distribution` of all
-            classes, which is more useful and tells which classes a path lacks.
+        tell: the counts in leaves: `hits` and misses, as in the paper, or the `distribution` of all
+            classes, which is more useful and reveals which classes a path lacks.
         max_depth: the most questions on a path; None for any.
         min_leaf: the fewest records of a leaf before pruning.
         epsilon: makes splits and counts differentially private for the replacement of one record.
@@ -288,13 +240,11 @@ def share_tree(
     with one_sentence():
         growth = GrowthOptions(plain(max_depth), plain(min_leaf))
     if epsilon is not None:
-        usual = {"requirement": None} | {
-            name: signature(share_tree).parameters[name].default
-            for name in ("by", "tell", "max_depth", "min_leaf")
-        }
-        given = (None if requirement is NOT_GIVEN else requirement, by, tell, max_depth, min_leaf)
-        for value, (name, default) in zip(given, usual.items(), strict=True):
-            if type(value) is not type(default) or value != default:
+        given = {"requirement": requirement, "by": by, "tell": tell}
+        given |= {"max_depth": max_depth, "min_leaf": min_leaf}
+        usual = {"requirement": None, **_DEFAULTS}
+        for name, value in given.items():
+            if type(value) is not type(usual[name]) or value != usual[name]:
                 raise OptionError(f"{name} must be left out where there is an epsilon.", where=name)
         return _private_model(frame, target, features, ranges, categories, epsilon, rng)
     required = _requirement_of(requirement)
@@ -327,7 +277,7 @@ def _private_model(
     with one_sentence():
         require_epsilon(plain(epsilon))
     noise = noise_of(rng)
-    # Whether all values are whole numbers is not told: one record may decide it.
+    # Whether all values are whole numbers may hang on one record, so that it is not released.
     schema, table, classes = training_columns(frame, target, features, ranges, categories, whole=())
     if open_ones := undeclared(schema, ranges, categories):
         raise OptionError(

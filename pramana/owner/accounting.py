@@ -1,4 +1,4 @@
-"""What plans and reports tell together, added up as the owner's ledger does."""
+"""The loss of plans and reports together, added up as the owner's ledger does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from owner_agent.release.populations import same_people
-from pramana.frames.sentences import options_told
+from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
-from pramana.reporting.disclosure import NO_BOUND
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import NO_BOUND, BlockDraw
 from pramana.reporting.reports import Reports
-from pramana.showing import card
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.plan import Plan
@@ -43,7 +41,7 @@ class Account:
     """What several releases together reveal of one person (see `pm.accountant`).
 
     Attributes:
-        told: every block of variables that was reported, with what it reveals.
+        told: every block of variables that was reported, with its disclosure.
         different_people: whether no record is at more than one owner.
 
     Examples:
@@ -64,7 +62,7 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What all owners and draws disclose of a whole record (see `Reports`)."""
+        """The loss of a whole record over all owners and draws (see `Reports`)."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined
@@ -81,16 +79,14 @@ class Account:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The variables that some owner released without randomization, which no sum bounds."""
+        """The variables that some owner released without randomization; no sum bounds them."""
         return tuple(
             dict.fromkeys(t.variable for t in self._sums.columns if t.amplification is None)
         )
 
     def breach(self, prior: float = PRIOR) -> float:
-        """Return the most that a belief about a person can grow to (rho_2 of Ma 3.1.2).
-
-        Args:
-            prior: the belief before, above 0 and below 1.
+        """Return the most that a belief of `prior`, above 0 and below 1, can grow to (rho_2 of Ma
+        3.1.2).
 
         Raises OptionError.
         """
@@ -100,9 +96,9 @@ class Account:
     def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return what is disclosed of each variable, a row each.
 
-        Columns: `draws`, how many different draws tell of it; `gamma` and `epsilon`, their sum
-        over all owners (infinite where it was told as it is); `posterior`, the most that a belief
-        of `prior` can grow to by these draws alone.
+        Columns: `draws`, the number of different draws of it; `gamma` and `epsilon`, their sum over
+        all owners (infinite for a public variable); `posterior`, the most that a belief of `prior`
+        can grow to by these draws alone.
         """
         import pandas as pd
 
@@ -125,7 +121,7 @@ class Account:
         columns = ["variable", "draws", "gamma", "epsilon", "posterior"]
         return pd.DataFrame(rows, columns=columns).set_index("variable")
 
-    def _words(self) -> str:
+    def __repr__(self) -> str:
         draws = len({(t.owner, t.draw, t.variables) for t in self.told if t.randomized})
         amplification = self.amplification
         words = (
@@ -133,17 +129,11 @@ class Account:
             f" {amplification.written_gamma}, epsilon {amplification.epsilon:.4g}"
         )
         if self.public and math.isfinite(amplification.epsilon):
-            return f"{words}, and {', '.join(self.public)} as it is"
-        return words
-
-    def __repr__(self) -> str:
-        return f"Account({self._words()})"
-
-    def _repr_html_(self) -> str:
-        return card("Account", [("told", self._words())], table=self.to_frame())
+            words += f", and {', '.join(self.public)} as it is"
+        return f"Account({words})"
 
 
-@options_told
+@checked_options
 def accountant(*what: Disclosable, different_people: bool = False) -> Account:
     """Add up what plans and reports reveal of one person, as the owner's ledger does.
 
@@ -151,15 +141,13 @@ def accountant(*what: Disclosable, different_people: bool = False) -> Account:
     nothing (Ma 7.1.3). Reports of `pm.randomize` carry the identity of their draws. Plans, and
     reports made from a frame, do not: each counts as new draws every time it is passed. Under one
     study plan a coin chooses the set that a record reports at all owners, so that the largest set
-    counts.
-
-    Where most pseudonyms of two releases differ, their draws are counted as different ones: the
+    counts. Where most pseudonyms of two releases differ, their draws count as different ones: the
     people may be the same under other record ids.
 
     Args:
         what: `Reports`, plans, study plans, or (owner's name, one of them); or a list of these.
-        different_people: whether no person is at more than one owner; then the owner who tells
-            most counts, and not the sum.
+        different_people: whether no person is at more than one owner; then the owner with the
+            largest loss counts, and not the sum.
 
     Returns:
         the account: `epsilon`, `gamma`, `breach(prior)`, and `to_frame()` by variable.
@@ -177,8 +165,6 @@ def accountant(*what: Disclosable, different_people: bool = False) -> Account:
         Account(3 draws; whole record: gamma 320, epsilon 5.768)
         >>> pm.accountant(plan, plan)
         Account(6 draws; whole record: gamma 1.024e+05, epsilon 11.54)
-        >>> pm.accountant(plan, plan).to_frame()["epsilon"].round(2).to_dict()
-        {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
     require_limit(different_people, bool, "different_people")
     disclosures: list[BlockDisclosure] = []

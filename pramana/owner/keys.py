@@ -23,14 +23,13 @@ class Keys:
     joined. With the same keys a record gets the same report every time; with others it would be
     randomized anew, which reveals more of it. So make keys once, and keep them.
 
-    The folder is laid out like an owner's agent's state directory, and either can use the other's.
-    No printed form shows a secret; keys cannot be pickled, and a copy is the same object.
-
-    `create` makes keys and `open` reads them; nobody needs the constructor.
+    The folder has the form of an owner's agent's state directory, and either can use the other's.
+    No printed form shows a secret; keys cannot be pickled, and a copy is the same object. `create`
+    makes keys and `open` reads them; nobody needs the constructor.
 
     Args:
-        secrets: both secrets, as the owner's agent holds them.
-        where: what the printed form says of where they are.
+        secrets: both secrets, in the form of the owner's agent.
+        where: their place, for the printed form.
 
     Raises KeyFileError.
 
@@ -54,23 +53,18 @@ class Keys:
 
     @classmethod
     def create(cls, folder: str | Path, linkage: str | Path | None = None) -> Keys:
-        """Make new secrets in a folder that only you can read.
-
-        A folder in which one secret is missing, because making them was interrupted, gets it.
+        """Make new secrets in a folder that only you can read, or the one that is missing there.
 
         Args:
             folder: a folder that does not exist yet, or one of yours alone (mode 700).
             linkage: the file of the linkage secret that the other owners share (see
                 `export_linkage`); without it a new one is made.
 
-        Returns:
-            the keys.
-
         Raises KeyFileError.
         """
         store = KeyStore(_path(folder, "folder"))
         given = None if linkage is None else _linkage(_path(linkage, "linkage"))
-        with one_sentence("folder"), _told_by_the_disk(folder):
+        with one_sentence("folder"), _disk_errors(folder):
             there = [name for name, known in store.fingerprints().items() if known is not None]
         if len(there) == 2:
             raise KeyFileError(
@@ -79,7 +73,7 @@ class Keys:
                 f" pm.Keys.open({str(folder)!r}).",
                 where="folder",
             )
-        with one_sentence("folder"), _told_by_the_disk(folder):
+        with one_sentence("folder"), _disk_errors(folder):
             if "linkage" not in there:
                 store.add("linkage", system.token_bytes(32) if given is None else given)
             elif given is not None and given != store.read("linkage"):
@@ -94,12 +88,9 @@ class Keys:
 
     @classmethod
     def open(cls, folder: str | Path) -> Keys:
-        """Read the secrets of a folder.
-
-        Raises KeyFileError.
-        """
+        """Read the secrets of a folder. Raises KeyFileError."""
         store = KeyStore(_path(folder, "folder"))
-        with _told_by_the_disk(folder, "read"):
+        with _disk_errors(folder, "read"):
             absent = [name for name in ("draw", "linkage") if not _exists(store, name)]
         if absent:
             raise KeyFileError(
@@ -107,7 +98,7 @@ class Keys:
                 f" with pm.Keys.create({str(folder)!r}).",
                 where="folder",
             )
-        with one_sentence("folder"), _told_by_the_disk(folder, "read"):
+        with one_sentence("folder"), _disk_errors(folder, "read"):
             return cls(store.load(), str(folder))
 
     @classmethod
@@ -115,16 +106,11 @@ class Keys:
         """Return keys that anybody can make from the seed: for public data and repeatable results.
 
         Args:
-            seed: any whole number; the draw key is made of it.
-            linkage_seed: likewise for the linkage secret, for several owners who share one; the
-                same as `seed` unless it is said.
+            seed: any whole number, for the draw key.
+            linkage_seed: likewise for the linkage secret, for several owners who share one; by
+                default `seed`.
 
         Raises OptionError.
-
-        Examples:
-            >>> import pramana as pm
-            >>> pm.Keys.for_experiments(1)
-            Keys(seed 1, for experiments only; draw 62b62716e86ccda5, linkage 9629fe10af92c0ab)
         """
         linkage_seed = seed if linkage_seed is None else linkage_seed
         for name, given in (("seed", seed), ("linkage_seed", linkage_seed)):
@@ -138,11 +124,9 @@ class Keys:
         return cls(Secrets(*made), f"{source}, for experiments only")
 
     def export_linkage(self, path: str | Path) -> None:
-        """Write the linkage secret to a new private file, to be given to another owner.
+        """Write the linkage secret to a new private file, for another owner and nobody else.
 
-        She makes her keys of it: `pm.Keys.create(folder, linkage=path)`. Nobody else may have it.
-
-        Raises KeyFileError.
+        She makes her keys with it: `pm.Keys.create(folder, linkage=path)`. Raises KeyFileError.
         """
         from owner_agent.state.private_files import write_new
 
@@ -160,7 +144,7 @@ class Keys:
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets themselves, for the owner's other tools; printed they are not shown."""
+        """The secrets themselves, for the owner's other tools; their printed form hides them."""
         return self._secrets
 
     @property
@@ -193,7 +177,7 @@ class Keys:
 
 
 @contextmanager
-def _told_by_the_disk(folder: object, done: str = "written") -> Iterator[None]:
+def _disk_errors(folder: object, done: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -203,17 +187,13 @@ def _told_by_the_disk(folder: object, done: str = "written") -> Iterator[None]:
 
 
 def _path(given: object, argument: str) -> Path:
-    if not isinstance(given, str | Path) or not str(given).strip() or "\0" in str(given):
-        what = "the name of a folder" if argument == "folder" else "the name of a file"
-        raise KeyFileError(f"{argument} must be {what}, not {shown(given)}.", where=argument)
-    path = Path(given)
-    if not path.name and argument == "path":
-        raise KeyFileError(f"path must be the name of a file, not {str(given)!r}.", where="path")
-    if argument == "folder" and path.exists() and not path.is_dir():
+    what = "a folder" if argument == "folder" else "a file"
+    good = isinstance(given, str | Path) and bool(Path(given).name) and "\0" not in str(given)
+    if not good or (argument == "folder" and Path(str(given)).is_file()):
         raise KeyFileError(
-            f"folder must be the name of a folder, and {str(given)!r} is a file.", where=argument
+            f"{argument} must be the name of {what}, not {shown(given)}.", where=argument
         )
-    return path
+    return Path(str(given))
 
 
 def _exists(store: KeyStore, name: str) -> bool:

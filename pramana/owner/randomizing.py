@@ -14,10 +14,10 @@ from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
 from owner_agent.table.encode import record_id_problems
 from pramana.frames.codes import encode
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana.owner.keys import Keys
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
 from pramana_core.alike import did_you_mean, first_few
 from pramana_core.cells import series_cells
@@ -41,24 +41,15 @@ RecordId: TypeAlias = Any
 
 
 def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
-    """Return the ids of a table's rows as text, none empty and none twice.
+    """Return the ids of a table's rows as text, none empty and none twice; see `pm.randomize`.
 
-    Args:
-        table: the records.
-        record_id: see `pm.randomize`.
-
-    Raises:
-        TableError: none were given, or some are empty.
-        DuplicateRecordId: some are there twice.
-        MissingColumn: there is no such column.
-        TableError: they do not fit the table.
+    Raises TableError, DuplicateRecordId, MissingColumn.
     """
     if record_id is None:
         columns = first_few(map(repr, table.columns))
         raise TableError(
-            "record_id must say what identifies a record, for the draws are keyed by it and a"
-            f" record drawn twice is given away; write record_id= a column ({columns}) or the ids"
-            " themselves, such as frame.index.",
+            "record_id must name what identifies a record, for the draws are keyed by it; write"
+            f" record_id= a column ({columns}) or the ids themselves, such as frame.index.",
             where="record_id",
         )
     named = isinstance(record_id, str | int)
@@ -113,7 +104,7 @@ _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a study may be called (`pramana_core.wire.base.Name`)."""
 
 
-@options_told
+@checked_options
 def randomize(
     frame: Frame,
     plan: Plan,
@@ -126,22 +117,19 @@ def randomize(
     """Randomize an owner's records under a plan: the one place where true values become reports.
 
     The draw of a record is a function of the keys, the study, the record's id and its true values.
-    So a record is never randomized twice in different ways: the same call gives the same reports,
-    in whatever order the rows come and whoever else is among them (Ma 5.2.2). They are those that
-    `owner-agent publish` sends for the same keys, study, plan and records.
+    So the same call gives the same reports, in whatever order the rows come and whoever else is
+    among them (Ma 5.2.2). They are those that `owner-agent publish` sends for the same keys, study,
+    plan and records.
 
     Args:
-        frame: the true records, n rows; it has a column for each of the plan's variables, and
-            others are left alone.
-        plan: how each variable is randomized; public ones are reported as they are.
+        frame: the true records, n rows, with a column for each of the plan's variables.
+        plan: how each variable is randomized; public ones are reported unchanged.
         keys: the owner's keys.
-        record_id: what identifies a record: the name of a column or of the index; or n ids, as an
-            index, an array, a list, or a series with the frame's index. Ids
-            are text in Unicode NFKC, without spaces around it and marks of format. The number 7 and
-            the text "7" are one id, and so is 7.0, since tables with missing cells turn whole
-            numbers to that.
-        study: the study the reports are for: letters, digits and `. _ -`, at most 64. From the
-            reports of two studies nobody can tell which records are the same.
+        record_id: the column, or the index, of record ids; or n ids, as an index, an array, a list,
+            or a series with the frame's index. Ids are text in Unicode NFKC, without spaces around
+            it and marks of format. The number 7, the text "7" and 7.0 are one id.
+        study: the study the reports are for: letters, digits and `. _ -`, at most 64. Reports of
+            two studies do not show which records are the same.
         reveals: public columns that may be reported although they give randomized ones away.
 
     Returns:
@@ -170,17 +158,21 @@ def randomize(
     require_plan(plan)
     if not isinstance(keys, Keys):
         raise KeyFileError(
-            f"keys must be the owner's Keys, not {shown(keys)}: without them the same record would"
-            ' be randomized anew each time, which gives it away; write keys=pm.Keys.create("keys")'
-            ' once, and keys=pm.Keys.open("keys") from then on.',
+            f'keys must be the owner\'s Keys, not {shown(keys)}; write pm.Keys.create("keys") once,'
+            ' and pm.Keys.open("keys") from then on.',
             where="keys",
         )
-    _require_study(study)
+    named: object = study
+    if not isinstance(named, str) or not _STUDY.fullmatch(named):
+        raise OptionError(
+            "study must be a name of letters, digits, '-', '_' and '.' (at most 64), not"
+            f" {shown(study)}.",
+            where="study",
+        )
     table = as_frame(frame, "frame")
     if table.index.name == PSEUDONYM:
         raise TableError(
-            "frame holds reports, for its index is called 'pseudonym', and what was randomized is"
-            " not randomized again; pass the true records.",
+            "frame has reports, for its index is called 'pseudonym'; pass the true records.",
             where="frame",
         )
     ids = record_ids(table, record_id)
@@ -213,13 +205,4 @@ def _require_hidden(plan: Plan, codes: Mapping[str, Codes], reveals: Collection[
             " randomize it, leave it out of the plan, or write"
             f" reveals=[{one.column!r}] if everybody may know.",
             where=one.column,
-        )
-
-
-def _require_study(study: object) -> None:
-    if not isinstance(study, str) or not _STUDY.fullmatch(study):
-        raise OptionError(
-            "study must be a name of letters, digits, '-', '_' and '.' (at most 64), not"
-            f" {shown(study)}.",
-            where="study",
         )

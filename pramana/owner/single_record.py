@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from owner_agent.release.single_record import kept_report, permanent_report
-from pramana.frames.sentences import options_told
+from pramana.frames.sentences import checked_options
 from pramana.frames.tables import shown
 from pramana_core.errors import (
     BudgetExceeded,
@@ -28,7 +28,7 @@ from pramana_core.privacy import record_loss
 from pramana_core.wire.reports import PublishedPlan
 
 
-@options_told
+@checked_options
 def report(
     record: Mapping[str, Any],
     published: Mapping[str, Any] | str | PathLike[str],
@@ -40,8 +40,8 @@ def report(
     """Randomize the one record that a person has, by the plan that a study published.
 
     The first report is the only one: it is kept in the file before it is returned, and every later
-    call returns it, whatever the record says by then. So whoever sees all that a person ever sent
-    to the study learns no more than one report tells. Randomness is the operating system's.
+    call returns it, whatever the record is by then. So all that a person ever sends to the study
+    reveals no more than one report. Randomness is the operating system's.
 
     Args:
         record: a value of each variable of the plan, by name, as text or a number.
@@ -49,24 +49,22 @@ def report(
             JSON as a dictionary, or a file with it.
         file: where the report is kept, readable by nobody else; its folder must exist. Without
             the file the record would be randomized anew, so keep it as long as the study runs.
-        max_gamma: the most that the report may tell: no odds about the record may change by a
-            larger factor. It is computed here from the plan itself, and not taken from what the
-            plan's sender says.
-        as_they_are: the variables that the person agrees to report as they are. No gamma bounds
-            what these tell; a plan that does not randomize others too is refused.
+        max_gamma: the most that the report may reveal: no odds about the record may change by a
+            larger factor. It is computed here from the plan itself.
+        as_they_are: the variables that the person agrees to report unchanged. No gamma bounds them;
+            a plan that does not randomize others too is refused.
 
     Returns:
-        what a gateway is sent: `study`, `plan_digest` and `codes`, one code of each variable.
+        the message for a gateway: `study`, `plan_digest` and `codes`, one code of each variable.
 
     Raises:
         PlanError: `published` is no published plan, or was changed on its way.
-        BudgetExceeded: the plan tells more than `max_gamma`, or reports a variable as it is that
+        BudgetExceeded: the plan reveals more than `max_gamma`, or reports a variable unchanged that
             is not in `as_they_are`; nothing was drawn.
         StateError: the study takes no more reports, and none is kept; nothing was drawn.
         PlanConflict: the file has a report for another study, or by another plan.
-        OptionError: the file cannot be read, or its folder not be written.
+        OptionError, KeyFileError: the file cannot be used, or others may read it.
         UnknownVariable, InputError, UnknownCategory: the record does not fit the plan.
-        KeyFileError: others may read the file.
 
     Examples:
         >>> import pramana as pm, json, tempfile
@@ -117,13 +115,13 @@ def report(
 
 
 def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str]) -> None:
-    """Check that a report tells no more than the person agreed to. Raises BudgetExceeded."""
+    """Check that a report reveals no more than the person agreed to. Raises BudgetExceeded."""
     true = [name for b in plan.blocks if b.channel.is_identity for name in b.names]
     agreed = {as_they_are} if isinstance(as_they_are, str) else set(as_they_are)
     unagreed = [name for name in true if name not in agreed]
     if unagreed and not math.isinf(max_gamma):
         raise BudgetExceeded(
-            "By this plan no gamma bounds what a report tells: it has the true"
+            "By this plan no gamma bounds what a report reveals: it has the true"
             f" {', '.join(map(repr, unagreed))}. Nothing was drawn.",
             where=", ".join(unagreed),
             remedy="Answer only if the person agrees to that; then name them in as_they_are.",
@@ -132,7 +130,7 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
     if gamma > max_gamma * (1 + 1e-9):
         states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} is"
         raise BudgetExceeded(
-            f"By this plan {states} what a report tells; at most {max_gamma:g} was allowed."
+            f"By this plan {states} what a report reveals; at most {max_gamma:g} was allowed."
             " Nothing was drawn.",
             where="max_gamma",
             remedy="Answer only if the person agrees to that; then pass max_gamma accordingly.",

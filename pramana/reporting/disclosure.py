@@ -1,8 +1,9 @@
-"""What a plan discloses of one person, block by block, in words and numbers."""
+"""What a plan discloses of one person, block by block, and the identity of its draws."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pramana_core.plan import Block, Plan
@@ -11,11 +12,27 @@ from pramana_core.privacy import PRIOR, Amplification, record_loss
 if TYPE_CHECKING:
     import pandas as pd
 
+
+@dataclass(frozen=True)
+class BlockDraw:
+    """One block of one owner, as it was drawn.
+
+    `owner` is the fingerprint of the draw key. `draw` identifies the draws: it is equal exactly if
+    every record's draw is the same. `people` is the digest of the pseudonyms that were drawn for,
+    also for a part of them.
+    """
+
+    owner: str
+    block: Block
+    draw: str
+    people: str = ""
+
+
 NO_BOUND = Amplification(math.inf)
 """The amplification of values that are released as they are."""
 
 
-def told_by_block(block: Block) -> Amplification:
+def block_amplification(block: Block) -> Amplification:
     """Return the amplification of a block; of one that is not randomized there is no bound."""
     return NO_BOUND if block.channel.is_identity else Amplification.of(block.channel)
 
@@ -27,9 +44,9 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 
 def in_words(plan: Plan) -> str:
     """Return the amplification of a whole record in a few words."""
-    told, public = record_loss(plan), public_names(plan)
-    words = f"whole record: {told.told}"
-    if public and math.isfinite(told.epsilon):
+    loss, public = record_loss(plan), public_names(plan)
+    words = f"whole record: {loss.told}"
+    if public and math.isfinite(loss.epsilon):
         return f"{words}, and {', '.join(public)} as it is"
     return words
 
@@ -40,7 +57,7 @@ def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
 
     rows: list[dict[str, Any]] = []
     for block in plan.blocks:
-        disclosure = told_by_block(block)
+        disclosure = block_amplification(block)
         rows += [
             {
                 "variable": name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
-from pramana.frames.sentences import joined, listed, one_sentence, options_told, warn_each
+from pramana.frames.sentences import checked_options, joined, listed, one_sentence, warn_each
 from pramana.frames.tables import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
@@ -18,7 +18,7 @@ from pramana.reporting.tabulating import (
     tabulated_each,
     tabulated_means,
 )
-from pramana.showing import DIGITS, card, counts_chart, plotted
+from pramana.showing import Drawn, counts_chart, plotted
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimator
@@ -39,22 +39,18 @@ EstimatorName = Literal["auto", "moment", "sum", "ml", "pooled"]
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
 
-_IN_CARD = 10
-"""The most variables whose tables a notebook shows."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EstimatedCounts:
+class EstimatedCounts(Drawn):
     """Counts of the true records, estimated from reports, each with its errors.
 
-    Made by `estimate`; every estimator's `fit` takes it in place of the reports.
+    `estimate` makes them; every estimator's `fit` takes them in place of the reports.
 
     Attributes:
         sources: the reports and their plans.
-        marginals: what learners ask.
+        marginals: the tables that learners use.
         estimator: the one that was chosen.
-        order: the most variables that interact, for `pooled`; None where it
-            follows the records.
+        order: the most variables that interact, for `pooled`; None follows the records.
 
     Examples:
         >>> import pramana as pm
@@ -100,41 +96,25 @@ class EstimatedCounts:
     ) -> pd.DataFrame:
         """Return an estimated contingency table, a row per cell.
 
-        `pivot` makes a cross table of it: `table(["a", "b"]).pivot(index="a", columns="b",
-        values="count")`.
-
         Args:
             variables: one name, or a list of them.
             level: the confidence of the intervals, above 0 and below 1.
-            shares: whether to give shares of the records in place of their numbers; all errors
-                are those of the shares then, and `count` is called `share`.
+            shares: whether to give shares of the records in place of their numbers, with their
+                errors; `count` is called `share` then.
             projected: whether to add a column `projected`: the nearest table whose cells are not
                 negative, with the same sum; of `pooled` counts, those after shrinkage.
 
         Returns:
-            Columns: the variables, categorical, in the order of their domain (one that is called
-            as a column below, such as `low`, as `low (variable)`); `count`, the raw
-            estimate, which may be negative by moments; `low` and `high`, the interval against the
-            population; `se_records`, the standard error given these records; `se_population`, that
-            against the population they were drawn from. Where `pooled` fills counts in, only the
-            error against the population is known, and stands in both places. Pooled counts have a
-            last column, `filled_in`: whether they were made of smaller tables, because no record
-            reports all the variables or more of them may not interact.
+            Columns: the variables, categorical, in the order of their domain (one with the name of
+            a column below, such as `low`, as `low (variable)`); `count`, the raw estimate, which
+            may be negative by moments; `low` and `high`, the interval against the population;
+            `se_records`, the standard error given these records; `se_population`, that against the
+            population. Pooled counts have a last column, `filled_in`: whether they come from
+            smaller tables, because no record reports all the variables or more of them may not
+            interact. These have the error against the population in both places.
 
-        Warns:
-            UserWarning: the reports contradict a model of this table (`lack_of_fit`).
-
+        Warns where the reports contradict a model of this table (`lack_of_fit`).
         Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
-
-        Examples:
-            >>> import pramana as pm
-            >>> people = pm.example("titanic")
-            >>> domain = pm.Domain.of(survived=["no", "yes"])
-            >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
-            >>> print(counts.table("survived", shares=True).round(3).to_string(index=False))
-            survived  share   low  high  se_records  se_population
-                  no  0.677 0.657 0.696         0.0           0.01
-                 yes  0.323 0.304 0.343         0.0           0.01
         """
         names = names_of(variables, "variables", some=True)
         part = self.marginals.part()
@@ -153,7 +133,7 @@ class EstimatedCounts:
         """Return the estimated mean of a variable, of all records or in each group.
 
         Args:
-            variable: whose; its categories must be numbers, or intervals with `representatives`.
+            variable: its categories must be numbers, or intervals with `representatives`.
             by: one name, or a list of them: a row for each combination of their categories.
             values: the number that stands for each category, in the order of the domain; None
                 takes the domain's `representatives`. The mean of 0 and 1 is a share.
@@ -161,10 +141,9 @@ class EstimatedCounts:
 
         Returns:
             Columns: those of `by`; `mean`, the raw estimate; `low` and `high`, its interval against
-            the population (mean and error, within the values); `se_records`, the standard error
-            given these records; `se_population`, that against the population. All are NaN of a
-            group that may be empty: its estimated size is not above its own error times the normal
-            quantile.
+            the population, within the values; `se_records` and `se_population`, its standard
+            errors. All are NaN for a group that may be empty: its estimated size is not above its
+            own error times the normal quantile.
 
         Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
 
@@ -189,9 +168,9 @@ class EstimatedCounts:
         return frame
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
-        """Return the same counts of some variables alone, in their order. Raises UnknownVariable.
+        """Return the same counts of some variables alone, in their order.
 
-        A learner of all variables then learns of these.
+        Raises UnknownVariable.
         """
         names = names_of(variables, "variables", some=True)
         with one_sentence():
@@ -200,11 +179,10 @@ class EstimatedCounts:
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
         """Return all one-way tables, a row per category: `variable`, `category`, then as `table`.
 
-        Variables of which nothing was reported are left out. It warns once of each model that the
-        reports contradict, as `table` does.
+        Variables of which nothing was reported are left out.
         """
         part = self.marginals.part()
-        frame = tabulated_each(part, self._told(), level, shares=shares)
+        frame = tabulated_each(part, self._reported(), level, shares=shares)
         warn_each(_contradicted(part))
         return frame
 
@@ -224,37 +202,23 @@ class EstimatedCounts:
             `statistic`, `degrees_of_freedom` and `p_value`, by chi-square.
 
         Raises UnknownVariable, OptionError, EstimationError, LimitExceeded.
-
-        Examples:
-            >>> import pramana as pm
-            >>> people = pm.example("berkeley")
-            >>> domain = pm.Domain.of(department=list("ABCDEF"), sex=["female", "male"],
-            ...                       admitted=["no", "yes"])
-            >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
-            >>> counts.independence("sex", "admitted").round(4).to_dict()
-            {'statistic': 93.4494, 'degrees_of_freedom': 1.0, 'p_value': 0.0}
         """
         import pandas as pd
         from scipy.special import chdtrc
 
-        sides = {"left": left, "right": right}
-        asked = {side: names_of(names, side, some=True) for side, names in sides.items()}
-        asked["given"] = names_of(given, "given", some=True) if len(given) else []
-        everything = [name for names in asked.values() for name in names]
-        twice = sorted({name for name in everything if everything.count(name) > 1})
-        if twice:
-            told = ", ".join(map(repr, twice))
-            raise OptionError(
-                f"left, right and given must be different variables; {told} is there twice.",
-                where="given",
-            )
+        one, other = names_of(left, "left", some=True), names_of(right, "right", some=True)
+        known = names_of(given, "given", some=True) if len(given) else []
+        names = [*one, *other, *known]
+        if len(set(names)) < len(names):
+            raise OptionError("left, right and given must be different variables.", where="given")
         with one_sentence():
-            found = self.marginals.independence(asked["left"], asked["right"], asked["given"])
+            found = self.marginals.independence(one, other, known)
             statistic, freedom = 2 * found.ratio, found.degrees_of_freedom
         p_value = float(chdtrc(freedom, statistic)) if freedom else 1.0
         return pd.Series(
             {"statistic": statistic, "degrees_of_freedom": float(freedom), "p_value": p_value},
-            name=_title(asked),
+            name=f"{', '.join(one)} and {', '.join(other)}"
+            + (f" given {', '.join(known)}" if known else ""),
         )
 
     @property
@@ -270,7 +234,7 @@ class EstimatedCounts:
         """A sentence on the tables so far that were filled in from smaller ones; or empty."""
         return joined(filled_in_words(self.marginals.filled_in))
 
-    def _told(self) -> list[str]:
+    def _reported(self) -> list[str]:
         values = {
             name
             for source in self.sources
@@ -280,7 +244,7 @@ class EstimatedCounts:
         }
         return [name for name in self.domain.names if name in values]
 
-    def plot(
+    def plot(  # type: ignore[override]
         self,
         variables: str | Sequence[str] | None = None,
         ax: Axes | None = None,
@@ -294,35 +258,23 @@ class EstimatedCounts:
             ax: matplotlib axes to draw on; None makes a figure.
             shares: whether to draw shares of the records in place of their numbers.
 
-        Returns:
-            the axes.
-
-        Raises:
-            OptionError: `ax` is no axes.
-            Others: as for `table`.
+        Raises as `table`.
         """
         return plotted(self._picture(variables, shares=shares), ax)
 
-    def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
+    def _picture(self, variables: str | Sequence[str] | None = None, shares: bool = False) -> Chart:
         if variables is None:
-            frame = tabulated_each(self.marginals, self._told(), shares=shares)
-            return counts_chart(frame, _EACH, "=")
+            return counts_chart(self._numbers(shares=shares), _EACH, "=")
         names = names_of(variables, "variables", some=True)
         frame = tabulated(self.marginals, names, shares=shares)
         return counts_chart(frame, list(map(column_of, names)))
 
-    def _repr_html_(self) -> str:
-        names = listed(self.domain.names)
-        facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
-        facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
-        # What is shown is not asked for: it is warned of in the card alone, and not noted.
-        part = self.marginals.part(apart=True)
-        frame = tabulated_each(part, self._told()[:_IN_CARD])
-        doubts = dict.fromkeys([*self.lack_of_fit, *_contradicted(part)])
-        facts += [("warning", words) for words in doubts]
-        facts += [("filled in", words) for words in [self.filled_in] if words]
-        picture = counts_chart(frame, _EACH, "=").svg()
-        return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
+    def _notes(self) -> list[str]:
+        return [*self.lack_of_fit, *filter(None, [self.filled_in])]
+
+    def _numbers(self, *, shares: bool = False) -> pd.DataFrame:
+        # A lack of fit is noted for tables that the user takes, not for these.
+        return tabulated_each(self.marginals.part(apart=True), self._reported(), shares=shares)
 
     def __repr__(self) -> str:
         names = listed(self.domain.names)
@@ -332,7 +284,7 @@ class EstimatedCounts:
         return f"EstimatedCounts({self.records:,} records{several} of {names}; {by})"
 
 
-@options_told
+@checked_options
 def estimate(
     reports: Sources,
     plan: Plan | None = None,
@@ -344,31 +296,28 @@ def estimate(
 
     Args:
         reports: `Reports`; a frame of reported labels, with its `plan`; or a list of these, each
-            as `Reports` or `(frame, plan)`, of different people of one population. Owners of
-            different columns of the same people are put together by `pm.join` first.
+            as `Reports` or `(frame, plan)`, of different people of one population. Columns of the
+            same people at several owners are put together by `pm.join` first.
         plan: how a frame was randomized; `Reports` have their own. Of a table that was not
             randomized it is `pm.Plan.unrandomized(domain)`.
         estimator: `moment` inverts the noise: unbiased, may be negative (Ma 2.4.1). Of several
             sources, draws from one population, those with less noise count more; `sum` lets every
-            record count alike, for owners whose people differ. `ml`: the most
-            likely counts (Ma 2.4.2), which also explains sources that do not report every variable
-            and channels that have no inverse. `pooled`:
-            interactions of at most `order` variables, which fills in what no record reports
-            together. `auto` takes `pooled` where each record reports some of its variables only;
-            `ml` where some of several sources withhold or lack a variable, or a channel has no
-            inverse; and otherwise `moment`. A design's `estimator` is what `auto` takes.
-        order: the most variables that interact, for `pooled`. By default a
-            table of three to eight variables that records report together has all their
-            interactions; others are filled in, and the frame of a table says so.
+            record count alike, for owners whose people differ. `ml`: the most likely counts (Ma
+            2.4.2), which also explains sources that do not report every variable and channels
+            that have no inverse. `pooled`: interactions of at most `order` variables, which fills
+            in what no record reports together. `auto` takes `pooled` where each record reports
+            some of its variables only; `ml` where some of several sources withhold or lack a
+            variable, or a channel has no inverse; and otherwise `moment`.
+        order: the most variables that interact, for `pooled`. By default a table of three to
+            eight variables that records report together has all their interactions; others are
+            filled in, and the frame of a table says so.
 
     Returns:
-        the counts; a table is estimated when it is asked for.
+        the counts; a table is estimated with its first use.
 
     Raises:
-        TableError: reports are no reports, no table and no list of them; a column is missing
-            (`MissingColumn`); an empty list (`EmptyTable`).
-        UnknownCategory: a column holds what its plan cannot report.
-        PlanError: no plan beside a frame, or another than that of the reports.
+        TableError, MissingColumn, EmptyTable, UnknownCategory: the reports cannot be read.
+        PlanError: a frame without a plan, or another plan than that of the reports.
         OptionError: an unknown estimator, or an order out of its range.
         DomainError: two sources list other categories of one variable.
         RecordsDoNotAlign: two sources have the same people, or some of them.
@@ -398,8 +347,3 @@ def estimate(
 def _contradicted(marginals: EstimatedMarginals) -> list[str]:
     """Return a sentence for each model of the tables taken that the reports contradict."""
     return [joined(words) for words in warnings_of(marginals.lack_of_fit)]
-
-
-def _title(asked: dict[str, list[str]]) -> str:
-    sides = (", ".join(asked[side]) for side in ("left", "right"))
-    return " and ".join(sides) + (f" given {', '.join(asked['given'])}" if asked["given"] else "")

@@ -6,10 +6,9 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,22 +16,16 @@ from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw
 from pramana_core.errors import (
     OptionError,
     PramanaError,
     StoreCorrupt,
     TableError,
 )
-from pramana_core.marginals.counts import Codes
-from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_COLUMN, Message
 from pramana_core.wire.channels import BlockMessage, PlanMessage
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, key_array, key_column
-
-if TYPE_CHECKING:
-    pass
-
+from pramana_core.wire.parts import RecordSchema, key_array, key_column
 
 VERSION = 1
 _MARK = b"pramana-reports"
@@ -70,25 +63,14 @@ class _Described(Message):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a file of reports holds (see `Reports`)."""
-
-    plan: Plan
-    codes: Mapping[str, Codes]
-    pseudonyms: Pseudonyms | None
-    draws: tuple[BlockDraw, ...] | None
-    study: str | None
-
-
-def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
-    """Write reports. Raises OptionError where they cannot be."""
-    plan, drawn = contents.plan, contents.draws
+def write_contents(reports: Any, path: str | Path) -> None:
+    """Write `Reports`. Raises OptionError."""
+    plan, drawn = reports.plan, reports.draws
     described = _Described(
         version=VERSION,
         kind="reports",
-        digest=digest,
-        study=contents.study,
+        digest=reports.digest,
+        study=reports.study,
         plan=PlanMessage.from_plan(plan),
         draws=None if drawn is None else [_DrawnMessage.of(one) for one in drawn],
         seal="",
@@ -96,23 +78,20 @@ def write_contents(contents: Contents, digest: str, path: str | Path) -> None:
     described = described.model_copy(update={"seal": described.sealed()})
     schema = RecordSchema.of(plan).arrow
     arrays = [
-        pa.array(contents.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
+        pa.array(reports.codes[field.name].astype(field.type.to_pandas_dtype(), copy=False))
         for field in list(schema)[1:]
     ]
-    if contents.pseudonyms is None:
+    if reports.pseudonyms is None:
         schema = schema.remove(0)
     else:
-        arrays.insert(0, key_column(contents.pseudonyms))
+        arrays.insert(0, key_column(reports.pseudonyms))
     schema = schema.with_metadata({_MARK: described.model_dump_json().encode()})
     table = pa.Table.from_arrays(arrays, schema=schema)
     write_whole(path, lambda file: pq.write_table(table, file))
 
 
-def read_contents(path: str | Path) -> tuple[Contents, str]:
-    """Return the contents of a file of reports, and the digest written in it.
-
-    Raises TableError, StoreCorrupt.
-    """
+def read_contents(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the fields of a file's `Reports`, and its digest. Raises TableError, StoreCorrupt."""
     place = require_path(path)
     described, file = _opened(place)
     try:
@@ -129,11 +108,12 @@ def read_contents(path: str | Path) -> tuple[Contents, str]:
         raise not_what_was_saved(place) from None
     if described.seal != described.sealed():
         raise not_what_was_saved(place)
-    return Contents(plan, codes, keys, draws, described.study), described.digest
+    fields = {"plan": plan, "codes": codes, "pseudonyms": keys, "draws": draws}
+    return fields | {"study": described.study}, described.digest
 
 
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:
-    """Return the error of a file that was changed, or damaged."""
+    """Return the error of a file that was changed or damaged."""
     return StoreCorrupt(
         f"path {str(path)!r} holds other reports than were saved there: they are not those of the"
         " digest in the file.",
@@ -142,16 +122,12 @@ def not_what_was_saved(path: str | Path) -> StoreCorrupt:
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Write a file so that it is there whole or not at all.
-
-    Raises OptionError.
-    """
+    """Write a file completely or not at all. Raises OptionError."""
     place = require_path(path)
     if place.suffix.lower() in _PICKLES:
         raise OptionError(
-            f"path {str(place)!r} has the name of a pickle, and none is written, for whoever opens"
-            f" one runs what is in it; name it {place.stem}.json, or {place.stem}.parquet for"
-            " reports and masked records.",
+            f"path {str(place)!r} has the name of a pickle, and what is written is none; name it"
+            f" {place.stem}.json, or {place.stem}.parquet for reports.",
             where="path",
         )
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
@@ -166,7 +142,7 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
 
 
 def require_path(path: object) -> Path:
-    """Return a path. Raises OptionError where something else was given."""
+    """Return a path. Raises OptionError."""
     if not isinstance(path, str | Path) or not Path(path).name:
         raise OptionError(
             f"path must be the name of a file, not {shown(path)}.", where="path"
@@ -175,7 +151,7 @@ def require_path(path: object) -> Path:
 
 
 def require_version(version: object, newest: int, place: Path) -> None:
-    """Refuse what a later version of Pramana wrote. Raises TableError."""
+    """Refuse another version of the format. Raises TableError."""
     if version != newest:
         raise TableError(
             f"path {str(place)!r} was written in version {quoted([version])} of the format; this"

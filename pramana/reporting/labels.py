@@ -1,7 +1,7 @@
 """Reported codes as labels, sets of items and missing cells, and back.
 
-Most channels report a category. Those of `items` report any set of a variable's categories: a
-column of true and false for each category, called `variable=category` as by mlxtend and
+Most channels report a category. Those of `items` report a set of a variable's categories: a
+column of true and false for each category, called `variable=category` as in mlxtend and
 `pandas.get_dummies`. A matrix with more or fewer columns than rows reports numbers without label.
 """
 
@@ -87,9 +87,7 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
 def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
     """Return the codes of reported labels: the reverse of `write_labels`.
 
-    Of a variable that is not randomized, cells are read as an owner's own: the categories
-    `(empty)` and `(other)` take theirs.
-
+    Of a variable that is not randomized, the categories `(empty)` and `(other)` take their cells.
     Raises TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
@@ -118,16 +116,12 @@ def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
 def _require_columns(
     table: pd.DataFrame, plan: Plan, wanted: Mapping[str, Form], argument: str
 ) -> None:
-    names = [
-        column
-        for name, form in wanted.items()
-        if form is not Form.NOTHING
-        for column in (
-            [item_column(plan.domain[name], c) for c in plan.domain[name].categories]
-            if form is Form.ITEMS
-            else [name]
-        )
-    ]
+    names: list[str] = []
+    for name, form in wanted.items():
+        if form is Form.ITEMS:
+            names += [item_column(plan.domain[name], c) for c in plan.domain[name].categories]
+        elif form is not Form.NOTHING:
+            names.append(name)
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise MissingColumn(
@@ -156,7 +150,7 @@ def _numbers(column: pd.Series, size: int, argument: str) -> Codes:
     if not pd.api.types.is_integer_dtype(column.dtype) or not column.between(0, size - 1).all():
         raise UnknownCategory(
             f"Column {column.name!r} of {argument} must hold whole numbers from 0 to {size - 1}:"
-            " the plan reports it in so many codes, which have no labels.",
+            " the plan reports it in codes without labels.",
             where=argument,
         )
     return column.to_numpy().astype(code_dtype(size))

@@ -6,23 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from annotated_types import Ge
 
 from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.disclosure import in_words, privacy_frame
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw, in_words, privacy_frame
 from pramana.reporting.files import (
-    Contents,
     not_what_was_saved,
     read_contents,
     write_contents,
 )
 from pramana.reporting.labels import read_labels, write_labels
-from pramana.showing import DIGITS, card, plotted, privacy_chart
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -35,16 +31,13 @@ from pramana_core.errors import (
 from pramana_core.estimation.plausibility import examine
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
 from pramana_core.privacy import PRIOR, Amplification, record_loss
-from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, strictly_ascending
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 PSEUDONYM = "pseudonym"
 """What the index of a frame of reports is called where it holds the pseudonyms."""
@@ -54,9 +47,8 @@ PSEUDONYM = "pseudonym"
 class Reports:
     """Randomized records, and the plan that says how they were randomized.
 
-    `pm.randomize` makes them of true records, `from_frame` takes those that came from elsewhere,
-    `pm.join` puts columns of several owners side by side. Nothing in them is a true value of a
-    randomized variable.
+    `pm.randomize` makes them from true records, `from_frame` takes those from elsewhere, `pm.join`
+    puts columns of several owners together. They have no true value of a randomized variable.
 
     Attributes:
         plan: the transition matrices, by block.
@@ -113,16 +105,15 @@ class Reports:
 
     @classmethod
     def from_frame(cls, frame: Frame, plan: Plan) -> Reports:
-        """Take reports that come from elsewhere: a row per record, labels as `to_frame` writes.
+        """Take reports from elsewhere: a row per record, labels in the form of `to_frame`.
 
         Empty cells of a variable that the plan withholds from some records are withheld. If the
-        index is called `pseudonym` it is taken as such, and the rows are put in its order. Where
-        the plan can hardly have made these reports, whatever is true, a UserWarning says so: true
-        values that were passed for reports are most often found out, and of honest reports at most
-        one frame in 1,000 is warned of.
+        index is called `pseudonym`, the rows are put in its order. A UserWarning says where the
+        plan can hardly have made these reports: true values that were passed for reports are most
+        often found, and at most one honest frame in 1,000 is warned of.
 
         Args:
-            frame: the reported labels; further columns are left alone.
+            frame: the reported labels; further columns are ignored.
             plan: how they were randomized.
 
         Raises TableError, MissingColumn, UnknownCategory, PlanError.
@@ -150,13 +141,10 @@ class Reports:
 
     @classmethod
     def load(cls, path: str | Path) -> Reports:
-        """Read reports that `save` wrote.
-
-        Raises TableError, StoreCorrupt.
-        """
-        contents, digest = read_contents(path)
+        """Read reports that `save` wrote. Raises TableError, StoreCorrupt."""
+        fields, digest = read_contents(path)
         try:
-            reports = cls(**vars(contents))
+            reports = cls(**fields)
             if reports.digest == digest:
                 return reports
         except PramanaError:
@@ -164,24 +152,8 @@ class Reports:
         raise not_what_was_saved(path)
 
     def save(self, path: str | Path) -> None:
-        """Write one Parquet file: reported codes, pseudonyms, the plan, the draws and the study.
-
-        Args:
-            path: the file; one that is there is replaced.
-
-        Raises OptionError.
-
-        Examples:
-            >>> import pramana as pm, tempfile
-            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
-            >>> reports = pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     reports.save(f"{folder}/reports.parquet")
-            ...     pm.Reports.load(f"{folder}/reports.parquet").digest == reports.digest
-            True
-        """
-        contents = Contents(self.plan, self.codes, self.pseudonyms, self.draws, self.study)
-        write_contents(contents, self.digest, path)
+        """Write a Parquet file: codes, pseudonyms, plan, draws and study. Raises OptionError."""
+        write_contents(self, path)
 
     @property
     def domain(self) -> Domain:
@@ -206,9 +178,9 @@ class Reports:
     def amplification(self) -> Amplification:
         """The amplification of one person's whole record, over all randomized blocks.
 
-        Of a sampled block it is the set of variables that tells most; what is withheld tells
-        nothing. Variables that are reported as they are have no bound and are not in it, unless
-        nothing is randomized: then it is infinite.
+        Of a sampled block it is that of the set of variables that discloses most. Variables that
+        are reported unchanged have no bound and are not in it, unless nothing is randomized: then
+        it is infinite.
         """
         return record_loss(self.plan)
 
@@ -229,19 +201,7 @@ class Reports:
         the share of records that report it; `kept`, the probability that a reported value is the
         true one (of a set of items: each item's; the largest where it depends on the truth; NaN
         where there is no such number); `gamma` and `epsilon` of the block; `posterior`, the most
-        that a belief of `prior` can grow to (Ma 3.1.2).
-
-        Args:
-            prior: the belief, above 0 and below 1.
-
-        Raises OptionError.
-
-        Examples:
-            >>> import pramana as pm
-            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
-            >>> reports = pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan)
-            >>> reports.privacy().loc["sex", ["kept", "gamma", "posterior"]].round(3).tolist()
-            [0.9, 9.0, 0.321]
+        that a belief of `prior`, above 0 and below 1, can grow to (Ma 3.1.2). Raises OptionError.
         """
         require_limit(prior, InnerShare, "prior")
         return privacy_frame(self.plan, prior)
@@ -256,12 +216,6 @@ class Reports:
             pseudonyms: whether to have them as the index, 32 hexadecimal digits each.
 
         Raises OptionError.
-
-        Examples:
-            >>> import pramana as pm
-            >>> plan = pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1)
-            >>> pm.Reports.from_frame({"sex": ["f", "m", "m"]}, plan).to_frame()["sex"].tolist()
-            ['f', 'm', 'm']
         """
         require_limit(pseudonyms, bool, "pseudonyms")
         frame = write_labels(self.plan, self.codes)
@@ -276,43 +230,16 @@ class Reports:
         frame.index = [raw[start : start + width] for start in range(0, len(raw), width)]
         return frame.rename_axis(PSEUDONYM)
 
-    def head(self, n: int = 5) -> pd.DataFrame:
-        """Return the first `n` reports as labels. Raises OptionError for no whole number."""
-        require_limit(n, Annotated[int, Ge(1)], "n")
-        return write_labels(self.plan, {name: codes[:n] for name, codes in self.codes.items()})
-
     def __repr__(self) -> str:
         names = listed(self.domain.names)
         return f"Reports({len(self):,} records of {names}; {in_words(self.plan)})"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the epsilon of each variable's block, and of the whole record.
-
-        Args:
-            ax: matplotlib axes to draw on; None makes a figure.
-
-        Returns:
-            the axes.
-
-        Raises OptionError.
-        """
-        return plotted(self._picture(), ax)
-
-    def _picture(self) -> Chart:
-        return privacy_chart(self.privacy(), self.epsilon)
-
-    def _repr_html_(self) -> str:
-        facts = [("records", f"{len(self):,}"), ("told", in_words(self.plan))]
-        digest = ("plan", self.plan.digest[:DIGITS])
-        rows = self.head().astype(object).fillna("withheld")
-        return card("Reports", [*facts, digest], self._picture().svg(), rows)
-
 
 def require_plan(plan: object, argument: str = "plan") -> Plan:
-    """Return a plan. Raises PlanError where something else was given."""
+    """Return a plan. Raises PlanError."""
     if not isinstance(plan, Plan):
         raise PlanError(
-            f"{argument} must be a Plan, not {shown(plan)}{_where_a_plan_is(plan)}.", where=argument
+            f"{argument} must be a Plan, such as design.plan, not {shown(plan)}.", where=argument
         )
     return plan
 
@@ -336,19 +263,8 @@ def _require_arrays(codes: object, pseudonyms: object) -> None:
         )
 
 
-def _where_a_plan_is(given: object) -> str:
-    """Return what to write instead, where something was given that has a plan."""
-    if isinstance(given, StudyPlan):
-        return "; an owner's part of it is pm.Plan((study_plan.block(owner),))"
-    if getattr(given, "study_plan", None) is not None:
-        return "; an owner's part of it is design.plan_of(owner)"
-    if isinstance(getattr(given, "plan", None), Plan):
-        return "; write design.plan"
-    return ""
-
-
 def require_reports(reports: object, argument: str = "reports") -> Reports:
-    """Return reports. Raises TableError where something else was given."""
+    """Return reports. Raises TableError."""
     if not isinstance(reports, Reports):
         raise TableError(
             f"{argument} must be Reports, as pm.randomize returns them, not {shown(reports)}.",
@@ -384,5 +300,5 @@ def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
     if found.inconsistent:
         warn_caller(
             f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan."
+            f" {' and '.join(found.worst)}); it may have true values, or another plan."
         )

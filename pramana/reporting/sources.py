@@ -1,21 +1,18 @@
-"""What people pass as reports, understood: one's own, a frame and its plan, or several.
-
-Columns that several owners hold of the same people stand side by side by their pseudonyms.
-"""
+"""Reports in any form that people pass: alone, a frame and its plan, several, or joined."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard, overload
+from typing import Literal, TypeAlias, TypeGuard, overload
 
 from miner_service.alignment.coins import require_one_coin
 from miner_service.alignment.ranges import Rows, common_rows, record_counts, record_sets
 from miner_service.store.columns import KeyText
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import checked_options, one_sentence
 from pramana.frames.tables import Frame, shown
-from pramana.reporting.draws import BlockDraw
+from pramana.reporting.disclosure import BlockDraw
 from pramana.reporting.reports import Reports, require_reports
 from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
 from pramana_core.estimation.axes import joined
@@ -23,9 +20,6 @@ from pramana_core.learn.common.options import require_limit
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
-
-if TYPE_CHECKING:
-    pass
 
 Source: TypeAlias = Reports | tuple[Frame, Plan]
 """Reports, or a frame of them with the plan that made it."""
@@ -39,16 +33,8 @@ WANTED = "Reports, a frame with its plan, or a list of these"
 def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
     """Return what was passed to `estimate` or `fit` as reports with their plans.
 
-    Raises:
-        TableError: it is neither reports nor a table.
-        PlanError: a plan is missing, is not a plan, or is not that of the reports.
-        EmptyTable: an empty list.
-        DomainError: two sources list other categories of one variable.
-        RecordsDoNotAlign: somebody of one source is in another, too.
+    Raises TableError, PlanError, EmptyTable, DomainError, RecordsDoNotAlign.
     """
-    if isinstance(reports, Plan):
-        remedy = "the plan comes second, as in pm.estimate(frame, plan)"
-        raise TableError(f"reports must be {WANTED}, not a Plan; {remedy}.", where="reports")
     if _is_pair(reports):
         _require_no_plan(plan, "a pair of a frame and its plan")
         frame, own = reports
@@ -78,10 +64,6 @@ def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
             "reports is an empty list; it must hold Reports or pairs (frame, plan).",
             where="reports",
         )
-    if len(several) == 2 and isinstance(several[0], Plan):
-        raise TableError(
-            "reports must be a pair (frame, plan), not (plan, frame).", where="reports"
-        )
     found = []
     for place, one in enumerate(several):
         argument = f"reports[{place}]"
@@ -110,17 +92,10 @@ def _require_other_people(first: Reports, second: Reports, *places: str) -> None
     twice = record_counts(keys).get((True, True), 0)
     if not twice:
         return
-    all_of_one = twice == min(len(first), len(second))
-    if set(first.domain.names).isdisjoint(second.domain.names):
-        how = "" if len(first) == len(second) == twice else "(..., how='any')"
-        hint = f"put their columns side by side with pm.join{how}"
-    else:
-        hint = f"leave {'one of them' if all_of_one else 'these people'} out"
-        hint += "" if all_of_one else " of one of them"
-    have = "are of the same" if all_of_one else "both have"
     raise RecordsDoNotAlign(
-        f"{places[0]} and {places[1]} {have} {twice:,} people, and a list is of different people;"
-        f" {hint}.",
+        f"{places[0]} and {places[1]} have {twice:,} people in common, and a list is of different"
+        " people; put columns of the same people together with pm.join, or leave these people out"
+        " of one of them.",
         where="reports",
     )
 
@@ -128,32 +103,26 @@ def _require_other_people(first: Reports, second: Reports, *places: str) -> None
 def _of_one(reports: object, plan: object, argument: str) -> Reports:
     if isinstance(reports, Plan):
         raise TableError(
-            f"{argument} must be a frame and then its plan, not the plan first.", where="reports"
+            f"{argument} must be {WANTED}, not a Plan, which comes second.", where="reports"
         )
     if plan is not None and not isinstance(plan, Plan):
         raise PlanError(f"plan must be a Plan, not {shown(plan)}.", where="plan")
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
-                "plan is another than the one the reports were made under; leave it out, for"
-                " reports have their own.",
+                "plan is not the one of the reports; leave it out, for reports have their own.",
                 where="plan",
             )
         return reports
+    if reports is None or isinstance(reports, str | int | float) or callable(reports):
+        raise TableError(f"{argument} must be {WANTED}, not {shown(reports)}.", where="reports")
     if plan is None:
-        _require_table(reports, argument)
         raise PlanError(
             f"{argument} is {shown(reports)} without a plan; pass the plan that randomized it, or,"
             " for a table that was not randomized, pm.Plan.unrandomized(domain).",
             where="plan",
         )
-    _require_table(reports, argument)
     return Reports.from_frame(reports, plan)
-
-
-def _require_table(given: object, argument: str) -> None:
-    if given is None or isinstance(given, str | int | float) or callable(given):
-        raise TableError(f"{argument} must be {WANTED}, not {shown(given)}.", where="reports")
 
 
 def _require_no_plan(plan: object, given: str) -> None:
@@ -172,14 +141,14 @@ def join(*reports: Reports, how: Literal["identical", "common"] = "identical") -
 def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
 
 
-@options_told
+@checked_options
 def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
-    """Put the columns of several owners side by side, record by record: a vertical study.
+    """Put the columns of several owners together, record by record: a vertical study.
 
     Records are the same people where their pseudonyms are the same, which needs owners who share
     the linkage secret, the study and the form of the record ids. The joined reports have the plans
-    of all owners; what is disclosed of a record adds over the owners. Parts of one study
-    plan become one block again, for one coin chose what each record reports (see `pm.accountant`).
+    of all owners; what is disclosed of a record adds over the owners. Parts of one study plan
+    become one block again, for one coin chose what each record reports (see `pm.accountant`).
 
     Args:
         reports: two or more, each of other variables.
@@ -191,10 +160,10 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         the joined reports; with `any` a list of them.
 
     Raises:
-        RecordsDoNotAlign: the records are not those that `how` asks for.
+        RecordsDoNotAlign: the records are not those that `how` requires, or do not follow the
+            study plan of their owners.
         PlanError: a variable is reported by two of them.
         TableError, OptionError: what was passed cannot be joined.
-        RecordsDoNotAlign: owners follow one study plan, and a record reports what it never samples.
 
     Examples:
         >>> import pramana as pm
@@ -212,8 +181,6 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
         >>> pm.join(*parts)
         Reports(4,526 records of department, sex, admitted; whole record: gamma 320, epsilon 5.768)
     """
-    if len(reports) == 1 and isinstance(reports[0], list | tuple):
-        reports = tuple(reports[0])
     require_limit(how, How, "how")
     if len(reports) < 2:
         raise OptionError(
@@ -267,13 +234,13 @@ def _require_aligned(keys: Sequence[KeyText], how: How) -> None:
     if in_all == in_any or (how == "common" and in_all):
         return
     each = ", ".join(f"{len(own):,}" for own in keys)
-    told = f"reports have {in_all:,} records in common, of {in_any:,} in any of them ({each} each)"
+    words = f"reports have {in_all:,} records in common, of {in_any:,} in any of them ({each} each)"
     if in_all:
         raise RecordsDoNotAlign(
-            f"{told}; write how='common' for those in common, or how='any' for all.", where="how"
+            f"{words}; write how='common' for those in common, or how='any' for all.", where="how"
         )
     raise RecordsDoNotAlign(
-        f"{told}; owners must share the linkage secret (pm.Keys.create(folder, linkage=path)), the"
+        f"{words}; owners must share the linkage secret (pm.Keys.create(folder, linkage=path)), the"
         " study and the form of their record ids.",
         where="reports",
     )

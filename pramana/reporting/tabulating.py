@@ -37,7 +37,7 @@ def tabulated(
     shares: bool = False,
     projected: bool = False,
 ) -> pd.DataFrame:
-    """Return a table as `EstimatedCounts.table` does, and raise what it does."""
+    """Return a table in the form of `EstimatedCounts.table`."""
     import pandas as pd
 
     with one_sentence():
@@ -89,7 +89,7 @@ def tabulated_means(
     values: Sequence[float] | None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """Return means as `EstimatedCounts.means` does, and raise what it does.
+    """Return means in the form of `EstimatedCounts.means`.
 
     A mean is S / n, of the sum of the values and the number of records, both linear in the counts.
     Its error is that of S - (S / n) n, over n (the delta method).

@@ -44,9 +44,9 @@ class NetworkSimulation:
     """Learns a structure in every run, from the reports and from the clean records.
 
     Links are compared with the network the records come from, or for a table with the structure
-    that the same search finds in the whole clean table. The parameters that KL is taken of are
-    learned from the same counts (`fitted`); `kl_unlinked` is the distance of the network without
-    links. `seconds` is the time from the reported columns to structure and parameters.
+    that the same search finds in the whole clean table. KL is of parameters learned from the same
+    counts (`fitted`); `kl_unlinked` is that of the network without links. `seconds` is the time to
+    learn.
     """
 
     name = "bayes-net"

@@ -7,43 +7,23 @@ import math
 from typing import Any, cast
 
 from pramana_core.channels import CONDITION_LIMIT, Symmetric
-from pramana_core.design import (
-    Design,
-    Goal,
-    Option,
-    Problem,
-    Requirements,
-    builds,
-    find_design,
-    goal,
-    option,
-    poolable,
-    unserved,
-)
+from pramana_core.design import Design, Goal, Problem, Requirements, find_design, goal
 from pramana_core.design.goal import CELLS
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import Estimator
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import OnShare
-from pramana_core.ties import first_smallest
-
-_NAMED = {"ran-gd": "random-gamma-diagonal"}
-"""The designer's name of a family, where it is not ours."""
 
 Owners = tuple[tuple[str, tuple[str, ...]], ...]
 """The owners' names and variables, in the order of a study plan."""
 
 
 def owners_of(domain: Domain, asked: str) -> Owners:
-    """Return the owners of the columns, as `--owners` says.
+    """Return the owners of the columns from the option `--owners`.
 
-    Args:
-        domain: the columns.
-        asked: a number of owners, who get the columns in order, or each owner's columns with commas
-            between, owners separated by semicolons.
-
-    Raises OptionError, UnknownVariable.
+    It is a number of owners, who get the columns in order, or each owner's columns with commas
+    between, owners separated by semicolons. Raises OptionError, UnknownVariable.
     """
     names = domain.names
     if asked.strip().isdigit():
@@ -74,39 +54,14 @@ def designed(
     on_step: OnShare = lambda _share: None,
     owners: Owners = (),
 ) -> Design:
-    """Return the design of a family that is predicted to serve best at an amplification.
+    """Return the best design of a family, or of all for `auto`; all variables are sensitive.
 
-    Nothing of the data is used. Families that come in sizes (`cut-and-paste`, `sampled`) are
-    represented by their best; if none tells all that is wanted, by the one that tells the most.
-
-    Args:
-        domain: the variables, owner by owner; all are sensitive.
-        family: the plans to choose from; `auto` for all.
-        gamma: the largest amplification of the whole record, over all owners, above 1.
-        wanted: the tables whose errors matter.
-        records: their number.
-        on_step: is called with the share of the work that is done.
-        owners: the owners of the variables, where there are several.
-
-    Raises OptionError.
+    `gamma` bounds the whole record over all owners. Raises OptionError.
     """
     needs = Requirements(domain, gamma, owners=owners)
+    named = None if family == "auto" else family
     problem = Problem(needs, wanted, records)
-    if family == "auto":
-        return find_design(problem, progress=lambda _, done, total: on_step(done / total))
-    best, small = _best_of(problem, family), poolable(problem)
-    if not best.able and small is not problem:
-        best = _best_of(small, family)
-        found = Design(small, (best,), best, unserved(wanted, small.goal))
-    else:
-        found = Design(problem, (best,), best)
-    if best.plan is None:
-        raise OptionError(
-            f"No plan of the family {family} can be made: {best.reason}",
-            where="--design",
-            remedy="Choose another family, or allow a larger --gamma.",
-        )
-    return found
+    return find_design(problem, named, lambda _, done, total: on_step(done / total))
 
 
 def estimator_of(design: Design) -> Estimator:
@@ -124,30 +79,6 @@ def described(design: Design) -> dict[str, Any]:
         **{name: said[name] for name in kept},
         "study_plan": None if study is None else study.digest,
     }
-
-
-def _best_of(problem: Problem, family: str) -> Option:
-    wanted = _NAMED.get(family, family)
-    made = [
-        option(problem, name, build)
-        for name, build in builds(problem).items()
-        if name == wanted or name.startswith(f"{wanted}-")
-    ]
-    if not made and problem.needs.owners:
-        raise OptionError(
-            f"The family {family} cannot be shared by several owners: only sampled sets can.",
-            where="--design",
-            remedy="Choose sampled or auto, or leave out --owners.",
-        )
-    if not made:
-        raise OptionError(
-            f"There is no plan of the family {family} for {len(problem.needs.domain)} variables.",
-            where="--design",
-            remedy=f"Choose auto, or one of {', '.join(builds(problem))}.",
-        )
-    # Of plans that are equally good the first of those that tell the longest tables.
-    made.sort(key=lambda one: -len(one.moments.by_length))
-    return made[first_smallest([one.prediction.loss for one in made])]
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:

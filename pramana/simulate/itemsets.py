@@ -33,17 +33,12 @@ def chosen(found: FoundItemsets) -> dict[tuple[int, ...], float]:
 
 
 def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
-    """Compare found with truly frequent itemsets.
+    """Compare found with truly frequent itemsets, both by the places of their items.
 
-    Args:
-        truth: the frequent itemsets of the records.
-        found: those taken for frequent; places of the same items.
-
-    Returns:
-        A row per length that has truly frequent itemsets: `length`, `frequent` and `found` (their
-        numbers), `support_error` (the mean relative error of the supports of those rightly found;
-        NaN if none is), `false_negatives` and `false_positives` relative to the number of truly
-        frequent ones, in percent.
+    Returns a row per length that has truly frequent itemsets: `length`, `frequent` and `found`
+    (their numbers), `support_error` (the mean relative error of the supports of those rightly
+    found; NaN if none is), `false_negatives` and `false_positives` relative to `frequent`, in
+    percent.
     """
     lengths = sorted({len(items) for items in truth})
     rows = [(length, *_compared(_of(truth, length), _of(found, length))) for length in lengths]
@@ -53,10 +48,9 @@ def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
 def overall(truth: Supports, found: Supports) -> dict[str, float | None]:
     """Compare itemsets of all lengths together.
 
-    Returns:
-        The numbers of `by_length`, and `false_discovery`, the share of the itemsets found that are
-        not frequent, and `power`, the share of the frequent ones that are found, both in percent.
-        None where there is nothing to take a share of; of no discoveries none is false.
+    Returns the numbers of `by_length`, and `false_discovery`, the share of `found` that are not
+    frequent, and `power`, the share of the frequent ones that are found, both in percent; None
+    where there is nothing to take a share of.
     """
     frequent, number, *errors = _compared(truth, found)
     right = len(set(truth) & set(found))

@@ -31,9 +31,9 @@ _SHOWN = {
 class ClassifierSimulation:
     """Learns from the reports and from the clean records of every run; tests on those held out.
 
-    Every run has `accuracy`, `clean_accuracy` and `majority`, shares of the records held out: what
-    the two classifiers, and the most frequent class of the clean records, have right. `agreement`
-    is the share on which both predict the same, `seconds` the time to learn from the reports.
+    A run has `accuracy`, `clean_accuracy` and `majority`, the shares of the records held out that
+    the two classifiers, and the most frequent class, predict right; `agreement`, the share on which
+    both predict the same; `seconds`, the time to learn from the reports.
     """
 
     def __init__(

@@ -32,11 +32,6 @@ class LinkErrors:
     missing: int
     reversed: int
 
-    @property
-    def distance(self) -> int:
-        """The structural Hamming distance."""
-        return self.extra + self.missing + self.reversed
-
 
 def compare(structure: Structure, reference: Structure, *, by_class: bool) -> LinkErrors:
     """Count the differences of two structures over the same nodes.
@@ -44,10 +39,9 @@ def compare(structure: Structure, reference: Structure, *, by_class: bool) -> Li
     Args:
         structure: what was learned.
         reference: what is right.
-        by_class: compare equivalence classes. Data cannot tell structures of one class apart, so
-            a link counts as reversed only where the completed partially directed graphs (CPDAGs)
-            disagree: one directs it and the other does not, or directs it the other way. Otherwise
-            the structures' own directions are compared.
+        by_class: compare equivalence classes: data cannot tell structures of one class apart, so
+            a link is reversed only where the completed partially directed graphs (CPDAGs)
+            disagree on its direction. Otherwise the structures' own directions are compared.
     """
     found, wanted = (adjacent(s.links) for s in (structure, reference))
     ours, theirs = (directed(s) if by_class else frozenset(s.links) for s in (structure, reference))
@@ -84,7 +78,7 @@ def fitted(
 ) -> BayesNet:
     """Return the network with the parameters these counts give, none of them zero.
 
-    Each row of maximum-likelihood parameters, projected onto the distributions, is taken for N_ij
+    Each row of maximum-likelihood parameters, projected onto the distributions, counts as N_ij
     records (0 if the estimate is negative), and `pseudo_count` is added to every cell: without
     randomization that is the posterior mean under a Dirichlet prior (Ma 5.1).
     """

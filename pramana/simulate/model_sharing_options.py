@@ -35,8 +35,8 @@ class SimulationOptions:
         by: whether trees are grown and then pruned, as in the paper, or split only where all parts
             can meet the requirement.
         counts: whether a merged node's counts are exact, or by the paper's equation 1.
-        tell: whether leaves tell hits and misses, or the counts of all classes; None for what
-            the method needs.
+        tell: the counts in leaves, of hits and misses or of all classes; None for what the method
+            needs.
         scale: pseudo-records for each record that the trees count.
         epsilon: makes trees differentially private, without a requirement.
         folds: the parts of the records; each is held out once.

@@ -46,11 +46,9 @@ class Fold:
 
 @dataclass(eq=False)
 class PreparedTable:
-    """A table, and the basis models and trees that the cells of an experiment share.
+    """A table, and the basis models and trees that several simulations share. Raises TableError.
 
-    They depend on the options alone, so that a cell gives the same numbers by itself.
-
-    Raises TableError.
+    They depend on the options alone, so that a simulation by itself gives the same numbers.
     """
 
     table: SharingTable
@@ -122,13 +120,10 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class FoldModels:
-    """The models of a fold by some method.
+    """The models of a fold by some method, measured one by one; none if there is nothing to learn.
 
-    Attributes:
-        models: several are measured one by one; none if there is nothing to learn.
-        refused: the owners who released nothing.
-        leaves: of each released tree.
-        pseudo_records: their number; None where the model was learned from none.
+    `refused` counts the owners who released nothing; `leaves` are those of each released tree;
+    `pseudo_records` is None where the model was learned from none.
     """
 
     models: tuple[GlobalModel, ...]
@@ -208,12 +203,11 @@ class FoldResult:
     Attributes:
         accuracy: the share of the held-out records whose class is predicted right.
         class_match: the share of them that the global basis model gives the same class.
-        path_match: the share of paths that the tree and the basis tree have in common; None where
-            one of them is no tree.
+        path_match: the share of paths in common with the basis tree; None without two trees.
         basis_accuracy: the accuracy of the global basis model.
         majority: the accuracy of the training records' most frequent class.
         refused: the owners who could not meet the requirement and released nothing.
-        learned: whether there was a model. Without one the most frequent class is predicted.
+        learned: whether there was a model; without one the most frequent class is predicted.
         leaves: of a released tree, on average; None where none was released.
         pseudo_records: their number; None where the model was learned from none.
     """
@@ -287,7 +281,7 @@ def simulate(
         table: the records.
         options: how it is simulated.
         on_step: is called with the share of the folds that is done.
-        kept: the table as other cells prepared it, which makes many cells faster.
+        kept: the table as other simulations prepared it, which makes many of them faster.
         way: makes the models of a fold, in place of the method of the options.
 
     Raises OptionError, NotInstalled.

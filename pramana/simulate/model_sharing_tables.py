@@ -22,14 +22,7 @@ FEWEST = 2
 
 @dataclass(frozen=True)
 class SharingTable:
-    """Records that are divided among owners.
-
-    Attributes:
-        name: the file's name.
-        records: the columns, the target among them as categories.
-        target: the column that holds the class.
-        note: what was done to the table, in sentences; empty if nothing.
-    """
+    """Records that are divided among owners, the target a category; `note` lists changes."""
 
     name: str
     records: MixedTable
@@ -46,9 +39,8 @@ def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
     """Return a frame of text cells as a table to simulate.
 
     Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
-    question mark are left out, and columns of one value.
-
-    Raises EmptyTable, MissingColumn, TableError.
+    question mark are left out, and columns of one value. Raises EmptyTable, MissingColumn,
+    TableError.
     """
     import pandas as pd
 

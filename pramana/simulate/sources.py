@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
+from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
@@ -19,10 +19,6 @@ from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
 """Drawn from a network in each run by default."""
-
-FEWEST_RECORDS = 2
-MOST_RECORDS = 20_000_000
-"""More would not fit the memory of a usual machine with a few dozen variables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +69,10 @@ class NetworkSource:
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """The records of a table.
+    """The records of a table; `note` describes what was done to its columns.
 
-    As many records as the table has are the table itself, so that runs differ by the randomization
-    alone. Fewer are drawn anew in each run, none twice; more are drawn with repetition. `note` says
-    what was done to the columns.
+    A run of all records is the table itself, so that runs differ by the randomization alone. Fewer
+    are drawn anew in each run, none twice; more are drawn with repetition.
     """
 
     name: str
@@ -111,41 +106,6 @@ class TableSource:
 
 Source = NetworkSource | TableSource
 """Something that records are drawn from."""
-
-
-def require_records(records: int | None, source: Source) -> int:
-    """Return how many records a run takes.
-
-    Raises OptionError, LimitExceeded.
-    """
-    wanted = source.records if records is None else records
-    if wanted < FEWEST_RECORDS:
-        raise OptionError(
-            f"{wanted} records are too few to learn anything from.",
-            where="--records",
-            remedy=f"Take {FEWEST_RECORDS} or more; a useful study has thousands.",
-        )
-    if wanted > MOST_RECORDS:
-        raise LimitExceeded(
-            f"{wanted:,} records are more than the {MOST_RECORDS:,} that one run may take.",
-            where="--records",
-            remedy="Take fewer; more --runs of fewer records also tell how results vary.",
-        )
-    return wanted
-
-
-def require_target(target: str, source: Source) -> None:
-    """Check that the records have the variable that is to be predicted.
-
-    Raises UnknownVariable.
-    """
-    if target not in source.domain:
-        raise UnknownVariable(
-            f"{source.name} has no variable {target!r} that can be predicted."
-            + (f" {source.note}" if source.note else ""),
-            where="--target",
-            remedy=f"The variables are {list(source.domain.names)}.",
-        )
 
 
 def topological(structure: Structure) -> tuple[str, ...]:

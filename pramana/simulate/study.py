@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from pramana.setups import SeededOwner
 from pramana.simulate.sources import Source
-from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 Numbers = Mapping[str, float | None]
-"""One run's results by name; None where there is none."""
+"""One run's results by name, or None."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +58,6 @@ class Series:
         return {"runs": [dict(run) for run in self.runs], "mean": self.mean(), "se": self.se()}
 
 
-def require_repeatable(records: int, runs: int, seed: int, holdout: float) -> None:
-    """Raise OptionError for no run, a negative seed, or a share that leaves a side too few."""
-    if runs < 1:
-        raise OptionError(f"runs must be at least 1, not {runs}.", where="--runs")
-    if seed < 0:
-        raise OptionError(f"seed must be 0 or more, not {seed}.", where="--seed")
-    if not 0 <= holdout < 1 or (holdout and not 0 < round(holdout * records) < records - 1):
-        raise OptionError(
-            f"Holding out {holdout:g} of {records} records leaves too few on one side.",
-            where="--holdout",
-            remedy="Give a share between 0 and 1, usually 0.2 to 0.5.",
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Trial:
     """The records of one run, true and reported; `held_out` are true and neither reported nor
@@ -95,7 +80,6 @@ class Trials:
         design: the designer's account of the plan, if it made it.
         holdout: the share of the records that a run draws at random and keeps for a test.
 
-    Raises OptionError.
     """
 
     source: Source
@@ -105,9 +89,6 @@ class Trials:
     seed: int
     design: Design | None = None
     holdout: float = 0.0
-
-    def __post_init__(self) -> None:
-        require_repeatable(self.records, self.runs, self.seed, self.holdout)
 
     @property
     def tested(self) -> int:
@@ -175,7 +156,7 @@ def _rows(codes: Mapping[str, Codes], rows: npt.NDArray[np.int64]) -> dict[str, 
 
 
 class Simulated(Protocol):
-    """A learner as it is simulated: the work of a run, and the findings of all runs."""
+    """A simulated learner: the work of a run, and the findings of all runs."""
 
     name: str
     estimator: Estimator

@@ -72,6 +72,11 @@ class ColumnChanges:
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
+    def faults(self) -> str:
+        """Each column that was left out, with its fault."""
+        return "; ".join(f"{name!r} has {reason}" for name, reason in self.left_out.items())
+
+    @property
     def note(self) -> str:
         """The changes in words; empty if there are none."""
         many = len(self.cut) > 1
@@ -89,27 +94,17 @@ class ColumnChanges:
             + "."
             if self.merged
             else "",
-            f"Columns left out: {listed(self.left_out)}." if self.left_out else "",
+            f"Columns left out: {self.faults}." if self.left_out else "",
         ]
         return " ".join(sentence for sentence in said if sentence)
-
-
-def listed(bad: dict[str, str]) -> str:
-    """Return each column with its fault."""
-    return "; ".join(f"{name!r} has {reason}" for name, reason in bad.items())
 
 
 def made(
     column: pd.Series[str], name: str, done: ColumnChanges, *, asked: bool
 ) -> tuple[Variable, Codes] | None:
-    """Return a column as a variable and its codes; None where it is left out.
+    """Return a column of texts as a variable and its codes; None where it is left out.
 
-    Args:
-        column: the cells, empty text for empty ones.
-        name: its name.
-        done: is called with what was done.
-        asked: whether it was asked for by its name, so that it is a number even where each record
-            has its own.
+    A column that was `asked` for by its name is a number even where each record has its own.
     """
     parts = _numbers(column, name)
     reason = _unusable(column, parts, name, asked=asked, cut=done.intervals)
@@ -268,18 +263,18 @@ def read_source(
 ) -> TableSource:
     """Read the columns of a CSV or Parquet file as categorical variables.
 
-    Any table will do. Columns of many numbers are cut, empty cells are a category, rare categories
-    of a column that has many are put together, and a column that is constant, or names or numbers
-    the records, is left out; the source's note says so.
+    Columns of many numbers are cut, empty cells are a category, rare categories of a column that
+    has many are put together, and a column that is constant, or names or numbers the records, is
+    left out; the source's note says so.
 
     Args:
         path: the file; a CSV has a header.
-        variables: the columns wanted, in this order, each the name of one or several with commas
-            between; all that can be used if None.
-        intervals: columns of more different numbers than this are cut into as many intervals of
-            one width, from the least number to the largest, and the middles stand for them. None
-            cuts columns of more than `INTERVALS` into as many as the records allow
-            (`intervals_for`), of nearly equal numbers of them, and their means stand for them.
+        variables: the columns wanted, in this order, with commas between; None for all that can
+            be used.
+        intervals: columns of more different numbers than this are cut into this many intervals
+            of one width, with their middles as representatives. None cuts columns of more than
+            `INTERVALS` into `intervals_for` the records, of nearly equal numbers of them, with
+            their means as representatives.
 
     Raises TableError, EmptyTable, MissingColumn, OptionError.
     """
@@ -303,7 +298,7 @@ def read_source(
     if len(found) < _FEWEST or (bad and asked):
         few = "" if bad else " Only one column can be used, and a link needs two."
         raise TableError(
-            f"{path.name} cannot be simulated.{few}{f' {listed(bad)}.' if bad else ''}",
+            f"{path.name} cannot be simulated.{few}{f' {done.faults}.' if bad else ''}",
             where=", ".join(bad) or ("--variables" if asked else "--table"),
             remedy=_COMMAS if alone else _REMEDY,
         )
@@ -321,7 +316,7 @@ def read_cells(path: Path) -> pd.DataFrame:
 
 def _wanted(path: Path, frame: pd.DataFrame, variables: Sequence[str] | None) -> list[str]:
     present = list(frame.columns)
-    asked = [name for text in variables or () for name in _split(text, present)]
+    asked = [name.strip() for text in variables or () for name in text.split(",")]
     missing = [name for name in asked if name not in present]
     if missing:
         raise MissingColumn(
@@ -330,17 +325,3 @@ def _wanted(path: Path, frame: pd.DataFrame, variables: Sequence[str] | None) ->
             remedy=f"It has {present}.",
         )
     return present if variables is None else list(dict.fromkeys(asked))
-
-
-def _split(text: str, present: Sequence[str]) -> list[str]:
-    """Return the names between commas; a column's whole name stays whole."""
-    if text.strip() in present:
-        return [text.strip()]
-    names = [name.strip() for name in text.split(",")]
-    if "" in names:
-        raise OptionError(
-            f"--variables {text!r} names a column without a name.",
-            where="--variables",
-            remedy=f"Name columns of the table: {', '.join(present)}.",
-        )
-    return names

@@ -32,7 +32,7 @@ COMMANDS = [
     "rules --table table.csv --design sampled --gamma 30 --set decisions=controlled --runs 2",
     "rules --table table.csv --design cut-and-paste --gamma 30 --runs 2",
     "rules --table table.csv --design mask --gamma 30 --runs 2",
-    "rules --table table.csv --design ran-gd --gamma 12 --runs 2",
+    "rules --table table.csv --design random-gamma-diagonal --gamma 12 --runs 2",
     "rules --table table.csv --design auto --gamma 19 --runs 2",
     "rules --table table.csv --p 0.1 --estimator pooled --runs 1",
     "tree --table table.csv --target v1 --p 0.1 --set significance=1 --set shrinkage=0 --runs 2",

@@ -218,14 +218,11 @@ def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed:
     from pramana.simulate.model_sharing_tables import read_sharing_table
     from pramana_core.model_sharing.requirements import Requirement
 
-    if where.table is None or where != given.Setup(table=where.table, owners=where.owners):
+    if where.table is None or where != given.Setup(table=where.table):
         raise OptionError("model-sharing takes the records of a --table alone.", where="--table")
-    asked = settings.of(Requirement)
+    wanted, own = settings.of(Requirement), settings.of(SimulationOptions)
     with options_as_typed():
-        requirement = Requirement(**{"exact": False} | asked) if asked else None
-        own = settings.of(SimulationOptions)
-        if where.owners is not None:
-            own |= {"owners": given.whole(where.owners)}
+        requirement = Requirement(**{"exact": False} | wanted) if wanted else None
         options = SimulationOptions(**own, requirement=requirement, runs=runs, seed=seed)
     read = read_sharing_table(where.table, target)
     with _watched(f"{options.folds * options.runs} folds") as watch, options_as_typed():

@@ -1,4 +1,4 @@
-"""Options of learners as they are typed: `--set name=value`, by the dataclasses that hold them."""
+"""Options of learners on the command line: `--set name=value`, by their dataclasses."""
 
 from __future__ import annotations
 
@@ -19,15 +19,10 @@ NONE = "none"
 
 
 class Settings:
-    """The options of some dataclasses, and the values typed for them.
+    """The options of some dataclasses, and the values typed for them as `name=value`.
 
-    Args:
-        given: each `name=value`.
-        kinds: the dataclasses.
-        renamed: by (dataclass, field) an option's name, where it is not the field's.
-        left_out: names of options that are given otherwise, or have no effect here.
-
-    Raises OptionError.
+    `renamed` has an option's name by (dataclass, field), where it is not the field's; `left_out`
+    has names of options that are given otherwise, or have no effect here. Raises OptionError.
     """
 
     def __init__(
@@ -111,12 +106,13 @@ def _default(field: Any) -> str:
 
 @contextmanager
 def options_as_typed() -> Iterator[None]:
-    """Let errors of what is made from options name the options as they are typed."""
+    """Let errors name options by their names on the command line."""
     try:
         yield
     except OptionError as error:
         name = error.where or ""
         if name.startswith("--"):
             raise
-        where = f"--{name.replace('_', '-')}" if name in ("gamma", "owners") else WHERE
+        options = {"gamma": "--gamma", "owners": "--owners", "family": "--design"}
+        where = options.get(name, WHERE)
         raise OptionError(f"{where}: {error.message}", where=where, remedy=error.remedy) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pramana.simulate.commands.settings import options_as_typed
-from pramana_core.errors import OptionError
+from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console
 
@@ -25,10 +25,7 @@ Bif = Annotated[Path | None, typer.Option(help="Draw the records from this netwo
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
 Variables = Annotated[
     list[str] | None,
-    typer.Option(
-        help="The table's columns to use, with commas between; may be given again, for names that"
-        " have a comma themselves."
-    ),
+    typer.Option(help="The table's columns to use, with commas between; may be given again."),
 ]
 Intervals = Annotated[
     int | None,
@@ -39,7 +36,11 @@ Intervals = Annotated[
 ]
 Records = Annotated[
     int | None,
-    typer.Option(help="Records in each run (default 10000 of a network, all of a table)."),
+    typer.Option(
+        min=2,
+        max=20_000_000,
+        help="Records in each run (default 10000 of a network, all of a table).",
+    ),
 ]
 Probability = Annotated[
     float | None,
@@ -53,7 +54,8 @@ Design = Annotated[
     str | None,
     typer.Option(
         help="Instead of --p, a plan designed for --gamma: auto, the designer's choice, or of a"
-        " family: independent, gamma-diagonal, ran-gd, mask, cut-and-paste, sampled."
+        " family: independent, gamma-diagonal, random-gamma-diagonal,"
+        " mask, cut-and-paste, sampled."
     ),
 ]
 Gamma = Annotated[
@@ -77,13 +79,16 @@ Target = Annotated[
     str | None, typer.Option(help="The variable to predict, of tree, linear and classifier.")
 ]
 Holdout = Annotated[
-    float, typer.Option(help="The share of each run's records kept, true, for the test.")
+    float,
+    typer.Option(min=0, max=0.9, help="The share of each run's records kept, true, for the test."),
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(help="How often to draw, randomize and learn (default 10; of model-sharing 1)."),
+    typer.Option(
+        min=1, help="How often to draw, randomize and learn (default 10; of model-sharing 1)."
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
+Seed = Annotated[int, typer.Option(min=0, help="Decides records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Settings = Annotated[
     list[str] | None,
@@ -120,27 +125,28 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials, and the estimator of the counts.
-
-        Args:
-            wanted: the goal of a design, given the variables.
-            runs, seed, holdout: see `Trials`.
-            target: a variable that the records must have.
-            on_step: is called with the share of the designer's work that is done.
+        """Return the trials, and the estimator of the counts; `wanted` is the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
-        from pramana.simulate.sources import require_records, require_target
-        from pramana.simulate.study import Trials, require_repeatable
+        from pramana.simulate.study import Trials
         from pramana_core.design import require_gamma
 
         self._require_randomization()
         source = self._source()
-        if target is not None:
-            require_target(target, source)
-        records = require_records(self.records, source)
-        require_repeatable(records, runs, seed, holdout)
+        if target not in (None, *source.domain.names):
+            raise UnknownVariable(
+                f"{source.name} has no variable {target!r} that can be predicted. {source.note}",
+                where="--target",
+                remedy=f"The variables are {list(source.domain.names)}.",
+            )
+        records = source.records if self.records is None else self.records
+        if holdout and not 0 < round(holdout * records) < records - 1:
+            raise OptionError(
+                f"Holding out {holdout:g} of {records} records leaves too few on one side.",
+                where="--holdout",
+            )
         if self.design is None:
             plan = symmetric(source.domain, self.p or 0.0)
             estimator = self.estimator or "moment"
@@ -150,9 +156,8 @@ class Setup:
         domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
             require_gamma(gamma)
-            goal = wanted(domain)
-        reported = records - round(holdout * records)
-        found = designed(domain, self.design, gamma, goal, reported, on_step, owners)
+            reported = records - round(holdout * records)
+            found = designed(domain, self.design, gamma, wanted(domain), reported, on_step, owners)
         if found.advice:
             console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
         trials = Trials(source, found.plan, records, runs, seed, found, holdout)
@@ -188,13 +193,6 @@ class Setup:
                 )
         assert self.bif is not None  # noqa: S101 - narrows the type
         return NetworkSource.read(self.bif)
-
-
-def whole(owners: str) -> int:
-    """Return a number of owners. Raises OptionError."""
-    if not owners.isdigit():
-        raise OptionError(f"--owners must be a number here, not {owners!r}.", where="--owners")
-    return int(owners)
 
 
 def _require_one(one: str, other: str, *values: object) -> None:

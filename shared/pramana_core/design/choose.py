@@ -269,7 +269,18 @@ def find_design(
 
 
 def _compared(problem: Problem, family: str | None, progress: StagedProgress) -> Design:
-    found = builds(problem)
+    everything = builds(problem)
+    found = {
+        name: build
+        for name, build in everything.items()
+        if family is None or name == family or name.startswith(f"{family}-")
+    }
+    if not found:
+        raise OptionError(
+            f"There is no family {family!r} here.",
+            where="family",
+            remedy=f"The families are {sorted(everything)}.",
+        )
     options = []
     for index, (name, build) in enumerate(found.items()):
         progress(name, index, len(found))
@@ -285,27 +296,10 @@ def _compared(problem: Problem, family: str | None, progress: StagedProgress) ->
             f"No family can estimate tables of up to {max(problem.goal.by_length())} variables with"
             f" interactions of {problem.goal.order} under these requirements. "
             + " ".join(f"{o.family}: {o.reason}" for o in ordered),
-            remedy="Ask for shorter tables, or allow more.",
+            where="family",
+            remedy="Ask for shorter tables, allow more, or take another family.",
         )
-    return Design(problem, ordered, ordered[0] if family is None else _of_family(ordered, family))
-
-
-def _of_family(options: tuple[Option, ...], family: str) -> Option:
-    """Return the best option of a family, of any number. Raises OptionError."""
-    for made in options:
-        if made.family == family or made.family.startswith(f"{family}-"):
-            if not made.able:
-                raise OptionError(
-                    f"{family} cannot do this: {made.reason}",
-                    where="family",
-                    remedy="Choose another family, or leave it out to get the best.",
-                )
-            return made
-    raise OptionError(
-        f"There is no family {family!r} here.",
-        where="family",
-        remedy=f"The families are {sorted(o.family for o in options)}.",
-    )
+    return Design(problem, ordered, ordered[0])
 
 
 def builds(problem: Problem) -> dict[str, Build]:

@@ -49,18 +49,6 @@ def summary(model: RegressionModel) -> str:
     )
 
 
-def facts(model: RegressionModel) -> list[str]:
-    """Return the main numbers of the fit."""
-    fit = model.diagnostics
-    said = [f"R2 {number(fit.r2)}; residual standard deviation {number(fit.residual_sd)}"]
-    if model.score is not None:
-        said.append(
-            f"R2 of left-out records {number(model.score.r2)} (s.e. {number(model.score.se, 2)}),"
-            f" their typical error {number(model.score.rmse)}"
-        )
-    return said
-
-
 def warnings(model: RegressionModel) -> list[str]:
     """Return what a reader must know before trusting the model, a sentence each."""
     said = list(model.notes)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pramana as pm
-from pramana.client.job import job_of, learner_of, spec_of
-from pramana_core.errors import OptionError
+from pramana.client.job import job_of, learner_of
 from pramana_core.wire.jobs import CountsSpec, JobCreate
 
 COUNTS: dict[str, object] = {}
@@ -37,18 +36,8 @@ def test_a_job_has_the_options_of_its_estimator(kind):
     assert job_of(learner_of(spec), COUNTS) == spec
 
 
-def test_a_job_of_itemsets_of_any_length_asks_for_the_longest_that_there_are():
-    assert job_of(pm.AssociationRules(0.1), COUNTS).max_length == 12
-
-
 def test_counts_are_asked_for_beside_the_options():
     counts = {"records": "any", "estimator": "pooled", "order": 3}
     spec = job_of(pm.NaiveBayes("ill"), counts)
     assert spec.model_dump(include=set(CountsSpec.model_fields)) == counts
     assert spec.model == "naive-bayes"
-
-
-def test_an_option_that_is_not_given_is_named():
-    with pytest.raises(OptionError, match="^minimum_support must be given") as raised:
-        spec_of({"kind": "association-rules"})
-    assert raised.value.where == "minimum_support"

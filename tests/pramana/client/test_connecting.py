@@ -21,14 +21,6 @@ from tests.pramana.client.world import STUDY, URL
 WRONG = "t-0123456789ab.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 
-@pytest.mark.slow
-def test_a_miner_tells_its_studies(world):
-    with world.connect() as miner:
-        assert repr(miner) == f"Miner({URL}; studies: voyage)"
-        assert miner.studies()["name"].tolist() == [STUDY]
-        assert miner.study(STUDY).title == "The Titanic's people"
-
-
 def test_a_token_is_read_from_a_private_file(world, tmp_path):
     file = tmp_path / "analyst.token"
     file.touch(mode=0o600)
@@ -88,13 +80,6 @@ def test_a_miner_that_does_not_answer_is_asked_again_and_given_up(world):
     with pytest.raises(Unreachable) as raised:
         world.connect()
     assert raised.value.code == "miner-unreachable"
-
-
-def test_what_is_no_miner_is_said_to_be_none(world):
-    world.transport.mishaps = [lambda r: httpx.Response(200, text="<h1>Welcome</h1>")]
-    with pytest.raises(Unreachable) as raised:
-        world.connect()
-    assert "Welcome" not in str(raised.value)
 
 
 @pytest.mark.slow

@@ -66,14 +66,6 @@ def test_waiting_asks_as_often_as_the_miner_says(held):
     assert job.error is None
 
 
-def test_a_job_that_is_not_done_says_how_far_it_is(held):
-    job = held.study().run(LEARNER)
-    assert job.status in ("queued", "running")
-    with pytest.raises(NotReady):
-        _ = job.model
-    assert job.id in repr(job)
-
-
 @pytest.mark.slow
 def test_waiting_ends_in_time_and_the_job_goes_on(held):
     now = [0.0]
@@ -128,16 +120,6 @@ def test_a_lost_answer_does_not_make_two_jobs(world):
     job = study.run(LEARNER).wait()
     assert study.jobs()["id"].tolist() == [job.id]
     assert [method for method, _ in world.transport.seen].count("POST") == 2
-
-
-@pytest.mark.slow
-def test_the_same_work_is_the_same_job(world):
-    study = world.study()
-    first = study.run(LEARNER).wait()
-    again = study.run(pm.NaiveBayes("survived"))
-    assert again.id == first.id
-    assert again.status == "succeeded"
-    assert study.run(pm.NaiveBayes("survived", alpha=3.0)).id != first.id
 
 
 @pytest.mark.slow

@@ -7,8 +7,7 @@ import pytest
 
 import pramana as pm
 from miner_service.store.people import change_people
-from pramana_core.channels import Choice, Sampled, Symmetric
-from pramana_core.plan import Block, Plan
+from pramana_core.plan import Plan
 from tests.pramana.client.world import STUDY, opened
 
 
@@ -57,27 +56,6 @@ def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     alone = pm.Reports(Plan(blocks), {name: together.codes[name] for name in asked})
     here = pm.estimate(alone, estimator=estimator).table(asked)
     pd.testing.assert_frame_equal(found, here)
-
-
-@pytest.mark.slow
-def test_the_estimator_of_sampled_sets_is_chosen_as_estimate_does(start):
-    people = pm.example("titanic")
-    domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
-    half = 1 << 31
-    pair = Sampled(
-        (2, 2),
-        tuple(Choice((axis,), half, Symmetric.from_probability(2, 0.1)) for axis in (0, 1)),
-    )
-    plan = Plan((Block(tuple(domain), pair),))
-    keys = pm.Keys.for_experiments(3)
-    reports = pm.randomize(people, plan, keys, record_id=people.index, study=STUDY)
-    world = start()
-    world.publish("line", reports)
-    found = world.study().table("sex").wait()
-    here = pm.estimate(reports)
-    assert here.estimator == "pooled"
-    assert found._message.spec.estimator == "pooled"
-    pd.testing.assert_frame_equal(found.model, here.table("sex"))
 
 
 @pytest.mark.slow

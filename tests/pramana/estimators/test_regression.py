@@ -91,5 +91,4 @@ def test_it_has_scikit_learns_habits():
     assert model.set_params(degree=2).degree == 2
     with pytest.raises(OptionError):
         model.set_params(power=2)
-    assert "Regression" in model._repr_html_()
     assert model.__sklearn_tags__().estimator_type == "regressor"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
-from sklearn.utils.validation import check_is_fitted
 
 import pramana as pm
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, fitted, people
@@ -46,19 +44,3 @@ def test_a_clone_has_the_options_and_nothing_learned(name: str):
     made = clone(fitted(name, features=("sex", "class")))
     assert made.get_params() == fitted(name, features=("sex", "class")).get_params()
     assert not made.__sklearn_is_fitted__()
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_what_is_not_fitted_says_so(name: str):
-    made = getattr(pm, name)("survived")
-    with pytest.raises(NotFittedError):
-        check_is_fitted(made)
-    check_is_fitted(fitted(name))
-    calls = [member for member in ("predict", "predict_proba", "score")
-             if hasattr(made, member)]  # fmt: skip
-    for member in calls:
-        with pytest.raises(pm.NotFitted):
-            getattr(made, member)(people())
-    for member in ("to_json", "to_frame", "to_document", "source_told"):
-        with pytest.raises(pm.NotFitted):
-            getattr(made, member)()

@@ -89,7 +89,7 @@ def test_categories_of_pgmpy_that_are_no_text_become_text():
 def test_structures_through_networkx(ours: pm.BayesNet, network: BayesNet):
     graph = ours.to_networkx()
     assert set(graph.edges) == set(network.structure.links)
-    again = pm.BayesNet.from_networkx(graph)
+    again = pm.BayesNet(graph)
     assert set(again.structure_.links) == set(network.structure.links)
     nodes, links = exchange.links_of_networkx(graph, "graph")
     assert set(nodes) == set(network.structure.nodes)

@@ -52,14 +52,6 @@ def test_columns_are_chosen_and_ordered():
         pm.domain(PEOPLE, {**LIST, "town": ["A", "B"]})
 
 
-def test_what_is_to_be_written_tells_nothing_of_the_cells():
-    with pytest.raises(pm.InputError) as caught:
-        pm.domain(PEOPLE, None)  # type: ignore[arg-type]
-    said = str(caught.value)
-    assert 'categories={"age": {"cuts": [...]}, "sex": [...]}' in said
-    assert not any(repr(cell) in said for column in PEOPLE for cell in PEOPLE[column])
-
-
 def test_what_is_observed_makes_a_domain_that_takes_every_row():
     rng = np.random.default_rng(3)
     table = pd.DataFrame(

@@ -25,9 +25,6 @@ def codes(variable: Variable, cells: Any, **how: bool) -> list[int]:
     return encode({"x": cells}, Domain((variable,)), "frame", **how)["x"].tolist()
 
 
-words = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
-
-
 @pytest.mark.slow
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_a_number_is_in_the_interval_that_holds_it(numbers: list[float]):

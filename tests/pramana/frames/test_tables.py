@@ -69,8 +69,3 @@ def test_a_table_is_not_changed_and_its_names_are_text():
     table = pd.DataFrame({0: ["f"], 1: ["m"]})
     assert list(as_frame(table, "frame").columns) == ["0", "1"]
     assert list(table.columns) == [0, 1]
-
-
-def test_a_frame_keeps_its_index():
-    table = FRAME.set_axis(["a", "b", "c", "d"])
-    assert list(as_frame(table, "frame").index) == ["a", "b", "c", "d"]

@@ -71,21 +71,6 @@ def test_measures_are_a_frame_and_the_same_every_time(store):
 
 
 @pytest.mark.slow
-def test_the_picture_draws_each_relationship_twice(masked):
-    chart = masked._picture()
-    assert chart.columns == 4
-    assert chart.parts == 8
-    assert "<svg" in chart.svg()
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_it(masked):
-    html = masked._repr_html_()
-    assert "MaskedFrame" in html
-    assert "must not leave" in html
-
-
-@pytest.mark.slow
 def test_each_records_part_in_its_own_value_is_told_to_its_owner(store):
     found = pm.mask(store.head(300), X, "nmegadp", 1)
     table = found.exposure()

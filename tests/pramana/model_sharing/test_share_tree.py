@@ -101,16 +101,11 @@ def test_a_file_has_what_may_leave_and_no_more(shared: pm.SharedModel, people, t
     assert (loaded.predict(people) == shared.predict(people)).all()
 
 
-def test_it_is_shown_as_text_as_a_picture_and_in_a_notebook(shared: pm.SharedModel):
-    from matplotlib.axes import Axes
-
-    assert "sex" in shared.to_text()
-    assert isinstance(shared.plot(), Axes)
-    html = shared._repr_html_()
-    assert "<svg" in html
-    assert "SharedModel" in html
-    table = shared.paths()
-    assert table["hit"].sum() + table["miss"].sum() == shared.tree.records
+def test_private_noise_without_a_seed_is_that_of_releases(people):
+    assert isinstance(noise_of(None), ExactNoise)
+    assert isinstance(noise_of(3), GeneratorNoise)
+    shared = pm.share_tree(people, "survived", None, categories=LISTED, epsilon=2.0)
+    assert shared.message["epsilon"] == 2.0
 
 
 def test_what_was_read_from_records_is_told(people):
@@ -121,10 +116,3 @@ def test_what_was_read_from_records_is_told(people):
     assert "'sex'" not in told
     declared = pm.share_tree(people, "survived", 20, categories=LISTED)
     assert "Nobody declared" not in " ".join(declared.protection)
-
-
-def test_private_noise_without_a_seed_is_that_of_releases(people):
-    assert isinstance(noise_of(None), ExactNoise)
-    assert isinstance(noise_of(3), GeneratorNoise)
-    shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
-    assert shared.message["epsilon"] == 2.0

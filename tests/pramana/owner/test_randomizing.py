@@ -22,9 +22,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
-    MissingColumn,
     TableError,
-    UnknownCategory,
 )
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
@@ -179,20 +177,6 @@ def test_ids_that_cannot_tell_records_apart_are_refused_by_row(ids, error, said)
     with pytest.raises(error) as caught:
         randomize(people(ids), PLAN, KEYS, record_id="id")
     assert said in str(caught.value)
-
-
-def test_a_series_of_another_order_is_not_taken_for_the_rows():
-    with pytest.raises(TableError):
-        randomize(TABLE, PLAN, KEYS, record_id=TABLE["id"][::-1])
-    with pytest.raises(TableError):
-        randomize(TABLE, PLAN, KEYS, record_id=list("abcde"))
-
-
-def test_a_frame_that_does_not_fit_the_plan_is_refused():
-    with pytest.raises(MissingColumn):
-        randomize(TABLE[["id", "sex"]], PLAN, KEYS, record_id="id")
-    with pytest.raises(UnknownCategory):
-        randomize(TABLE.replace("north", "west"), PLAN, KEYS, record_id="id")
 
 
 def test_variables_that_the_plan_tells_are_told_and_the_reports_say_so():

@@ -63,16 +63,6 @@ def test_families_stand_side_by_side(made: pm.Design):
     assert withheld["gamma-diagonal"] == 0
 
 
-def test_what_families_are_ranked_by_is_shown(made: pm.Design):
-    losses = made.to_frame()["loss"].dropna()
-    # The first may be a plainer family whose loss is almost as small.
-    assert list(losses[1:]) == pytest.approx(sorted(losses[1:]), rel=1e-4)
-    assert losses.iloc[0] <= 1.05 * losses.min() * (1 + 1e-9)
-    for line in (2, 3):
-        assert f" {losses.iloc[line - 2]:.3f} " in repr(made).splitlines()[line]
-    assert "loss" in made.plot().get_xlabel()
-
-
 @pytest.mark.slow
 def test_a_family_may_be_chosen_by_its_name_or_its_kind():
     assert pm.design(DOMAIN, 2201, gamma=19, family="mask").family == "mask"
@@ -80,14 +70,6 @@ def test_a_family_may_be_chosen_by_its_name_or_its_kind():
     with pytest.raises(pm.InputError) as caught:
         pm.design(DOMAIN, 2201, gamma=19, family="sampled-1")
     assert caught.value.where == "family"
-
-
-def test_too_few_records_are_said_to_be_too_few():
-    poor, rich = pm.design(DOMAIN, 50, gamma=2), pm.design(DOMAIN, 10**6, gamma=19)
-    assert not poor.useful
-    assert "records would be enough" in poor.warning
-    assert rich.useful
-    assert rich.warning == ""
 
 
 def test_public_variables_are_reported_as_they_are():
@@ -106,11 +88,3 @@ def test_owners_share_one_study_plan():
     assert made.study_plan.amplification.gamma <= 19 * (1 + 1e-9)
     with pytest.raises(pm.PramanaError):
         made.plan_of("police")
-
-
-def test_itemsets_and_structures():
-    made = pm.design(DOMAIN, 2201, gamma=19, learn="itemsets", length=2, minimum_support=0.05)
-    assert made.problem.goal.by_length().keys() == {1, 2}
-    parents = {"survived": ["sex", "rank"], "sex": [], "rank": [], "age": []}
-    known = pm.design(DOMAIN, 2201, gamma=19, learn="structure", structure=parents)
-    assert ("rank", "sex", "survived") in known.problem.goal.sets

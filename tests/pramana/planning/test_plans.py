@@ -76,13 +76,6 @@ def test_keys_mean_what_they_mean_in_a_site_file(kind: str):
     assert stated == planned(site_from(content, Path())).plan
 
 
-def test_groups_that_give_a_variable_away_are_refused():
-    names, keys = CHANNELS["grouped"]
-    with pytest.raises(pm.InputError) as caught:
-        pm.plan(DOMAIN.project(names), {names: {"kind": "grouped", **keys}})
-    assert "public" in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "channel",
     [
@@ -96,14 +89,8 @@ def test_channels_may_be_objects(channel: Any):
     assert pm.plan(DOMAIN, {"town": channel}, p=0.1).block_of("town").channel is channel
 
 
-def test_a_plan_is_printed_in_a_line():
-    assert repr(pm.plan(DOMAIN, p=0.1, public="town")) == (
-        "Plan(age: symmetric, kept 0.9; sex: symmetric, kept 0.9; town: none)"
-    )
-    assert repr(DOMAIN) == "Domain(3 variables and their categories: age 2, sex 2, town 3)"
-    wide = pm.Domain.of(**{f"v{i}": ["0", "1"] for i in range(200)})
-    assert len(repr(pm.plan(wide, p=0.1))) < 400
-    assert len(repr(wide)) < 200
-    sampled = pm.plan(wide, {wide.names: {"kind": "sampled", "size": 1, "gamma": 9}})
-    assert repr(sampled.blocks[0]) == f"Block({repr(sampled)[5:]}"
-    assert len(repr(sampled)) < 200
+def test_groups_that_give_a_variable_away_are_refused():
+    names, keys = CHANNELS["grouped"]
+    with pytest.raises(pm.InputError) as caught:
+        pm.plan(DOMAIN.project(names), {names: {"kind": "grouped", **keys}})
+    assert "public" in str(caught.value)

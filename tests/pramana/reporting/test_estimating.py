@@ -9,7 +9,6 @@ from scipy.stats import chi2_contingency
 
 import pramana as pm
 from pramana.reporting.estimating import EstimatorName
-from pramana.reporting.sources import sources_of
 from pramana_core.channels import (
     Choice,
     Dense,
@@ -21,11 +20,7 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Domain
 from pramana_core.errors import (
-    EmptyTable,
-    OptionError,
-    PlanError,
     RecordsDoNotAlign,
-    TableError,
 )
 from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.plan import Block, Plan
@@ -141,19 +136,6 @@ def test_people_in_two_sources_are_refused(people: pd.DataFrame):
     assert len(pm.estimate(pm.join(*beside, how="any"))) == len(people)
 
 
-def test_columns_of_the_same_people_are_joined_first(people: pd.DataFrame):
-    keys = pm.Keys.for_experiments(1)
-    parts = [
-        pm.randomize(people, pm.plan(BERKELEY.project([name]), p=0.1), keys, record_id=people.index)
-        for name in ("sex", "admitted")
-    ]
-    with pytest.raises(RecordsDoNotAlign):
-        pm.estimate(parts)
-    table = pm.estimate(pm.join(*parts)).table(["sex", "admitted"])
-    truth = pd.crosstab(people["sex"], people["admitted"]).to_numpy().ravel()
-    assert (abs(table["count"] - truth) < 4 * table["se_records"]).all()
-
-
 def test_owners_of_other_people_are_weighted_or_added_up(people: pd.DataFrame):
     keys = pm.Keys.for_experiments(1)
     plans = [pm.plan(BERKELEY, p=0.05), pm.plan(BERKELEY, p=0.2)]
@@ -218,41 +200,6 @@ def test_a_table_is_warned_of_where_it_is_asked_for_and_others_are_not():
     counts.table(["a", "b"])
     assert len(counts.to_frame()) == 6
     assert len(counts.lack_of_fit) == 1
-
-
-@pytest.mark.parametrize(
-    ("reports", "plan", "error"),
-    [
-        (CLEAN, None, TableError),
-        (None, CLEAN, TableError),
-        ("berkeley.csv", CLEAN, TableError),
-        ([], None, EmptyTable),
-        ({"sex": ["male"]}, None, PlanError),
-        ({"sex": ["male"]}, BERKELEY, PlanError),
-        ([({"sex": ["male"]}, None)], None, PlanError),
-        ([CLEAN, {"sex": ["male"]}], None, TableError),
-        ([1, 2], None, TableError),
-        ([("x", CLEAN)], None, TableError),
-        ([({"sex": ["male"]}, CLEAN)], CLEAN, OptionError),
-    ],
-)
-def test_what_is_no_source_is_refused(reports: object, plan: object, error: type[Exception]):
-    with pytest.raises(error):
-        sources_of(reports, plan)  # type: ignore[arg-type]
-
-
-def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
-    for wrong in (
-        lambda: pm.estimate(people, CLEAN, estimator="mle"),  # type: ignore[arg-type]
-        lambda: pm.estimate(people, CLEAN, order=0),
-        lambda: counts.table([]),
-        lambda: counts.table(["sex", "sex"]),
-        lambda: counts.table("sex", level=95),
-        lambda: counts.independence("sex", "admitted", given="sex"),
-        lambda: counts.independence("sex", []),
-    ):
-        with pytest.raises(OptionError):
-            wrong()
 
 
 def test_counts_that_are_filled_in_are_marked_in_their_frame_and_in_the_card():

@@ -55,12 +55,6 @@ def test_all_records_come_as_the_sets_of_owners_that_have_them():
     assert table["count"].sum() == pytest.approx(len(people()))
 
 
-@pytest.mark.parametrize("how", ["identical", "common"])
-def test_owners_without_a_record_in_common_are_told_what_to_look_at(how):
-    with pytest.raises(RecordsDoNotAlign):
-        join(owner(OPEN["a"]), owner(OPEN["b"], linkage=5), how=how)
-
-
 def test_what_cannot_be_joined_is_refused():
     mine = owner(OPEN["a"])
     with pytest.raises(PlanError):

@@ -135,25 +135,6 @@ def test_narrower_intervals_would_be_found_out(runs: Runs):
     assert not low <= 0.95 <= high
 
 
-def test_standard_errors_are_the_deviations_of_repeated_estimates(runs: Runs):
-    """Chi-square of each parameter's deviations; Bonferroni over the parameters."""
-    degrees = REPETITIONS - 1
-    statistic = degrees * runs.estimate.var(axis=0, ddof=1) / (runs.se**2).mean(axis=0)
-    limit = FALSE_ALARM / (2 * statistic.size)
-    # The variance of a ratio is a little above its delta method: 5 % in the variance is allowed.
-    assert (statistic / 1.05 <= stats.chi2.isf(limit, degrees)).all()
-    assert (statistic * 1.05 >= stats.chi2.ppf(limit, degrees)).all()
-
-
-def test_the_estimates_are_centred(runs: Runs):
-    error = (runs.estimate - runs.truth).mean(axis=0)
-    spread = runs.estimate.std(axis=0, ddof=1) / np.sqrt(REPETITIONS)
-    limit = stats.norm.isf(FALSE_ALARM / (2 * error.size))
-    # A ratio has a bias of the order of its variance; it is far below its standard error.
-    allowed = (runs.se**2).mean(axis=0)
-    assert (np.abs(error) <= limit * spread + allowed).all()
-
-
 def published_statistic(runs: Runs, factor: float = 1.0) -> tuple[float, int]:
     """Sum 4 (published / ours)^2 over Table 5.2: chi-square with 4 degrees a parameter.
 

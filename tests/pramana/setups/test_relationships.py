@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy import stats
 
-from pramana.setups import DATASETS, DEBT, EXPENDITURE, GENDER, store
+from pramana.setups import DEBT, EXPENDITURE, GENDER, store
 
 LARGE = 20_000
 FALSE_ALARM = 1e-6
@@ -46,43 +45,3 @@ def test_expenditure_is_a_hump_that_no_line_sees_and_debt_is_linear():
     assert np.corrcoef(x, y)[0, 1] < -0.9
     gained = (np.var(y - linear) - np.var(y - curved)) / np.var(y - curved) * LARGE
     assert gained < stats.chi2.isf(FALSE_ALARM, 3)
-
-
-def monotone_and_free(frame: Any, x: str, y: str) -> tuple[float, float]:
-    """The R2 of y on x by a monotonic function and by any step function with 20 steps."""
-    from sklearn.isotonic import IsotonicRegression
-
-    values, target = frame[x].to_numpy(dtype=float), frame[y].to_numpy(dtype=float)
-    monotone = max(
-        float(np.var(IsotonicRegression(increasing=up).fit_transform(values, target)))
-        for up in (True, False)
-    )
-    steps = np.searchsorted(np.quantile(values, np.arange(1, 20) / 20), values)
-    means = np.bincount(steps, target) / np.bincount(steps)
-    return monotone / float(np.var(target)), float(np.var(means[steps]) / np.var(target))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in DATASETS if name[:2] in ("NM", "MN")])
-def test_relationships_are_of_the_kind_that_the_name_says(name: str):
-    """Also those among the confidential columns themselves."""
-    dataset = DATASETS[name]
-    frame = dataset.make(7, 4000)
-    monotone, free = monotone_and_free(frame, "s1", "x1")
-    if name.endswith(".S1"):  # what is non-monotonic there are the residuals
-        steps = np.floor(20 * frame["s1"])
-        frame = frame - frame.groupby(steps).transform("mean")
-    among, freely = monotone_and_free(frame, "x1", "x2")
-    if name.startswith("MNL"):
-        assert monotone > free - 0.02
-        assert among > freely - 0.02
-        assert among > 0.5
-        line = np.corrcoef(frame["x1"], frame["x2"])[0, 1] ** 2
-        assert among > line + 0.02
-    elif name == "NM.05":
-        halves = [monotone_and_free(frame[frame["s2"] == k], "s1", "x1") for k in (0, 1)]
-        assert all(free > monotone + 0.2 for monotone, free in halves)
-        assert freely > among + 0.2
-    else:
-        assert free > monotone + 0.15
-        assert freely > among + 0.05

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import itertools
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.whole_record import EVERY, LEARNERS, NETWORKS, WAYS, arguments_of, source_of
+from benchmarks.whole_record import EVERY, LEARNERS, WAYS, arguments_of
 from pramana.cli import app
-from pramana_core.errors import EstimationError
-from tests.pramana.simulate.test_simulate_learners import FAMILIES
 
 SMALL = ("cancer", "survey")
 """The networks run here: of two categories and of three."""
@@ -51,27 +47,3 @@ def arguments_to_learn(network: str, learner: str, way: str, folder: Path) -> li
 def test_what_is_designed_is_learned(network: str, learner: str, way: str, tmp_path: Path):
     found = simulated(arguments_to_learn(network, learner, way, tmp_path))
     assert found["learner"] == learner
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_is_learned(family: str, learner: str, tmp_path: Path):
-    arguments = arguments_to_learn("cancer", learner, "gamma 19", tmp_path)
-    arguments[arguments.index("auto")] = family
-    if learner == "linear" and family in ("independent", "mask"):
-        done = CliRunner().invoke(app, ["simulate", *arguments])
-        assert isinstance(done.exception, EstimationError), "the noise hides how columns vary"
-        return
-    assert simulated(arguments)["learner"] == learner
-
-
-def test_the_networks_are_all_of_up_to_80_nodes(tmp_path: Path):
-    folder = importlib.resources.files("pgmpy") / "utils/example_models"
-    packed = [one.name for one in folder.iterdir() if one.name.endswith(".bif.gz")]
-    nodes = {}
-    for name in (one.removesuffix(".bif.gz") for one in packed):
-        command = replace(EVERY[0], source=name)
-        text = source_of(command, tmp_path, tmp_path).read_text(encoding="utf-8")
-        nodes[name] = text.count("\nvariable ")
-    assert {name: count for name, count in nodes.items() if count <= 80} == NETWORKS

@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.simulate import designs
-from pramana.simulate.commands.cli import _watched
 from pramana.simulate.designs import symmetric
 from pramana.simulate.itemsets import RulesSimulation, by_length, overall
 from pramana.simulate.learners import ClassifierSimulation
@@ -28,7 +27,7 @@ from pramana.simulate.study import Trials, simulate
 from pramana.simulate.tables import MOST_INTERVALS, read_source
 from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import NotConverged, OptionError, PramanaError, UnknownVariable
+from pramana_core.errors import OptionError, PramanaError, UnknownVariable
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
 from pramana_core.privacy import Amplification
 
@@ -82,7 +81,9 @@ def test_errors_by_hand():
 
 # --- designs -------------------------------------------------------------------------------------
 
-FAMILIES = ("independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled")
+FAMILIES = (
+    "independent", "gamma-diagonal", "random-gamma-diagonal", "mask", "cut-and-paste", "sampled"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "auto"])
@@ -92,8 +93,7 @@ def test_every_family_keeps_to_gamma(family):
     made = designs.designed(over, family, 19.0, wanted, 5000)
     assert set(made.plan.domain.names) == set(over.names)
     assert 18.9 < Amplification.together(made.plan.blocks).gamma <= 19
-    begins = {"ran-gd": "random-gamma-diagonal", "auto": ""}.get(family, family)
-    assert made.chosen.family.startswith(begins)
+    assert made.chosen.family.startswith("" if family == "auto" else family)
 
 
 # --- several owners ------------------------------------------------------------------------------
@@ -292,23 +292,18 @@ TREE = ("tree", "--target", "v1", "--p", "0.1")
 @pytest.mark.parametrize(
     ("command", "where"),
     [
-        (("rules",), "--p"),
         (("rules", "--design", "auto"), "--gamma"),
         ((*RULES, "--gamma", "19"), "--gamma"),
-        ((*RULES, "--design", "auto", "--gamma", "9"), "--p"),
         (("rules", "--design", "auto", "--gamma", "1"), "--gamma"),
         ((*RULES, "--set", "minimum_support=0"), "--set"),
-        ((*RULES, "--set", "minimum_support=much"), "--set"),
         ((*RULES, "--set", "false_discovery=2"), "--set"),
         ((*RULES, "--set", "max_length"), "--set"),
-        ((*RULES, "--set", "confidence=0.9"), "--set"),
         ((*RULES, "--set", "max_length=2", "--set", "max_length=3"), "--set"),
         ((*RULES, "--target", "v1"), "--target"),
         (TREE[:1] + TREE[3:], "--target"),
         (("tree", "--target", "other", "--p", "0.1"), "--target"),
         ((*TREE, "--set", "prune=maybe"), "--set"),
-        ((*TREE, "--set", "max_depth=-1"), "--set"),
-        ((*TREE, "--holdout", "1"), "--holdout"),
+        ((*TREE, "--holdout", "0.0001"), "--holdout"),
         (("rules", "--design", "mask", "--gamma", "9", "--owners", "2"), "--design"),
         (("linear", *TREE[1:], "--set", "loss=perceptron", "--set", "l2=1"), "--set"),
         ((*RULES, "--intervals", "1"), "--intervals"),
@@ -319,16 +314,3 @@ def test_bad_commands_say_what_is_wrong(table: Path, command: tuple[str, ...], w
     assert isinstance(result.exception, PramanaError), result.output
     assert result.exception.where == where
     assert result.exception.exit_code == 2
-
-
-def test_the_options_of_a_learner_are_listed():
-    told = CliRunner().invoke(app, ["simulate", "tree", "--set", "help"]).output
-    assert "significance (above 0 and at most 1) = 0.05" in " ".join(told.split())
-    for learner in ("bayes-net", "linear", "classifier", "rules", "model-sharing"):
-        assert CliRunner().invoke(app, ["simulate", learner, "--set", "help"]).exit_code == 0
-
-
-def test_a_model_that_does_not_settle_names_the_option_that_helps():
-    with pytest.raises(NotConverged) as caught, _watched("x"):
-        raise NotConverged("It did not settle.")
-    assert "--estimator moment" in (caught.value.remedy or "")

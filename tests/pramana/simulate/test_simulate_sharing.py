@@ -24,7 +24,7 @@ from pramana.simulate.model_sharing_tables import (
     read_sharing_table,
     sharing_table,
 )
-from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
+from pramana_core.errors import EmptyTable, MissingColumn, PramanaError, TableError
 from pramana_core.model_sharing.global_models.measures import path_match
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.requirements import Requirement
@@ -49,10 +49,6 @@ def table() -> SharingTable:
 
 
 QUICK = SimulationOptions(owners=2, folds=3)
-
-
-def timeless(found: Simulation) -> list[FoldResult]:
-    return [replace(fold, seconds=0.0) for fold in found.folds]
 
 
 def test_a_table_keeps_numbers_and_leaves_incomplete_records_out(tmp_path: Path):
@@ -86,26 +82,6 @@ def test_tables_that_cannot_serve_are_refused(change, target: str, error: type[P
     with pytest.raises(error) as caught:
         sharing_table(change(made(60)), target, "made")
     assert str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "where"),
-    [
-        ({"owners": 0}, "owners"),
-        ({"folds": 1}, "folds"),
-        ({"runs": 0}, "runs"),
-        ({"scale": 0.0}, "scale"),
-        ({"seed": -1}, "seed"),
-        ({"method": "magic"}, "method"),
-        ({"by": "growing"}, "by"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": 1.0, "requirement": Requirement(k=2)}, "epsilon"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(wrong: dict[str, object], where: str):
-    with pytest.raises(OptionError) as caught:
-        SimulationOptions(**wrong)  # type: ignore[arg-type]
-    assert caught.value.where == where
 
 
 def test_folds_and_owners_part_the_records(table: SharingTable):
@@ -147,19 +123,6 @@ def test_every_way_is_measured_and_beats_the_most_frequent_class(table: SharingT
     assert all((fold.path_match is not None) == tree for fold in found.folds)
     drawn = method in ("pgen", "basegen", "labelled")
     assert all((fold.pseudo_records is not None) == drawn for fold in found.folds)
-
-
-@pytest.mark.slow
-def test_cells_that_share_what_was_made_are_the_same_as_alone(table: SharingTable):
-    kept = PreparedTable(table)
-    cells = [
-        replace(QUICK, requirement=Requirement(k=k), by=by, method=method)
-        for k, by, method in [(5, "pruning", "pgen"), (20, "growing", "votes")]
-    ] + [replace(QUICK, owners=3), QUICK]
-    together = [simulate(table, cell, kept=kept) for cell in cells]
-    alone = [simulate(table, cell) for cell in cells]
-    for one, other in zip(together, alone, strict=True):
-        assert timeless(one) == timeless(other)
 
 
 @pytest.mark.parametrize("by", ["pruning", "growing"])
@@ -217,13 +180,6 @@ def test_the_command_measures_as_it_is_asked(file: Path):
     assert found["trees"] == 12
 
 
-def test_what_was_refused_is_said(file: Path):
-    code, said = run("--table", str(file), "--target", "told", "--set", "folds=2", "--set", "k=55")
-    assert code == 0
-    assert "trees could not meet the requirement" in said
-    assert "by=growing" in said
-
-
 @pytest.mark.parametrize(
     ("wrong", "where"),
     [
@@ -241,3 +197,7 @@ def test_wrong_commands_end_with_2(file: Path, wrong: list[str], where: str):
     assert isinstance(done.exception, PramanaError), done.output
     assert done.exception.exit_code == 2
     assert done.exception.where == where
+
+
+def timeless(found: Simulation) -> list[FoldResult]:
+    return [replace(fold, seconds=0.0) for fold in found.folds]

