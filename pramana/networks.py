@@ -24,7 +24,7 @@ from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.documents import faults
 from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.bif import read_bif, write_bif
-from pramana_core.learn.networks.inference import log_likelihoods, posteriors
+from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet, sample_chunks
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.ties import first_largest_of_rows
@@ -356,14 +356,14 @@ class NetworkAnswers:
         """
         codes = self._codes(as_frame(frame, "frame"), [], missing_columns)
         with one_sentence():
-            logs = log_likelihoods(self.network_, codes)
+            logs = infer(self.network_, (), codes)[1]
         return float(logs.mean())
 
     def _posteriors(
         self, nodes: Sequence[str], codes: Mapping[str, Codes]
     ) -> npt.NDArray[np.float64]:
         with one_sentence():
-            return posteriors(self.network_, nodes, codes)
+            return infer(self.network_, nodes, codes)[0]
 
     def _targets(self, target: object, columns: Sequence[str]) -> list[str]:
         nodes = self.network_.structure.nodes

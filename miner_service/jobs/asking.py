@@ -41,17 +41,20 @@ def answer(network: BayesNet, query: ModelQuery, limits: Limits) -> ModelAnswer:
         UnknownVariable, UnknownCategory, OptionError, LimitExceeded: as `posterior` does.
         LimitExceeded: the answer is too long, or takes too large a table.
     """
-    cells = network.domain.project(query.of).size if len(set(query.of)) == len(query.of) else 0
+    distinct = len(set(query.of)) == len(query.of)
+    nodes = network.domain.project(query.of if distinct else ())
     require_at_most(
-        cells, limits.answer_cells, "rows of the answer", "of", "Ask for fewer nodes at once."
+        nodes.size, limits.answer_cells, "rows of the answer", "of", "Ask for fewer nodes at once."
     )
-    found = posterior(network, query.of, query.given)
-    return ModelAnswer(
-        of=query.of,
-        given=query.given,
-        given_probability=found.evidence_probability,
-        rows=[AnswerRow(values=values, probability=p) for values, p in found.rows()],
-    )
+    shares, given = posterior(network, query.of, query.given)
+    rows = [
+        AnswerRow(
+            values={v.name: v.categories[i] for v, i in zip(nodes, cell, strict=True)},
+            probability=float(shares[cell]),
+        )
+        for cell in np.ndindex(*nodes.shape)
+    ]
+    return ModelAnswer(of=query.of, given=query.given, given_probability=given, rows=rows)
 
 
 def synthetic(network: BayesNet, records: int, seed: int, limits: Limits) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pramana_core.errors import DomainError, OptionError
 from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
-from pramana_core.learn.networks.inference import posteriors
+from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
@@ -146,7 +146,7 @@ class BayesClassifier:
         """Return the probability of each class, (n, classes); see `predict`."""
         columns = record_columns(self.inputs, codes, missing=True)
         known = dict(zip(self.inputs.names, columns, strict=True))
-        shares = posteriors(self.network, [self.target.name], known)
+        shares, _ = infer(self.network, [self.target.name], known)
         prior = self.prior.probability
         # Of a record that the network excludes nothing is known but the classes' own shares.
         shares = np.where(np.isnan(shares), prior, shares)

@@ -95,22 +95,17 @@ class ModelledSubpopulation:
                 f"A model of {self.target!r} has its table alone or after one attribute that is not"
                 f" given, not the table over {list(variables)}."
             )
-        name = attribute[0] if attribute else next(iter(self.replicates.own.parents))
-        summed = not attribute
+        weight = self.redundancy.weight([*self.given, *attribute])
 
-        known = list(self.given) if summed else [*self.given, name]
-
-        def counts(shares: Tensor, prior: Tensor) -> Tensor:
-            kept = shares.sum(axis=-1, keepdims=True) if summed else shares
-            weighed = np.moveaxis(_weighed(kept, prior, self.redundancy.weight(known)), 1, -1)
-            found: Tensor = self.records * (weighed[:, 0] if summed else weighed)
+        def counts(replicates: Replicates) -> Tensor:
+            joint = replicates.joint(self.given, attribute)
+            shares = joint if attribute else joint[:, :, None]
+            weighed = np.moveaxis(_weighed(shares, replicates.prior, weight), 1, -1)
+            found: Tensor = self.records * (weighed if attribute else weighed[:, 0])
             return found
 
-        def samples() -> Tensor:
-            return counts(self._sampled[name], self.replicates.prior)[1:]
-
-        own = counts(self._shares[name], self.replicates.own.prior)[0]
-        return ModelledSubtable(asked, own, self.records, samples)
+        own = counts(self.replicates.own)[0]
+        return ModelledSubtable(asked, own, self.records, lambda: counts(self.replicates)[1:])
 
     def within(self, variable: str, code: int) -> ModelledSubpopulation:
         """Return the share that also has a category of another attribute.
@@ -124,14 +119,6 @@ class ModelledSubpopulation:
                 f"{variable!r} is given already, or has no category {code}.", where=variable
             )
         return replace(self, given={**self.given, variable: code})
-
-    @cached_property
-    def _shares(self) -> dict[str, Tensor]:
-        return self.replicates.own.with_class(self.given)
-
-    @cached_property
-    def _sampled(self) -> dict[str, Tensor]:
-        return self.replicates.with_class(self.given)
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
