@@ -19,7 +19,6 @@ from pramana_core.learn.tree.evidence import (
     EMPTY,
     GainEvidence,
     best_of,
-    gain_interval,
     information_gain,
     valid_counts,
     weigh,
@@ -27,6 +26,9 @@ from pramana_core.learn.tree.evidence import (
 from pramana_core.learn.tree.node import Split
 from pramana_core.marginals.counts import Subpopulation, Subtable, Tensor
 from pramana_core.ties import TIE, first_largest, reaches
+
+UNSURE = 0.05
+"""The largest p-value at which the interval of a question's information leaves out 0."""
 
 _BIT = 1.0
 """The scale of gains in bits, at which the entropies round."""
@@ -87,25 +89,26 @@ class SplitCandidate:
             return _Trial(self.attribute, gain, gain, 1.0)
         if not tested:
             return _Trial(self.attribute, gain, gain, 0.0)
-        return _Trial(self.attribute, gain, self.evidence.excess, self.evidence.p_value)
+        return _Trial(self.attribute, gain, gain - self.evidence.noise, self.evidence.p_value)
 
     def split(self) -> Split:
         """Return the question."""
         found = self.evidence
-        low, high = gain_interval(found, self.tried)
         # No attribute has more information than its entropy or that of the class.
         most = math.log2(min(self.counts.shape))
+        p_value = best_of(self.tried, found.p_value)
+        low, high = (min(end, most) for end in found.interval)
         return Split(
             attribute=self.attribute,
             gain=found.gain,
-            excess=min(found.over_chance, most),
-            low=min(low, most),
-            high=min(high, most),
+            excess=min(found.information, most),
+            low=low if p_value < UNSURE else 0.0,
+            high=high,
             chance=found.chance,
             statistic=found.statistic,
-            degrees=found.degrees_of_freedom,
+            degrees=found.degrees,
             tried=self.tried,
-            p_value=best_of(self.tried, found.p_value),
+            p_value=p_value,
         )
 
 
