@@ -1,8 +1,4 @@
-"""What predicts a class from a record, and how records of labels and numbers become its codes.
-
-A learned model travels as JSON text and the record stays where it is: the owner and the miner read
-the same text and call the same `Predictor`.
-"""
+"""Models that predict a class, and the codes of the records that they predict."""
 
 from __future__ import annotations
 
@@ -60,12 +56,8 @@ def encode_records(
 ) -> dict[str, Codes]:
     """Return the codes of records given as labels and numbers, n codes per variable.
 
-    A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
-    written as text, besides its labels. Any other takes its labels; a number stands for the label
-    that is written so, a whole one without decimals. Text is read as the owners read the cells of
-    their tables: without the spaces around it, in Unicode NFC, and as a number only if it is
-    written in ASCII digits with at most a sign, a point and an exponent. If values may be
-    `missing`, the code of one that is absent or None is the variable's number of categories.
+    Cells are read as `CategoryReader` reads them. If values may be `missing`, the code of one that
+    is absent or None is the variable's number of categories.
 
     Raises:
         UnknownVariable: a record names a variable that is not in the domain.
@@ -81,49 +73,35 @@ def encode_records(
                     where=name,
                     remedy=f"The variables are {list(domain.names)}.",
                 )
-    return {
-        variable.name: _encoded(
-            variable, [record.get(variable.name) for record in records], missing=missing
-        )
-        for variable in domain
-    }
+    return {v.name: _encoded(v, [r.get(v.name) for r in records], missing=missing) for v in domain}
 
 
 def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
+    """Return the codes of a column; no message holds a value."""
     reader = CategoryReader(variable.categories)
-    known: dict[Value | None, int] = {}
-    largest = variable.size if missing else variable.size - 1
-    codes = np.empty(len(values), dtype=np.min_scalar_type(largest))
+    known: dict[tuple[type, Value], int | None] = {}
+    codes = np.full(len(values), variable.size, np.min_scalar_type(variable.size - (not missing)))
     for place, value in enumerate(values):
-        if missing and value is None:
-            codes[place] = variable.size
+        if value is None and missing:
             continue
-        # True equals 1 but is not a number here; what cannot be looked up is not a value at all.
-        code = known.get(value) if type(value) in (str, int, float) else None
+        usable = isinstance(value, str) or math.isfinite(number_of(value))
+        code = None
+        if usable and value is not None:
+            key = type(value), value
+            if key not in known:
+                known[key] = reader.code(value)
+            code = known[key]
         if code is None:
-            code = known[value] = _code(variable, reader, value, place + 1)
+            error, what = (
+                (UnknownCategory, "a value of {!r} that is not one of its categories")
+                if usable
+                else (InputError, "no value of {!r} that is text or a finite number")
+            )
+            also = ", or a number" if reader.cuts is not None else ""
+            raise error(
+                f"Record {place + 1} has {what.format(variable.name)}.",
+                where=variable.name,
+                remedy=f"Give one of {list(variable.categories)}{also}.",
+            )
         codes[place] = code
     return codes
-
-
-def _code(variable: Variable, reader: CategoryReader, value: Value | None, record: int) -> int:
-    """Return a value's code; no message holds the value."""
-    if value is None or (not isinstance(value, str) and not math.isfinite(number_of(value))):
-        raise InputError(
-            f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
-            where=variable.name,
-            remedy=_wanted(variable, reader.cuts),
-        )
-    code = reader.code(value)
-    if code is not None:
-        return code
-    raise UnknownCategory(
-        f"Record {record} has a value of {variable.name!r} that is not one of its categories.",
-        where=variable.name,
-        remedy=_wanted(variable, reader.cuts),
-    )
-
-
-def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
-    also = ", or a number" if cuts is not None else ""
-    return f"Give one of {list(variable.categories)}{also}."
