@@ -17,7 +17,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures import plots as style
@@ -132,7 +132,7 @@ class Survey:
     def itemsets(self) -> Supports:
         """The truly frequent itemsets with their supports; items are all categories."""
         exact = EstimatedMarginals(self._counts, Plan.unrandomized(self.domain))
-        return chosen(mine_itemsets(exact, all_items(self.domain), RuleOptions(MINIMUM)))
+        return chosen(mine_itemsets(exact, items_of(self.domain), RuleOptions(MINIMUM)))
 
 
 def domain_of(attributes: Sequence[Attribute]) -> Domain:

@@ -25,7 +25,7 @@ from pramana_core.design.families import (
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
@@ -113,7 +113,7 @@ def one_run(owner: SeededOwner, survey: Survey, mechanism: Mechanism, run: int) 
     """Randomize once, mine the reports and compare with the truth by length."""
     reported = owner.report(mechanism.plan, survey.codes, run)
     marginals = EstimatedMarginals(reported, mechanism.plan, estimator=mechanism.estimator)
-    items = all_items(survey.domain)
+    items = items_of(survey.domain)
     found = chosen(mine_itemsets(marginals, items, RuleOptions(MINIMUM)))
     return by_length(survey.itemsets, found)
 

@@ -57,7 +57,7 @@ from pramana.simulate.learners import accuracy
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions, TreeOptions
-from pramana_core.learn.rules.itemsets import present_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
@@ -143,7 +143,7 @@ def _runs(
 
 
 def _mined(reported: ReportedCounts, plan: Plan, groups: ItemGroups) -> Supports:
-    items = present_items(groups.domain, PRESENT)
+    items = items_of(groups.domain, PRESENT)
     return chosen(mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM)))
 
 

@@ -35,11 +35,11 @@ from pramana_core.learn.learners import LEARNERS, ClassLearner
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
-from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
+from pramana_core.learn.rules.documents import findings_csv, write_findings
 from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
-from pramana_core.learn.rules.itemsets import item_label, items_wanted
+from pramana_core.learn.rules.itemsets import Itemset, items_of
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.learn.rules.rules import Rule, derive_rules
 from pramana_core.marginals.counts import Marginals, MarginalTable
 from pramana_core.marginals.support_counts import Item
 from pramana_core.progress import Progress, part_of
@@ -257,7 +257,7 @@ class Rules(LearningTask[RulesTask]):
     def _items(self, domain: Domain) -> tuple[Item, ...]:
         """Return the items: of the task's own variables, whatever else is in the domain."""
         own = domain.project(self.task.variables)
-        return items_wanted(own, self.task.present, self.task.items)
+        return items_of(own, self.task.present, self.task.items)
 
     def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
         """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
@@ -271,13 +271,14 @@ class Rules(LearningTask[RulesTask]):
             certain=task.certain,
             on_step=part_of(watch, 70, 30),
         )
+        word = found.item_labels.__getitem__
         return Findings.kept(
             {
                 "rules.json": write_json(write_findings(found, rules, examined=False)),
-                "itemsets.csv": itemsets_csv(found.frequent, found.item_labels.__getitem__),
-                "rules.csv": rules_csv(rules, lambda item: item_label(found.domain, item)),
+                "itemsets.csv": findings_csv(Itemset, found.frequent, word),
+                "rules.csv": findings_csv(Rule, rules, word),
                 "itemsets.svg": itemsets_chart(found).svg(),
-                "rules.svg": rules_chart(found.domain, rules).svg(),
+                "rules.svg": rules_chart(found, rules).svg(),
             }
         )
 

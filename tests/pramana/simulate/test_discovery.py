@@ -18,7 +18,7 @@ from pramana.setups import SeededOwner
 from pramana.simulate.designs import symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
@@ -45,7 +45,7 @@ def chosen(found: FoundItemsets) -> set[tuple[int, ...]]:
 def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
     """Mean share of false discoveries, its standard error, and mean power, by p and decisions."""
     survey = census(Setting(data=DATA))
-    domain, items = survey.domain, all_items(survey.domain)
+    domain, items = survey.domain, items_of(survey.domain)
     exact = ReportedCounts(survey.codes, {v.name: v.size for v in domain})
     plain = EstimatedMarginals(exact, Plan.unrandomized(domain))
     true = chosen(mine_itemsets(plain, items, RuleOptions(MINIMUM)))

@@ -24,7 +24,7 @@ from pramana_core.learn.rules.measures import RuleEstimates, measured
 from pramana_core.learn.rules.pieces import PIECE, pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts
+from pramana_core.marginals.support_counts import Flags, Indices, RuleCounts
 from pramana_core.progress import Progress, unwatched
 
 MOST_RULES = 1_000_000
@@ -38,15 +38,15 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule `antecedent -> consequent` between items.
+    """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
 
     Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
     Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
     the intervals of supports and confidences are within [0, 1].
     """
 
-    antecedent: tuple[Item, ...]
-    consequent: tuple[Item, ...]
+    antecedent: tuple[int, ...]
+    consequent: tuple[int, ...]
     antecedent_support: Known
     consequent_support: Known
     support: Known
@@ -112,7 +112,7 @@ def derive_rules(
             enough = np.flatnonzero(reaches(confidence, minimum_confidence))
             _require_few(len(rules) + len(enough), most)
             columns = [
-                _parts_of(found, rows[enough], antecedents[enough]),
+                _sides(rows[enough], antecedents[enough]),
                 (counts.counts[enough, 1:] / counts.records).tolist(),
                 *(_listed(part, enough) for part in estimates),
             ]
@@ -210,16 +210,7 @@ def _listed(measured: RuleEstimates, rows: Indices) -> list[tuple[float, float, 
     )
 
 
-def _parts_of(
-    found: FoundItemsets, rows: Indices, antecedents: Flags
-) -> list[tuple[tuple[Item, ...], tuple[Item, ...]]]:
+def _sides(rows: Indices, antecedents: Flags) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the items of the antecedent and of the consequent of each rule."""
-    items = found.items
     lists = zip(rows.tolist(), antecedents.tolist(), (~antecedents).tolist(), strict=True)
-    return [
-        (
-            tuple(items[place] for place in compress(row, left)),
-            tuple(items[place] for place in compress(row, right)),
-        )
-        for row, left, right in lists
-    ]
+    return [(tuple(compress(row, left)), tuple(compress(row, right))) for row, left, right in lists]

@@ -25,10 +25,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import (
     FoundItemsets,
-    all_items,
-    chosen_items,
-    item_label,
-    present_items,
+    items_of,
 )
 from pramana_core.learn.rules.mining import mine_itemsets, next_candidates
 from pramana_core.marginals.counts import ReportedCounts
@@ -61,7 +58,7 @@ COLUMNS = dependent(OVER, 3000, seed=1)
 
 def one_hot(over: Domain, columns: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.DataFrame(
-        {item_label(over, (n, code)): columns[n] == code for n, code in all_items(over)}
+        {f"{n}={over[n].categories[code]}": columns[n] == code for n, code in items_of(over)}
     )
 
 
@@ -81,7 +78,7 @@ def by_pyfim(over: Domain, columns: dict[str, np.ndarray], minimum: float):
         warnings.simplefilter("ignore")
         import fim
     rows = [
-        [item_label(over, (v.name, int(c))) for v, c in zip(over, row, strict=True)]
+        [f"{v.name}={v.categories[c]}" for v, c in zip(over, row, strict=True)]
         for row in zip(*columns.values(), strict=True)
     ]
     found = fim.fpgrowth(rows, supp=100 * minimum, report="a")
@@ -93,24 +90,20 @@ def by_pyfim(over: Domain, columns: dict[str, np.ndarray], minimum: float):
 
 def test_items_are_categories():
     over = Domain.of(milk=["no", "yes"], bread=["no", "yes"], size=["S", "M", "L"])
-    assert len(all_items(over)) == 7
-    assert present_items(over, "yes") == (("milk", 1), ("bread", 1))
-    assert chosen_items(over, {"size": ["L", "S"], "milk": ["yes"]}) == (
-        ("size", 2),
-        ("size", 0),
-        ("milk", 1),
-    )
-    assert item_label(over, ("size", 2)) == "size=L"
+    assert len(items_of(over)) == 7
+    assert items_of(over, "yes") == (("milk", 1), ("bread", 1))
+    items = items_of(over.project(["size", "milk"]), None, {"size": ["L", "S"]})
+    assert items == (("size", 2), ("size", 0), ("milk", 0), ("milk", 1))
 
 
 def test_items_that_are_none():
     over = Domain.of(milk=["no", "yes"])
     with pytest.raises(UnknownCategory):
-        present_items(over, "maybe")
+        items_of(over, "maybe")
     with pytest.raises(UnknownCategory):
-        chosen_items(over, {"milk": ["maybe"]})
+        items_of(over, None, {"milk": ["maybe"]})
     with pytest.raises(UnknownVariable):
-        chosen_items(over, {"beer": ["yes"]})
+        items_of(over, None, {"beer": ["yes"]})
     marginals = exact(OVER, COLUMNS)
     with pytest.raises(OptionError):
         mine_itemsets(marginals, [], RuleOptions(0.1))
@@ -178,7 +171,7 @@ def test_too_many_candidates_are_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("minimum", [0.02, 0.1, 0.3, 1.0])
 def test_exact_itemsets_are_those_of_others(minimum: float):
-    found = in_words(mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(minimum)))
+    found = in_words(mine_itemsets(exact(OVER, COLUMNS), items_of(OVER), RuleOptions(minimum)))
     assert found == by_mlxtend(one_hot(OVER, COLUMNS), minimum)
     if found:
         assert found == by_pyfim(OVER, COLUMNS, minimum)
@@ -186,8 +179,8 @@ def test_exact_itemsets_are_those_of_others(minimum: float):
 
 def test_without_error_all_decisions_agree_and_nothing_is_undecided():
     marginals = exact(OVER, COLUMNS)
-    plain = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1))
-    held = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1, decisions="controlled"))
+    plain = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.1))
+    held = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.1, decisions="controlled"))
     assert plain.frequent == held.frequent
     assert {i.verdict for i in plain.itemsets} == {"frequent", "not frequent"}
     for itemset in plain.itemsets:
@@ -201,8 +194,8 @@ def test_without_error_all_decisions_agree_and_nothing_is_undecided():
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_no_itemset_is_longer_than_asked(length: int):
     marginals = exact(OVER, COLUMNS)
-    found = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02, length))
-    every = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
+    found = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.02, length))
+    every = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.02))
     assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
 
 
@@ -210,7 +203,7 @@ def test_progress_is_told_and_can_stop():
     steps: list[tuple[int, int]] = []
     options = RuleOptions(0.3)
     found = mine_itemsets(
-        exact(OVER, COLUMNS), all_items(OVER), options, lambda *step: steps.append(step)
+        exact(OVER, COLUMNS), items_of(OVER), options, lambda *step: steps.append(step)
     )
     assert steps == [*((k, 5) for k in range(len(found.levels))), (5, 5)]
 
@@ -218,7 +211,7 @@ def test_progress_is_told_and_can_stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), options, stop)
+        mine_itemsets(exact(OVER, COLUMNS), items_of(OVER), options, stop)
 
 
 # Mining on estimates
@@ -266,7 +259,7 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
                 root = np.roots([skew, 1, -skew - above]) if abs(skew) > 1e-12 else [above]
                 deviate = min(root, key=abs)
                 examined[items] = support, np.sqrt(max(noise, 0)), stats.norm.sf(deviate)
-    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
+    found = mine_itemsets(marginals, items_of(over), RuleOptions(0.08))
     frequent = {
         items
         for items in examined
@@ -291,8 +284,8 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
 def test_controlled_decisions_are_closed_and_a_part_of_the_point_decisions():
     over = domain(3, 3, 3, 2)
     marginals = randomized(over, dependent(over, 3000, seed=5), 0.4, seed=6)
-    point = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
-    held = mine_itemsets(marginals, all_items(over), RuleOptions(0.08, decisions="controlled"))
+    point = mine_itemsets(marginals, items_of(over), RuleOptions(0.08))
+    held = mine_itemsets(marginals, items_of(over), RuleOptions(0.08, decisions="controlled"))
     assert [i.items for i in point.itemsets] == [i.items for i in held.itemsets]
     chosen = {i.items for i in held.frequent}
     assert chosen < {i.items for i in point.frequent}
@@ -339,14 +332,14 @@ class Untold:
     ],
 )
 def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
-    plain = mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.05))
+    plain = mine_itemsets(exact(OVER, COLUMNS), items_of(OVER), RuleOptions(0.05))
     of_v0 = range(4)
     marginals = Untold(
         exact(OVER, COLUMNS), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
     )
     for decisions in ("point", "controlled"):
         options = RuleOptions(0.05, decisions=decisions)
-        found = mine_itemsets(marginals, all_items(OVER), options)
+        found = mine_itemsets(marginals, items_of(OVER), options)
         told = {i.items for i in plain.frequent if len(i.items) == 1 or not set(i.items) & {*of_v0}}
         assert {i.items for i in found.frequent} == told
         untold = [i for i in found.itemsets if np.isnan(i.support)]
@@ -357,7 +350,7 @@ def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
 def test_if_no_item_can_be_estimated_that_is_an_error():
     marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
     with pytest.raises(SingularChannel):
-        mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
+        mine_itemsets(marginals, items_of(OVER), RuleOptions(0.05))
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
@@ -379,5 +372,5 @@ def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
 )
 def test_supports_of_a_model_are_said_to_be_whichever_variables_they_are_of(pairs, length):
     marginals = sampled_pairs(*pairs)
-    found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.05))
+    found = mine_itemsets(marginals, items_of(marginals.domain), RuleOptions(0.05))
     assert found.modelled_from == length
