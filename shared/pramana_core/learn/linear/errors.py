@@ -46,8 +46,7 @@ def weight_covariances(
     targets = (np.arange(shape[-1]) == positive).astype(np.float64)
     fitted = expit(scores) if loss == "logistic" else scores
     targets = targets if loss == "logistic" else 2 * targets - 1
-    parts = (block[codes].T for block, codes in zip(design.blocks, cells.columns, strict=True))
-    rows = np.concatenate([np.ones((1, len(scores))), *parts])
+    rows = design.rows(cells)
     functions = rows[..., None] * (targets - fitted[:, None])
     functions = functions.reshape(design.size, *shape)
     inverse = np.linalg.inv(solution.slope)

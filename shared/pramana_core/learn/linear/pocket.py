@@ -84,7 +84,7 @@ def pocket(
         if perfect or step == steps:
             break
         cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))
-        row = design.row(source.cells.codes(min(cell, len(wrong) - 1)))
+        row = design.rows(source.cells, min(cell, len(wrong) - 1))
         weights += -row if above[cell] else row
     length = float(np.linalg.norm(best[1:]))
     return best / length if length > 0 else best

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from pramana_core.domain import Domain
-from pramana_core.errors import EstimationError
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.linear.columns import Cells, Column, Scaling
+from pramana_core.learn.linear.columns import Cells
 from pramana_core.learn.networks.network import sample_chunks
-from pramana_core.marginals.counts import Marginals, Tensor
+from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import OnShare
-
-_NO_VARIATION = 1e-12
-"""A variance below this share of the squared range of a column's values counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,33 +57,3 @@ def drawn_counts(model: BayesClassifier, records: int, seed: int, on_share: OnSh
     codes = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in model.inputs.names}
     cells = Cells(tuple(codes.values()), model.inputs.shape)
     return ClassCounts(cells, model.probabilities(codes))
-
-
-def scaled(
-    columns: Sequence[Column], marginals: Marginals, variables: Domain
-) -> tuple[tuple[Column, ...], Scaling]:
-    """Return the columns with their estimated deviations, and how to scale them.
-
-    Raises EstimationError if no column varies.
-    """
-    shares = {}
-    for variable in variables:
-        counts = marginals.marginal([variable.name]).counts
-        shares[variable.name] = counts / counts.sum()
-    known, kept, means = [], [], []
-    for number, column in enumerate(columns):
-        values, share = np.array(column.values), shares[column.variable]
-        mean = float(values @ share)
-        variance = float(np.square(values - mean) @ share)
-        varies = variance > _NO_VARIATION * float(np.ptp(values)) ** 2
-        deviation = float(np.sqrt(variance)) if varies else 0.0
-        known.append(Column(column.variable, column.name, column.values, deviation))
-        if varies:
-            kept.append(number)
-            means.append(mean)
-    if not kept:
-        raise EstimationError(
-            "No column is estimated to vary, so none separates the classes.",
-            remedy="Choose other features, or collect more records.",
-        )
-    return tuple(known), Scaling(tuple(known), tuple(kept), np.array(means))
