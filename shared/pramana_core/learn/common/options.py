@@ -52,7 +52,7 @@ def require_limits(options: object) -> None:
 
 
 def require_limit(value: Any, kind: Any, where: str) -> None:
-    """Check a value against a type: a `Literal`, bool, or a number within limits.
+    """Check a value against a type: a `Literal`, bool, a number within limits, or a container.
 
     Raises:
         OptionError: the value is not of the type.
@@ -71,9 +71,7 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
         right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
         right = right and (isinstance(value, Integral) or math.isfinite(value))
         wanted = f"a {'whole' if whole else 'finite'} number {limits_of(kind)}"
-        if right:
-            right = all(getattr(operator, name)(value, bound) for name, bound in limits)
-            wanted = limits_of(kind)
+        right = right and all(getattr(operator, name)(value, bound) for name, bound in limits)
     else:
         _require_type(value, kind, where)
         return
@@ -86,14 +84,14 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
     """Check a value against a type that has no limits of its own, such as a mapping."""
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-    known = [part for part in _parts(kind) if isinstance(part, type) and is_dataclass(part)]
-    if isinstance(value, tuple(known)):
+    parts = [part for part in _parts(kind) if part is not NoneType]
+    known = tuple(part for part in parts if isinstance(part, type) and is_dataclass(part))
+    if isinstance(value, known):
         return
+    if len(known) == len(parts):
+        wanted = known[0].__name__
+        raise OptionError(f"{where} must be {wanted}, not {_given(value)}.", where=where)
     try:
-        if len(known) == len([part for part in _parts(kind) if part is not NoneType]):
-            raise OptionError(
-                f"{where} must be {known[0].__name__}, not {_given(value)}.", where=where
-            )
         TypeAdapter(kind).validate_python(value)
     except PydanticUserError:
         return  # a protocol or a class of another library, which is checked where it is used
@@ -104,16 +102,16 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
 
 
 def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
-    """Refuse options that differ from their default and have no effect.
+    """Refuse options of a dataclass that differ from their default and have no effect.
 
     Args:
-        options: a dataclass.
+        options: the dataclass.
         choice: the name of the option that decides.
         chosen: its value.
         belongs: by option, the values of the choice with which it has an effect.
 
     Raises:
-        OptionError: there is such an option.
+        OptionError: an option is given in vain.
     """
     for field_ in fields(options):  # type: ignore[arg-type]
         name, owners = field_.name, belongs.get(field_.name)
@@ -157,21 +155,19 @@ DEEPEST = 256
 class TreeOptions:
     """How a decision tree is grown and pruned.
 
-    `TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as in
-    Ma 7.2. The default gives a small tree of significant splits. For predictions alone
-    `TreeOptions(significance=None, prune=False)` can be better where the class depends strongly on
-    the attributes.
+    The default gives a small tree of significant splits. `TreeOptions(significance=None,
+    least_records=0, prune=False, shrinkage=None)` is ID3 (Ma 7.2).
 
     Args:
         max_depth: the most questions on a path; None is no limit.
-        significance: the largest p-value of the gain of a node's best attribute at which the node
-            is split; None, or 1, splits until nothing is gained.
+        significance: the largest p-value of the gain at which a node is split; None, or 1, splits
+            until nothing is gained.
         least_records: the least information about the class, in unrandomized records, of a node
             that is split.
         prune: undo splits whose gain is less than their description length.
-        shrinkage: the usual distance of a child's class probabilities from its parent's
-            (Euclidean; the scale of a prior with a heavy tail). The noisier they are, and the less
-            its siblings differ, the more they move to the parent's. None, or 0, moves none.
+        shrinkage: the usual distance of a child's class probabilities from its parent's (Euclidean;
+            the scale of a prior with a heavy tail). The noisier they are, the more they move to the
+            parent's. None, or 0, moves none.
 
     Raises:
         OptionError: an option outside its range.
@@ -216,8 +212,7 @@ class RuleOptions:
         decisions: how frequent itemsets are chosen (see `mining`).
         confidence: of the intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
-        against: whether intervals and tests are given the true records, or against their
-            population.
+        against: whether errors are those given the true `records`, or against their `population`.
 
     Raises:
         OptionError: an option outside its range.
@@ -245,10 +240,10 @@ class BayesClassifierOptions:
     Args:
         model: the parents of an attribute besides the class: none (`naive-bayes`), or one other
             attribute along the tree of the largest conditional mutual information (`tan`, Friedman,
-            Geiger and Goldszmidt 1997, section 4). `auto` keeps the links of the tree whose gain
-            exceeds the cost of their parameters under the noise of the reports (AIC with that
-            noise). Where reports are randomized it also weighs the evidence of all attributes
-            less, by their redundancy and by the share of it that may be noise.
+            Geiger and Goldszmidt 1997, section 4). `auto` keeps the links of the tree that gain
+            more than their parameters cost under the noise of the reports (AIC with that noise).
+            Where reports are randomized it also weighs the attributes' evidence less, by their
+            redundancy and its noise.
         alpha: the pseudo-count of every cell, in records as uncertain as the reports.
 
     Raises:
@@ -281,12 +276,11 @@ class LinearOptions:
     Args:
         loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron`: the share of
             records that are misclassified, lowered by the pocket algorithm (Ma 6.2).
-        l2: half of this times the sum of the squared weights is added to the mean loss. The weights
-            are those of columns scaled to standard deviation 1, without the intercept; the mean
-            loss of squared errors is half their mean. Not for the perceptron.
-        encoding: of a variable with three or more categories and no numbers: `indicator`, a column
-            for each category but the first, or `ordinal`, one column of the numbers 1 .. K (as Ma
-            does with the lenses; a variable of two categories is then 1 and 2, not 0 and 1).
+        l2: half of this times the sum of the squared weights (of scaled columns, without the
+            intercept) is added to the mean loss; half the mean of squared errors. Not for the
+            perceptron.
+        encoding: of a variable without numbers: `indicator`, a column for each category but the
+            first, or `ordinal`, one column of the numbers 1 .. K (as Ma does with the lenses).
         numeric: numbers for the categories, by variable; takes precedence over `encoding`.
         basis: `cells` fits to the counts of all cells of the features and the class (with errors,
             from unbiased counts; for the perceptron from posterior sums), `network` to records
@@ -294,9 +288,9 @@ class LinearOptions:
             where reports have them together and they are not too many.
         steps: the most updates of the perceptron for each plane.
         sample: the number of records drawn from a network.
-        keep: the perceptron's weights that stay in the pocket: `fewest-wrong`, those that
-            misclassify the fewest records, beginning with least squares, or `longest-run` (Ma
-            6.2), those with the longest run of right draws, beginning with 0.
+        keep: the perceptron's weights that are kept: `fewest-wrong`, those that misclassify the
+            fewest records, beginning with least squares, or `longest-run` (Ma 6.2), those with the
+            longest run of right draws, beginning with 0.
 
     Raises:
         OptionError: an unknown name, or a number out of its range.
@@ -360,8 +354,7 @@ class Scoring:
         name: `likelihood` of the reports (default); `bic` (Ma 5.5.1, penalty (log N)/2 per
             parameter), `bayesian` (the same section; Dirichlet prior) or `bdeu` of estimated
             counts made nonnegative.
-        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2); a
-            value below 1 demands a relative gain of 1 - eta. Of the plain scores.
+        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2).
         c_star: the penalty of `bic` is multiplied by it (Ma 5.5.2).
         alpha: the Dirichlet parameter of each cell, of `bayesian`.
         equivalent_sample_size: the prior's weight in records, of `bdeu`.
@@ -397,9 +390,7 @@ class Search:
     Args:
         order: only earlier variables can be parents: K2 (Ma 5.5.1).
         max_parents: the most parents of a variable.
-        refine: K2 only adds parents. Refined it also drops a parent, or exchanges one for another,
-            where that gains. With noise, variables that are reported well are added before those
-            they stand for.
+        refine: K2 also drops a parent, or exchanges one for another, where that gains.
         method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
             score; `chow-liu` uses tables of pairs alone: the forest of the largest information
             (Chow and Liu 1968) and, with more than one parent, the links that nothing between them

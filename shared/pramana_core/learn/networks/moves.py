@@ -8,9 +8,7 @@ from typing import Literal
 
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.gains import Gain, NetGain
-from pramana_core.learn.networks.scores import Judge
-
-Parents = dict[str, frozenset[str]]
+from pramana_core.learn.networks.scores import Judge, Parents
 
 
 @dataclass(frozen=True)

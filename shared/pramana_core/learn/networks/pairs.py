@@ -21,7 +21,7 @@ import numpy as np
 from pramana_core.errors import StructureError
 from pramana_core.learn.networks.dependence import Coefficients, Dependences
 from pramana_core.learn.networks.equivalence import CPDAG
-from pramana_core.learn.networks.moves import Parents
+from pramana_core.learn.networks.scores import Parents
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 from pramana_core.ties import ascending, descending, exceeds, reaches

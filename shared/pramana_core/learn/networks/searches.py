@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.equivalence import CPDAG, settle_class
 from pramana_core.learn.networks.gains import LEAST_GAIN, best, first_of, value_of
-from pramana_core.learn.networks.moves import Parents, SearchSpace, candidates, identity
-from pramana_core.learn.networks.scores import Judge
+from pramana_core.learn.networks.moves import SearchSpace, candidates, identity
+from pramana_core.learn.networks.scores import Judge, Parents
 from pramana_core.progress import Progress
 
 Better = Callable[[Parents, Parents], float]
@@ -58,9 +58,7 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
     return found
 
 
-def climb(
-    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
-) -> Parents:
+def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress) -> Parents:
     """Search without an order, and return the best structure found.
 
     Classes of structures are searched first, then single structures link by link, then classes
@@ -71,16 +69,15 @@ def climb(
         judge: scores moves.
         search: the limits.
         nodes: all variables.
-        better: compares structures.
         on_step: is called before each move with links and links expected.
     """
     space = SearchSpace.of(search, nodes)
     empty = dict.fromkeys(nodes, frozenset[str]())
-    peak = Peak(_settle(judge, empty, space, better, on_step), better)
+    peak = Peak(_settle(judge, empty, space, on_step), judge.better)
     unchanged = 0
     for name in itertools.chain.from_iterable(itertools.repeat(nodes, ROUNDS)):
         begin = _ascend(judge, _isolated(peak.structure, name), space, on_step)
-        raised = peak.rise(_settle(judge, begin, space, better, on_step))
+        raised = peak.rise(_settle(judge, begin, space, on_step))
         unchanged = 0 if raised else unchanged + 1
         if unchanged == len(nodes):
             break
@@ -112,34 +109,19 @@ def _isolated(parents: Parents, name: str) -> Parents:
     }
 
 
-def _settle(
-    judge: Judge, parents: Parents, space: SearchSpace, better: Better, on_step: Progress
-) -> Parents:
+def _settle(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progress) -> Parents:
     """Search classes and single structures in turn while that improves the structure."""
 
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
         return settle_class(judge, cpdag, space.search.max_parents, on_step).member()
 
-    peak = Peak(settled(parents), better)
+    peak = Peak(settled(parents), judge.better)
     for _ in range(ROUNDS):
         improved = _ascend(judge, peak.structure, space, on_step)
         if not any([peak.rise(improved), peak.rise(settled(improved))]):
             break
     return peak.structure
-
-
-def by_families(judge: Judge) -> Better:
-    """Return a comparison of structures by the families in which they differ."""
-
-    def better(first: Parents, second: Parents) -> float:
-        return sum(
-            judge.contest(child, given, second[child])
-            for child, given in first.items()
-            if given != second[child]
-        )
-
-    return better
 
 
 def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progress) -> Parents:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,14 +13,12 @@ from scipy.special import expit
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.options import DRAWS, Draws, Scoring, Search, Seed, require_limit
-from pramana_core.learn.networks.comparing import on_one_table
 from pramana_core.learn.networks.dependence import Coefficients
 from pramana_core.learn.networks.equivalence import CPDAG
 from pramana_core.learn.networks.gains import value_of
-from pramana_core.learn.networks.moves import Parents
 from pramana_core.learn.networks.pairs import from_pairs
-from pramana_core.learn.networks.scores import Judge, judge_of
-from pramana_core.learn.networks.searches import by_families, climb, k2
+from pramana_core.learn.networks.scores import Judge, Parents, judge_of
+from pramana_core.learn.networks.searches import climb, k2
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
@@ -131,14 +129,11 @@ def _searched(
     nodes, likely = marginals.domain.names, scoring.name == "likelihood"
     if search.order is not None:
         return k2(judge, search, children, report), {}, search
-    by_pairs = search.method == "auto" and likely and _pairs_alone(marginals, nodes)
+    by_pairs = search.method == "auto" and likely and not marginals.jointly_reported(nodes)
     if search.method == "chow-liu" or by_pairs:
         found = from_pairs(marginals, nodes, search.max_parents, report)
         return found.parents, found.evidence, replace(search, method="chow-liu")
-    better = by_families(judge)
-    if likely:
-        better = on_one_table(marginals, better)
-    parents = climb(judge, search, nodes, better, report)
+    parents = climb(judge, search, nodes, report)
     return parents, {}, replace(search, method="hill-climbing")
 
 
@@ -234,8 +229,3 @@ def _require(
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"There are no variables {unknown} to be children.")
-
-
-def _pairs_alone(marginals: Marginals, nodes: Sequence[str]) -> bool:
-    """Return whether no record reports all variables together, but sets of few."""
-    return not marginals.jointly_reported(nodes)

@@ -155,6 +155,10 @@ def test_resampled_gains_are_the_gains_of_the_resampled_records(name: str):
         assert gain == pytest.approx(value_of(wanted), rel=1e-9, abs=1e-9)
 
 
+def structure(of_d: str) -> dict[str, frozenset[str]]:
+    return {name: frozenset(of_d if name == "d" else "") for name in DOMAIN.names}
+
+
 # The likelihood of the reports --------------------------------------------------------------------
 
 
@@ -166,11 +170,12 @@ def test_on_clean_records_the_default_is_the_bic():
         for parent in set(DOMAIN.names) - {child, *given}:
             wanted = bic.score(child, parents | {parent}) - bic.score(child, parents)
             assert value_of(judge.gain(child, parents, parent)) == pytest.approx(wanted, abs=1e-6)
-    first, second = frozenset("ab"), frozenset("c")
-    wanted = bic.score("d", first) - bic.score("d", second)
-    assert judge.contest("d", first, second) == pytest.approx(wanted, abs=1e-6)
-    assert judge.contest("d", second, first) == pytest.approx(-wanted, abs=1e-6)
-    assert judge.contest("d", first, first) == 0
+    first, second = structure("ab"), structure("c")
+    wanted = bic.score("d", frozenset("ab")) - bic.score("d", frozenset("c"))
+    for one in (judge, bic):
+        assert one.better(first, second) == pytest.approx(wanted, abs=1e-6)
+        assert one.better(second, first) == pytest.approx(-wanted, abs=1e-6)
+        assert one.better(first, first) == 0
 
 
 @pytest.fixture
@@ -199,13 +204,19 @@ def test_gains_are_the_ratio_less_the_penalty_and_bounded_on_the_way():
 
 
 @pytest.mark.usefixtures("bounded")
-def test_an_exchange_is_the_contest_of_both_sets():
-    judge = LikelihoodJudge(noisy(9))
+def test_an_exchange_compares_both_sets_on_one_table():
+    marginals = noisy(9)
+
+    def ratio(dropped: frozenset[str], kept: frozenset[str]) -> float:
+        evidence = marginals.independence(["d"], sorted(dropped), sorted(kept))
+        return evidence.ratio - math.log(3000) / 2 * evidence.degrees_of_freedom
+
     for given, old, new in [("a", "a", "b"), ("ab", "a", "c"), ("ac", "c", "b")]:
         parents = frozenset(given)
         exchange = LikelihoodJudge(noisy(9)).exchange("d", parents, old, new)
         assert exchange is not None
-        wanted = judge.contest("d", parents - {old} | {new}, parents)
+        after = parents - {old} | {new}
+        wanted = ratio(after - parents, parents) - ratio(parents - after, after)
         while exchange.lower < exchange.upper:
             assert exchange.upper >= wanted - 1e-3
             exchange.sharpen()
