@@ -184,6 +184,5 @@ class _Tables:
 
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
         """Return a learned attribute."""
-        return Attribute(
-            self._families[name, parents], self.information(name, parents) / math.log(2)
-        )
+        bits = self.information(name, parents) / math.log(2)
+        return Attribute(self._families[name, parents], bits)

@@ -1,12 +1,11 @@
 """Conditional distributions from estimated counts: valid, and shrunk by their noise.
 
-Raw counts of randomized records are unbiased, may be negative, and may be mostly noise. They are
-shrunk towards distributions with less noise (an attribute's own shares, or those given the class
-alone) by the positive-part estimator of James and Stein for the deviations from (conditional)
-independence, but half as far: a classifier adds up many tables, whose noise partly cancels. (On
-public tables at gamma 19 half was right more often than all or nothing.) Counts that come shrunk
-are moved half way back. Probabilities near 0 against their error are then raised, for the logarithm
-of a probability that is 0 by chance would decide alone. Without randomization nothing is changed.
+Raw counts of randomized records are shrunk towards distributions with less noise (an attribute's
+own shares, or those given the class alone) by the positive-part estimator of James and Stein for
+the deviations from (conditional) independence, but half as far: a classifier adds up many tables,
+whose noise partly cancels. (On public tables at gamma 19 half was right more often than all or
+nothing.) Counts that come shrunk are moved half way back. Probabilities near 0 against their error
+are then raised: a probability that is 0 by chance would decide alone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Subpopulations by a model of the joint distribution, for trees on reports of few variables.
 
-Where each record reports a few of its variables, no reports have the table of a path's attributes
-with one more and the class. A Bayesian network classifier has it, learned from the pairs and
-triples that are reported: its counts for a path are exact inference, and their error is that of
-bootstrap samples of its tables. Redundant attributes count for less, as in a prediction. No error
-covers the assumption that the class and the attributes depend on each other as the model says.
+Where no reports have the table of a path's attributes with one more and the class, a Bayesian
+network classifier expects it. Its counts are exact inference, and their error is that of bootstrap
+samples of its tables; no error covers the model's assumptions. Redundant attributes count for less,
+as in a prediction.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ class ModelledSubtable:
         """Return the covariance of the counts, a row per cell in C order.
 
         Against the population it is that of the samples. Given the records the multinomial variance
-        of the counts is subtracted; it may become negative, for a model that pools other records
-        can know an expected count better than counting.
+        is subtracted; the rest may be negative, for a model can know an expected count better than
+        counting.
         """
         flat = self.counts.ravel()
         if population:

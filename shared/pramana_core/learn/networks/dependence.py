@@ -153,10 +153,10 @@ class Dependences:
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
         """Return the dependence of a pair that does not pass through `middles`; None if unknown.
 
-        The part that passes through them is the dependence of the best linear predictors from their
-        functions: for one variable exactly that of a chain. The rest is 0 if the pair is
-        independent given `middles` and the effects of several `middles` add up. The errors of the
-        pairs are added as if of different records.
+        What passes through them is the dependence of the best linear predictors from their
+        functions: of one variable exactly that of a chain. The rest is 0 if the pair is independent
+        given `middles` and their effects add up. Errors of pairs are added as if of different
+        records.
         """
         whole = self.of(first, second)
         left = [self.of(first, middle) for middle in middles]

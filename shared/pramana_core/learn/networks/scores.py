@@ -18,10 +18,14 @@ from typing import Protocol
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from pramana_core.errors import LimitExceeded
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.gains import FixedGain, Gain
 from pramana_core.marginals.counts import Independence, Marginals, Tensor
+
+CONTEST_CELLS = 1 << 16
+"""The most cells of a table on which two sets of parents are compared."""
 
 Parents = dict[str, frozenset[str]]
 """The parents of each variable."""
@@ -128,7 +132,7 @@ class LikelihoodJudge:
     Gains of links are each scored on a table of their own, and need not agree on two structures: a
     larger table says more about variables that are reported with noise. So two structures are
     compared on one table: of all variables where that can be maximized (`Marginals.explanation`),
-    else of the variables whose parents differ and their parents.
+    else of the variables whose parents differ and their parents, else family by family.
     """
 
     marginals: Marginals
@@ -158,13 +162,29 @@ class LikelihoodJudge:
         """See `Judge.better`."""
         if first == second:
             return 0.0
-        changed = {node for node in first if first[node] != second[node]}
-        concerned = changed.union(*(first[node] | second[node] for node in changed))
+        changed = [node for node in first if first[node] != second[node]]
+        concerned = {*changed}.union(*(first[node] | second[node] for node in changed))
         for nodes in (set(first), concerned):
             found, other = (self._explain(parents, nodes) for parents in (first, second))
             if found is not None and other is not None:
                 return found - other
-        return -math.inf
+        return sum(self._contest(node, first[node], second[node]) for node in changed)
+
+    def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        """Return the gain of one set of parents over another, by a table of both; -inf if large."""
+        domain = self.marginals.domain
+        if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
+            return -math.inf
+        worth = 0.0
+        for sign, kept, dropped in ((1, second, first - second), (-1, first, second - first)):
+            if dropped:
+                try:
+                    evidence = self.marginals.independence([child], sorted(dropped), sorted(kept))
+                except LimitExceeded:
+                    return -math.inf
+                penalty = math.log(self.marginals.records) / 2 * evidence.degrees_of_freedom
+                worth += sign * (evidence.ratio - penalty)
+        return worth
 
     def _explain(self, parents: Parents, nodes: Collection[str]) -> float | None:
         """Return the score of the links between some variables; None where it is too large."""

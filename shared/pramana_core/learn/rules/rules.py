@@ -1,8 +1,7 @@
 """Association rules from the frequent itemsets (Ma 7.1.1).
 
-A rule A -> C is a frequent itemset, parted in two; its confidence is the share of the
-records with A that have C too. All parts of a frequent itemset are frequent, so that nothing is
-counted again to find the rules, only to know their errors.
+A rule A -> C is a frequent itemset, parted in two; its confidence is the share of the records with
+A that have C too.
 """
 
 from __future__ import annotations
@@ -40,9 +39,8 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
 
-    Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
-    Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
-    the intervals of supports and confidences are within [0, 1].
+    Estimates are raw: a confidence may be above 1. Errors and intervals are of the kind and at the
+    confidence of the itemsets' options; those of supports and confidences are within [0, 1].
     """
 
     antecedent: tuple[int, ...]
@@ -80,16 +78,16 @@ def derive_rules(
         minimum_confidence: the least confidence, from 0 to 1.
         certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
         most: the most rules allowed; they are counted before they are made.
-        on_step: called with (lengths done, lengths in all) before each length and, in a long one,
-            before each piece of it; may raise to stop.
+        on_step: called with (lengths done, lengths in all) before each length and each piece of a
+            long one; may raise to stop.
 
     Returns:
         Rules by length, then by itemset, longer antecedents first.
 
     Raises:
         OptionError: the confidence is not a share.
-        LimitExceeded: more than `most` rules, an itemset of too many items. Where rules are
-            to be `certain`, also more than `MOST_RULES` whose estimate suffices.
+        LimitExceeded: more than `most` rules, or an itemset of too many items; where rules are to
+            be `certain`, also more than `MOST_RULES` whose estimate suffices.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched

@@ -29,7 +29,9 @@ def test_a_number_that_is_not_finite_is_refused_in_words():
     for value in (math.nan, math.inf):
         with pytest.raises(OptionError, match="l2 must be a finite number at least 0"):
             LinearOptions(l2=value)
-    with pytest.raises(OptionError, match="max_parents must be a whole number at least 1 and at most 16, not 17"):
+    with pytest.raises(
+        OptionError, match="max_parents must be a whole number at least 1 and at most 16, not 17"
+    ):
         Search(max_parents=17)
 
 
