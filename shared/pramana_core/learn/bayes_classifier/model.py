@@ -60,8 +60,8 @@ class BayesClassifier:
         options: how it was learned.
         records: the number of records behind the counts.
         notes: what the reader must know.
-        weight: the logarithm of the probability of all attributes given the class is multiplied
-            by it; below 1 where attributes are redundant or their evidence is noise.
+        weight: multiplies the log-likelihood of the attributes given the class; below 1 where they
+            are redundant or their evidence is noise.
 
     Raises:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table

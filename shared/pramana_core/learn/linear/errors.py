@@ -1,12 +1,9 @@
 """Errors of fitted weights, from the covariance of the counts.
 
-The weights solve an equation that is linear in the counts (see `solving`). Hence, to first order,
-their error is the inverse slope of the equation applied to the error of a linear function of the
-counts, whose covariance the table of counts knows exactly: the sandwich estimator. On records that
-were not randomized it is the one robust to heteroskedasticity (White's HC0).
-
-Intervals of 1.96 errors covered 94 to 96 % of true weights at p up to .3, and 98 % where p = .4
-hides most of how the columns vary. There weights are too large on average, by less than .3 errors.
+The weights solve an equation that is linear in the counts (see `solving`), so to first order their
+error is its inverse slope applied to a linear function of the counts: the sandwich estimator
+(White's HC0 on records that were not randomized). Intervals of 1.96 errors covered 94 to 96 % of
+true weights at p up to .3, and 98 % at p = .4.
 """
 
 from __future__ import annotations

@@ -27,10 +27,9 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in the unit of its column, with its errors where the theory gives them.
+    """A weight in the unit of its column, with its standard errors where they are known.
 
-    `se` is the standard error against the population the records were drawn from, `se_records`
-    that given the true records (the noise of randomization alone).
+    `se` is against the population, `se_records` given the true records.
     """
 
     column: str
@@ -67,8 +66,8 @@ class LinearClassifier:
         inputs: the variables that a prediction is made from.
         target: the class.
         columns: the numbers that stand for their categories; a plane has a weight for each.
-        planes: one if there are two classes, with the second on the positive side; otherwise one
-            for each class against all others. A class without a plane is never predicted.
+        planes: one of two classes; otherwise one for each class against all others. A class
+            without a plane is never predicted.
         options: how it was fitted.
         basis: what it was fitted to: the counts of all `cells`, or records drawn from a `network`.
         records: the number of records behind the counts.

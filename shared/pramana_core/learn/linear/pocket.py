@@ -1,20 +1,15 @@
 """The pocket algorithm on expected counts (Ma 6.2).
 
-Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), and runs the
-pocket algorithm on N L weighted samples. J does not depend on the report, so the sum over i can be
-taken first: what remains is sum_l J(v_l, w) T*_l with T*_l = sum_i p(v_l | report i), the expected
-counts. Drawing a sample in proportion to its weight draws each cell in proportion to T*_l. So L
-weighted cells, which do not grow with the records, give the same algorithm.
+Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), by N L weighted
+samples. J does not depend on the report, so the sum over i is taken first: the samples are the L
+cells with the weights T*_l = sum_i p(v_l | report i), the expected counts.
 
-Only a draw that is classified wrong changes the weights. That draw is taken at once, from the cells
-classified wrong; the number of right ones before it, the run of the weights, is geometric. By the
-paper's rule the pocket keeps the weights with the longest run. By default it keeps those that
-classify the fewest wrong, from least squares on, which are never worse than these.
-
-The paper draws all N L samples alike, and a right one adds its weight to the run. But of each cell
-and the same cell of the other class every plane has one wrong: such runs end after one draw on
-average, whatever the weights. Drawn by weight, with 1 added, each sample has the same part in the
-mean, and a run is as long as on records without randomization.
+Only a draw that is classified wrong changes the weights. That draw is taken at once; the number of
+right ones before it, the run of the weights, is geometric. By the paper's rule the pocket keeps the
+weights with the longest run; by default those that classify the fewest wrong. The paper draws all
+samples alike and adds a right one's weight to the run; but of each cell and the same cell of the
+other class every plane has one wrong, so that such runs end after one draw on average. Drawn by
+weight, a run is as long as on records without randomization.
 """
 
 from __future__ import annotations

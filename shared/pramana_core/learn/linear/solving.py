@@ -5,9 +5,8 @@ Both solve an estimating equation that is linear in the counts T of the cells,
     sum over cells x and classes k of  T(x, k) (y_k - f(w'z)) z  =  N l2 w,
 
 with z the row of columns, f(s) = s and y = -1, +1 for squared error, f the logistic function and
-y = 0, 1 for the logistic loss. Unbiased counts make the equation unbiased, whether or not some
-are negative; but only if the matrix of its derivatives is positive definite does it have the one
-solution wanted (Ma 4.2, 8).
+y = 0, 1 for the logistic loss. Unbiased counts make the equation unbiased, even if some are
+negative; it has one solution if the matrix of its derivatives is positive definite (Ma 4.2, 8).
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """Search for the structure of the highest score: along an order (K2), or without one.
 
 Both take the move that gains most until none gains. Moves are examined from the highest bound of
-their gain down, so that most tables are never maximized. One bound extrapolates a few EM steps
-(`null_bounds`); if it is too low, a move is missed.
-
-Gains of moves are each scored on a table of their own, so that moves could lead in a circle
-although each gains. The score of a structure is therefore the sum of gains on the way to it:
-returning to an earlier structure would lower the score, and is not done. A limit of steps also ends
-every search.
+their gain down, so that most tables are never maximized. Each gain is scored on a table of its own,
+so that moves could lead in a circle: no structure is taken twice, and a limit of steps ends every
+search.
 """
 
 from __future__ import annotations
@@ -61,9 +57,9 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
 def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress) -> Parents:
     """Search without an order, and return the best structure found.
 
-    Classes of structures are searched first, then single structures link by link, then classes
-    again. Then each variable in turn loses all its links, and the search goes on from there: where
-    variables nearly determine each other, several wrong links must be removed together.
+    Classes of structures and single structures are searched in turn. Then each variable loses all
+    its links, and the search goes on from there: where variables nearly determine each other,
+    several wrong links must be removed together.
 
     Args:
         judge: scores moves.

@@ -35,8 +35,8 @@ _LARGEST_LIFT = 1000.0
 def itemsets_chart(found: FoundItemsets) -> Chart:
     """Return a picture of the frequent itemsets of the largest support, a row each.
 
-    A mark at the estimate, a line over its interval, the colour and the shape of the verdict, and
-    a broken line at the minimum support.
+    A mark at the estimate with the colour and shape of its verdict, a line over its interval, and a
+    broken line at the minimum support.
     """
     listed = found.frequent
     order = descending([i.support for i in listed]).tolist()

@@ -1,7 +1,4 @@
-"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows.
-
-Every node knows the counts of its own subpopulation, estimated with their covariance.
-"""
+"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows."""
 
 from __future__ import annotations
 
@@ -80,17 +77,16 @@ def _everything(
     """Return all records, and the model of them where no reports have the tables of paths."""
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
-    before = partial(_before, on_step)
-    model, evidence = learn_with_redundancy(marginals, target, names, on_step=before)
-    replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
+
+    def tick(*_: int) -> None:
+        """Let what precedes the growth be stopped; how long it takes is not known."""
+        on_step(0, STEPS)
+
+    model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
+    replicates = Replicates.of(model, marginals, tick=tick)
     return model.model, ModelledSubpopulation(
         replicates, model.domain, target, marginals.records, evidence or UNKNOWN
     )
-
-
-def _before(on_step: Progress, _done: int, _all: int) -> None:
-    """Let what precedes the growth be stopped; how long it takes is not known."""
-    on_step(0, STEPS)
 
 
 @dataclass
@@ -106,7 +102,7 @@ class _Grower:
 
     @property
     def limit(self) -> float | None:
-        """The greatest p-value of a split; a model's are not tested (see `subpopulations`)."""
+        """The greatest p-value of a split; a model's are not tested."""
         return self.options.limit if self.through is None else None
 
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
@@ -131,8 +127,7 @@ class _Grower:
         """Grow a node and all below it; `share` is its part of the progress."""
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
-        ask = partial(best_split, limit=self.limit)
-        best = within and ask(within, self.target, attributes)
+        best = within and best_split(within, self.target, attributes, limit=self.limit)
         if not within or not best:
             self._done += share
             return Node(classes)

@@ -33,8 +33,8 @@ _CHUNK = 1 << 15
 class DecisionTree:
     """A tree that predicts a class from other variables; a `Predictor`.
 
-    `records` is the number of records it was learned from, `through` the model of the joint
-    distribution that its counts follow from; None where they are estimated from reports.
+    `records` is the number of records it was learned from, `through` the model that its counts
+    follow from; None where they are estimated from reports.
 
     Raises:
         DomainError: no inputs, the class among them, or a node that does not fit the variables or
@@ -69,10 +69,8 @@ class DecisionTree:
         name = node.split.attribute
         if name in path or len(node.children) != self.inputs[name].size:
             raise DomainError(
-                f"{name!r} occurs twice on a path."
-                if name in path
-                else f"A question on {name!r} has {len(node.children)} children; it needs"
-                f" {self.inputs[name].size}.",
+                f"{name!r} occurs twice on a path, or without a child for each of its"
+                f" {self.inputs[name].size} categories.",
                 where=name,
             )
         for child in node.children:
