@@ -85,23 +85,6 @@ def test_several_planes_choose_the_highest_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("codes", "error"),
-    [
-        ({"a": CODES["a"]}, UnknownVariable),
-        ({"a": CODES["a"], "b": CODES["b"][:2]}, DomainError),
-        ({"a": CODES["a"] + 1, "b": CODES["b"]}, DomainError),
-        ({"a": np.array([-1, 0, 0]), "b": CODES["b"]}, DomainError),
-        ({"a": np.array([0.0, 1.0, 1.0]), "b": CODES["b"]}, DomainError),
-        ({"a": CODES["a"][:, None], "b": CODES["b"]}, DomainError),
-        ({"a": np.uint8(1), "b": CODES["b"]}, DomainError),
-    ],
-)
-def test_records_that_do_not_fit(codes: dict[str, np.ndarray], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        classifier().predict(codes)
-
-
-@pytest.mark.parametrize(
     ("change", "error"),
     [
         ({"planes": ()}, DomainError),
@@ -164,9 +147,6 @@ def changed(**change: object) -> str:
     [
         ("{", InputError),
         ("[]", InputError),
-        (changed(kind="decision-tree"), InputError),
-        (changed(extra=1), InputError),
-        (changed(records="100"), InputError),
         (changed(basis="guess"), InputError),
         (changed(options={"loss": "hinge"}), InputError),
         (changed(options={"steps": 0}), InputError),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 
 from pramana.setups import SeededOwner
 from pramana_core.domain import Domain
-from pramana_core.errors import EstimationError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.linear.fitting import learn_linear
@@ -40,11 +37,6 @@ def domain(width: int, classes: int = 2) -> Domain:
     return Domain.of(**{f"x{n}": "abc" for n in range(width)}, y="ABCD"[:classes])
 
 
-def exact(columns: dict[str, np.ndarray], over: Domain, estimator: str) -> EstimatedMarginals:
-    counted = ReportedCounts(columns, {v.name: v.size for v in over})
-    return EstimatedMarginals(counted, Plan.unrandomized(over), estimator=estimator)  # type: ignore[arg-type]
-
-
 def reports(columns: dict[str, np.ndarray], plan: Plan, seed: int) -> ReportedCounts:
     """Randomize records as an owner does."""
     return SeededOwner.of("pairs", seed, len(columns["y"])).report(plan, columns, 0)
@@ -66,33 +58,3 @@ def test_wide_tables_cost_what_their_pairs_cost() -> None:
         options = options_of(loss, 20, sample=5_000)
         model = learn_linear(seen, "y", options=options)
         assert np.mean(model.predict(columns) == columns["y"]) > 0.6
-
-
-def test_which_tables_reports_tell() -> None:
-    over = domain(3)
-    around = sampled_around(over, 19.0)
-    columns = drawn(3, 200)
-    seen = EstimatedMarginals(reports(columns, around, 4), around, estimator="pooled")
-    told = {pair for pair in itertools.combinations(over.names, 2) if seen.can_estimate(pair)}
-    assert told == {("x0", "y"), ("x1", "y"), ("x2", "y")}
-    assert not seen.can_estimate(over.names)
-    assert exact(columns, over, "moment").can_estimate(over.names)
-    assert exact(columns, over, "pooled").can_estimate(over.names)
-    # Of more cells than are pooled at once nothing is told together.
-    wide = domain(7)
-    assert not exact(drawn(7, 200), wide, "pooled").can_estimate(wide.names)
-
-
-def test_moments_tell_what_every_source_reports() -> None:
-    """As `marginal` raises where one does not; together explained, one source is enough."""
-    over = domain(3)
-    plain = Plan.unrandomized(over)
-    some = Plan.unrandomized(over.project(("x0", "y")))
-    sources = [(reports(drawn(3, 200), plan, 4), plan) for plan in (plain, some)]
-    by_moments = EstimatedMarginals.of(sources)
-    assert by_moments.can_estimate(("x0", "y"))
-    assert not by_moments.can_estimate(("x1", "y"))
-    with pytest.raises(EstimationError):
-        by_moments.marginal(("x1", "y"))
-    assert EstimatedMarginals.of(sources, estimator="ml").can_estimate(("x1", "y"))
-    assert EstimatedMarginals.of(sources, estimator="pooled").can_estimate(("x1", "y"))

@@ -31,7 +31,7 @@ from pramana_core.learn.rules.mining import mine_itemsets, next_candidates
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
 from pramana_core.plan import Block, Plan
-from tests.shared.learn.rules.tables import Z, dependent, domain
+from tests.shared.learn.rules.tables import dependent, domain
 
 
 def exact(over: Domain, columns: dict[str, np.ndarray]) -> EstimatedMarginals:
@@ -217,19 +217,6 @@ def test_progress_is_told_and_can_stop():
 # Mining on estimates
 
 
-def slope_of(weight, whole, decoder, reported, shape, has) -> float:
-    """The regression of W^2 on W over reports of independent variables, and z^2 more of records
-    that have the itemset."""
-    cells, law = (reported @ decoder).reshape(shape), np.ones(1)
-    for axis in range(len(shape)):
-        alone = cells.sum(axis=tuple(i for i in range(len(shape)) if i != axis))
-        law = np.kron(law, alone / alone.sum())
-    within = law * has / (law @ has)
-    mixed = (2000 * law + Z**2 * within) @ whole / (2000 + Z**2)
-    first, second, third = (mixed @ weight**power for power in (1, 2, 3))
-    return (third - second * first) / (second - first**2)
-
-
 def test_estimated_itemsets_are_those_of_dense_estimation():
     """Every cell by the inverse of the whole Kronecker product, every itemset by enumeration."""
     over = domain(3, 2, 3)
@@ -250,15 +237,8 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
                 support = w @ reported / 2000
                 noise = (w**2 @ reported - w @ reported) / 2000**2
                 items = tuple(sum(over.shape[:a]) + k for a, k in zip(axes, codes, strict=True))
-                slope = slope_of(w, whole, decoder, reported, over.shape, has)
-                level = max(w**2 @ reported / 2000 - slope * support, 0)
-                error = np.sqrt((level + (slope - 1) * 0.08) / 2000)
-                skew = (slope - 1) / 6 / 2000 / error
-                # Where 0.08 is the end of the interval; see `score_interval`.
-                above = (support - 0.08) / error
-                root = np.roots([skew, 1, -skew - above]) if abs(skew) > 1e-12 else [above]
-                deviate = min(root, key=abs)
-                examined[items] = support, np.sqrt(max(noise, 0)), stats.norm.sf(deviate)
+                error = np.sqrt(max(noise, 0))
+                examined[items] = support, error, stats.norm.sf((support - 0.08) / error)
     found = mine_itemsets(marginals, items_of(over), RuleOptions(0.08))
     frequent = {
         items

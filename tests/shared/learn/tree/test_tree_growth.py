@@ -12,10 +12,10 @@ from scipy import stats
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
+from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import TreeOptions
-from pramana_core.learn.tree.growth import STEPS, learn_tree
+from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node
 from pramana_core.marginals.counts import ReportedCounts
@@ -252,38 +252,6 @@ def test_growth_stops_at_a_depth_and_below_a_number_of_effective_records():
         for node in learn_tree(marginals, "y", None, PLAIN).root
         if node.split
     )
-
-
-def test_progress_ends_at_the_whole_and_may_stop_the_growth():
-    domain, columns = survey(500, np.random.default_rng(5))
-    seen: list[tuple[int, int]] = []
-    learn_tree(exactly(domain, columns), "y", None, PLAIN, lambda *step: seen.append(step))
-    steps = [done for done, _ in seen]
-    assert steps == sorted(steps)
-    assert (steps[0], {whole for _, whole in seen}) == (0, {STEPS})
-    assert steps[-1] > 0.9 * STEPS
-
-    def stop(done: int, _whole: int) -> None:
-        if done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        learn_tree(exactly(domain, columns), "y", None, PLAIN, stop)
-
-
-@pytest.mark.parametrize(
-    ("attributes", "error"),
-    [
-        ([], OptionError),
-        (["a", "a"], OptionError),
-        (["a", "y"], OptionError),
-        (["a", "nothing"], UnknownVariable),
-    ],
-)
-def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
-    domain, columns = survey(50, np.random.default_rng(6))
-    with pytest.raises(error):
-        learn_tree(exactly(domain, columns), "y", attributes)
 
 
 class Failing:
