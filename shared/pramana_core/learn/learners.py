@@ -49,7 +49,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         documents: a model as JSON.
         forms: writes a model in its other forms, by name; the second argument is the model's name.
         files: the files of a model for its owner, with the form of each.
-        together: the most features whose counts together with the class are needed; None: all.
         fewer: how to need smaller counts, for a remedy.
         features: the name of the features in jobs and tasks.
     """
@@ -60,7 +59,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     documents: DocumentForm[ModelT]
     forms: Mapping[str, Callable[[ModelT, str], str]]
     files: Mapping[str, str]
-    together: Callable[[OptionsT], int | None]
     fewer: str
     features: str = "features"
 
@@ -98,7 +96,6 @@ TREE = ClassLearner(
         "text": lambda tree, _: write_tree_text(tree, show_weights=True),
     },
     files={"tree.json": DOCUMENT, "tree.txt": "text", "tree.svg": "svg"},
-    together=lambda options: options.max_depth,
     fewer="give it fewer attributes, or a smaller max_depth",
     features="attributes",
 )
@@ -114,7 +111,6 @@ LINEAR = ClassLearner(
         "csv": lambda model, _: weights_csv(model),
     },
     files={"linear.json": DOCUMENT, "weights.csv": "csv", "weights.svg": "svg"},
-    together=lambda _options: None,
     fewer="give it fewer features",
 )
 """Linear classifiers."""
@@ -130,7 +126,6 @@ BAYES = ClassLearner(
         "bif": lambda model, name: write_bif(model.network, name),
     },
     files={"bayes.json": DOCUMENT, "bayes.txt": "text", "bayes.svg": "svg", "bayes.bif": "bif"},
-    together=lambda options: options.depends_on + 1,
     fewer="give it fewer features, or ask for naive Bayes",
 )
 """Bayesian network classifiers, naive Bayes among them."""

@@ -114,13 +114,7 @@ def parents_of(
     """Return the parents of each attribute besides the class.
 
     They are those in the tree of the largest dependences, directed away from the attribute with the
-    most information.
-
-    Args:
-        options: the model.
-        features: the attributes.
-        informations: of each about the class, in nats.
-        between: the dependence of each pair given the class.
+    most information about the class, in nats.
     """
     if options.model == "naive-bayes":
         return dict.fromkeys(features, ())

@@ -51,8 +51,7 @@ def learn_bayes_classifier(
         on_step: is called with steps done and expected; may raise to stop.
 
     Raises:
-        UnknownVariable: a variable that the marginals do not have.
-        OptionError: no features, one named twice, or the class among them.
+        UnknownVariable, OptionError: see `inputs_of`.
         EstimationError, LimitExceeded: see the marginals.
     """
     return learn_with_redundancy(marginals, target, features, options, on_step)[0]

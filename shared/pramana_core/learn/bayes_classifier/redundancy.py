@@ -63,10 +63,7 @@ def learn_redundancy(
     linked: frozenset[frozenset[str]] = frozenset(),
     tick: Tick = no_cancel,
 ) -> AttributeRedundancy:
-    """Return the redundancy of attributes.
-
-    The correlation is 0 where no reports have two attributes together, and where no pair is
-    randomized: then the tree accounts for redundancy.
+    """Return the redundancy of attributes; without any where no pair is randomized and reported.
 
     Args:
         marginals: the counts.

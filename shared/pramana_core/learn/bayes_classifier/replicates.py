@@ -73,14 +73,9 @@ class Replicates:
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of given categories, each class, and other attributes.
+        """Return the joint probability of given codes, each class and the named other attributes.
 
-        Args:
-            given: codes of some attributes.
-            names: none or more of the others.
-
-        Returns:
-            (1 + draws, classes, categories...).
+        The shape is (1 + draws, classes, categories...).
         """
         factors: list[Factor] = [(self.prior, [_CLASS])]
         relevant = self._with_ancestors([*given, *names])

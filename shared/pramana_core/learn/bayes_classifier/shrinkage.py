@@ -46,12 +46,9 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 
 
 def share_kept(table: MarginalTable, strata: int) -> float:
-    """Return the share of a raw table's deviations from independence that shrinkage keeps.
+    """Return the share of deviations from independence that shrinkage keeps in a raw table.
 
-    Args:
-        table: axes (strata..., parents..., node); the deviations are from the independence of
-            parents and node in each stratum.
-        strata: the number of axes of the strata.
+    Its axes are (strata..., parents..., node); parents and node are independent in each stratum.
     """
     shape = table.counts.shape
     rows, size = math.prod(shape[strata:-1]), shape[-1]
@@ -85,8 +82,8 @@ def conditional(
     Args:
         family: the estimated parameters.
         margin: the counts of the parents, (parents' sizes...).
-        towards: the distributions that rows are shrunk to.
-        kept: the share of the deviation from them that is kept.
+        towards: the distributions that rows are shrunk to, keeping the share `kept`.
+        kept: see `towards`.
         alpha: added to the count of every cell.
     """
     known = ~np.isnan(family.estimate)

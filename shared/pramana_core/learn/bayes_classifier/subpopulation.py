@@ -28,11 +28,7 @@ _LEAST = 1e-300
 class ModelledSubtable:
     """Expected counts within a subpopulation.
 
-    Attributes:
-        domain: the variables, one per axis of `counts`.
-        counts: the model's expected counts.
-        records: the number of all records.
-        samples: returns the expected counts of the samples, (samples, cells...).
+    `samples` returns those of the samples, (samples, cells...); `records` are all records.
     """
 
     domain: Domain
@@ -62,15 +58,9 @@ class ModelledSubtable:
 
 @dataclass(frozen=True, eq=False)
 class ModelledSubpopulation:
-    """The share of a population that has given categories, by a model.
+    """The share of a population that has given categories, by a model and its samples.
 
-    Attributes:
-        replicates: the model and its samples.
-        domain: the attributes, in any order, and the class.
-        target: the class.
-        records: the number of all records.
-        redundancy: of the attributes.
-        given: the codes of the given categories, by attribute.
+    `domain` has the attributes and the class; `records` are all records.
     """
 
     replicates: Replicates

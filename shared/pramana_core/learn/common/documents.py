@@ -160,13 +160,9 @@ def write_json(document: Mapping[str, Any]) -> str:
 
 
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
-    """Read a document from JSON text.
+    """Read a document of a form from JSON text.
 
-    Args:
-        form: what it must be.
-        text: the JSON.
-        what: it in words, with an article.
-        remedy: where to get such a text.
+    `what` names it in messages, with an article; `remedy` says where to get one.
 
     Raises:
         InputError: the text is not JSON, or a part of it is not what it must be.

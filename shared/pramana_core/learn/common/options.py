@@ -106,8 +106,7 @@ def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[s
 
     Args:
         options: the dataclass.
-        choice: the name of the option that decides.
-        chosen: its value.
+        choice, chosen: the option that decides, and its value.
         belongs: by option, the values of the choice with which it has an effect.
 
     Raises:
@@ -393,13 +392,12 @@ class Search:
         refine: K2 also drops a parent, or exchanges one for another, where that gains.
         method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
             score; `chow-liu` uses tables of pairs alone: the forest of the largest information
-            (Chow and Liu 1968) and, with more than one parent, the links that nothing between them
-            explains. `auto` climbs where some records report all variables together, else takes
-            `chow-liu`.
+            (Chow and Liu 1968) and, with more than one parent, links that nothing between them
+            explains. `auto` climbs where some records report all variables together.
 
     Raises:
-        OptionError: an unknown method, a method together with an order, a repeated variable, a
-            number out of its range, or neither an order nor refinement.
+        OptionError: a value out of its range, a method together with an order, an order that names
+            a variable twice, or neither an order nor refinement.
     """
 
     order: tuple[str, ...] | None = None

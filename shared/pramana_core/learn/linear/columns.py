@@ -1,4 +1,4 @@
-"""The columns of a linear classifier: numbers that stand for the categories of its variables."""
+"""The columns of a linear classifier over cells of its variables, and the counts of these cells."""
 
 from __future__ import annotations
 
@@ -32,6 +32,36 @@ class Cells:
         """Return all cells of a product of variables, in C order."""
         codes = np.indices(shape, dtype=np.min_scalar_type(max(shape)))
         return cls(tuple(code.ravel() for code in codes), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """The counts of each class in cells of the features: `counts` has shape (cells, classes)."""
+
+    cells: Cells
+    counts: Tensor
+
+    @classmethod
+    def of(cls, counts: Tensor) -> ClassCounts:
+        """Return counts over all cells of the features and, last, the class."""
+        shape, classes = counts.shape[:-1], counts.shape[-1]
+        return cls(Cells.grid(shape), counts.reshape(-1, classes))
+
+    @cached_property
+    def totals(self) -> Tensor:
+        """The records of all classes in each cell, shape (cells,)."""
+        total: Tensor = self.counts.sum(axis=1)
+        return total
+
+    @cached_property
+    def valid(self) -> bool:
+        """Whether no count is negative."""
+        return bool(self.counts.min() >= 0)
+
+    def of_class(self, code: int) -> Tensor:
+        """Return the records of one class in each cell, shape (cells,)."""
+        own: Tensor = self.counts[:, code]
+        return own
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,22 @@ from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import Basis, LinearOptions, Seed, require_limit
-from pramana_core.learn.linear.columns import DesignMatrix, Scaling, columns_of
-from pramana_core.learn.linear.errors import weight_covariances
+from pramana_core.learn.linear.columns import (
+    Cells,
+    ClassCounts,
+    DesignMatrix,
+    Scaling,
+    columns_of,
+)
 from pramana_core.learn.linear.model import INTERCEPT, LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.solving import (
     least_squares,
     logistic,
     require_independent,
+    weight_covariances,
 )
-from pramana_core.learn.linear.sources import ClassCounts, drawn_counts
+from pramana_core.learn.networks.network import sample_chunks
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
 from pramana_core.progress import OnShare, Progress, Tick, unwatched
 
@@ -60,10 +66,9 @@ def learn_linear(
 ) -> LinearClassifier:
     """Learn planes that separate the classes of a variable; several classes one against the rest.
 
-    `LinearOptions.basis` says what is fitted to. Weights are in the columns' own units; those of
-    the perceptron have length 1 for columns scaled to standard deviation 1. A column that is
-    estimated not to vary gets the weight 0, and a note. Of three or more classes one without
-    records beyond the noise gets no plane, and a note.
+    Weights are in the columns' own units; those of the perceptron have length 1 for columns scaled
+    to standard deviation 1. A column that is estimated not to vary gets the weight 0, and of three
+    or more classes one without records beyond the noise gets no plane; notes say so.
 
     Args:
         marginals: exact or estimated counts of (at least) the features and the class.
@@ -71,19 +76,16 @@ def learn_linear(
         features: what the class is predicted from; by default all other variables.
         options: the loss and how it is fitted.
         seed: decides the draws of the perceptron and of records.
-        on_step: called with steps done and expected; may raise to stop. A plane is a step; learning
-            a network and drawing from it are `NETWORK` steps before the first.
+        on_step: called with steps done and expected; may raise to stop. A plane is a step; drawing
+            from a network are `NETWORK` steps before the first.
 
     Raises:
-        UnknownVariable: a name the marginals do not have, or numbers for none of the features.
-        OptionError: no features, one twice, the class among them, numbers that do not fit, or a
-            seed out of its range.
+        UnknownVariable, OptionError: see `inputs_of` and `columns_of`; or a seed out of its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
             each other, classes are separated (logistic loss without l2), or noise leaves the counts
             of cells without a solution.
-        LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells; what the
-            marginals raise.
-        NotConverged: what the marginals raise.
+        LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells.
+        NotConverged: see the marginals.
     """
     options = options or LinearOptions()
     require_limit(seed, Seed, "seed")
@@ -187,18 +189,21 @@ class _Fitter:
         return ClassCounts.of(self.table.counts)
 
     def _drawn(self) -> ClassCounts:
+        """Return records drawn from a network, a cell each, with its class probabilities."""
         model = learn_bayes_classifier(
             self.marginals,
             self.target.name,
             self.inputs.names,
             on_step=lambda done, total: self.on_share(_LEARNED * done / max(total, 1)),
         )
-        return drawn_counts(
-            model,
-            self.options.sample,
-            self.seed,
-            lambda share: self.on_share(_LEARNED + (1 - _LEARNED) * share),
-        )
+        chunks, drawn, sample = [], 0, self.options.sample
+        for chunk in sample_chunks(model.network, sample, self.seed):
+            chunks.append(chunk)
+            drawn += len(chunk[self.target.name])
+            self.on_share(_LEARNED + (1 - _LEARNED) * drawn / sample)
+        codes = {n: np.concatenate([chunk[n] for chunk in chunks]) for n in self.inputs.names}
+        cells = Cells(tuple(codes.values()), self.inputs.shape)
+        return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
         """Return the plane of a class; None where noise leaves none. `number` decides draws."""

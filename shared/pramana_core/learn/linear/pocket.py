@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana_core.learn.common.options import Keep
-from pramana_core.learn.linear.columns import DesignMatrix
-from pramana_core.learn.linear.sources import ClassCounts
+from pramana_core.learn.linear.columns import ClassCounts, DesignMatrix
 from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import Tick
 from pramana_core.ties import TIE, exceeds
@@ -37,20 +36,17 @@ def pocket(
     tick: Tick,
     keep: Keep = "fewest-wrong",
 ) -> Tensor:
-    """Return the weights that stay in the pocket, of those met.
+    """Return the weights that are kept, (size,); those without the intercept have length 1 or 0.
 
     Args:
         design: the scaled columns.
         source: counts by class, none negative.
         positive: the class on the positive side.
         start: the first weights.
-        steps: the most updates; fewer are made where all cells are classified right.
+        steps: the most updates.
         rng: draws the cells.
         tick: called now and then.
-        keep: which weights stay, as in `LinearOptions`.
-
-    Returns:
-        Weights of shape (size,), those without the intercept of length 1 unless they are all 0.
+        keep: which weights are kept, as in `LinearOptions`.
     """
     ones = source.of_class(positive)
     others = source.totals - ones

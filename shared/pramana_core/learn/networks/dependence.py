@@ -33,12 +33,9 @@ _FLAT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Estimated coefficients of a null hypothesis that they are 0.
+    """Estimated coefficients, flat, of a null hypothesis that they are 0.
 
-    Attributes:
-        values: the estimates, flat.
-        covariance: of the estimates, against the population.
-        records: N; the variance of an estimate is at least 1 / N.
+    `covariance` is against the population; the variance of each is at least 1 / `records`.
     """
 
     values: Tensor
@@ -110,7 +107,7 @@ class Dependence:
         covariance: of the flat coefficients, against the population.
         records: N.
         kept: the share of the coefficients that is kept when noise is shrunk to independence
-            (positive-part rule of James and Stein); 1 for exact counts.
+            (positive-part rule of James and Stein).
         information: the mutual information of the shrunk table, in nats.
     """
 

@@ -125,11 +125,7 @@ class LinkChange:
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
     """Insert links while that gains, then delete links while that gains.
 
-    Args:
-        judge: scores a link.
-        cpdag: the class to start from.
-        limit: the most parents of a variable.
-        on_step: is called at each change with links and links expected.
+    `limit` is the most parents of a variable; `on_step` is called with links and links expected.
     """
     for changes in (insertions, deletions):
         refused: set[LinkChange] = set()

@@ -32,10 +32,7 @@ def posterior(
 ) -> tuple[Tensor, float]:
     """Return P(query | evidence), jointly over the nodes of the query, and P(evidence).
 
-    Args:
-        network: the network.
-        query: one or more nodes.
-        evidence: category by node.
+    Evidence is a category by node.
 
     Raises:
         UnknownVariable, UnknownCategory: a node or category that the network does not have.
@@ -106,17 +103,7 @@ def infer(
 def eliminate(
     network: BayesNet, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
-    """Return what `infer` returns for records that all have the same nodes.
-
-    Args:
-        network: the network.
-        keep: nodes, each once.
-        known: codes of other nodes, (records,) each.
-        records: the number of records.
-
-    Raises:
-        LimitExceeded: a table would have more than `MARGINAL_LIMIT` cells.
-    """
+    """Return what `infer` returns for records that all have codes of the same nodes."""
     relevant = _ancestors(network, [*known, *keep])
     scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
     nodes = network.structure.nodes

@@ -50,13 +50,9 @@ class FoundFromPairs(NamedTuple):
 def from_pairs(
     marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
 ) -> FoundFromPairs:
-    """Learn a structure from the tables of pairs.
+    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest.
 
-    Args:
-        marginals: exact or estimated counts.
-        nodes: the variables.
-        max_parents: the most parents of a variable; with 1 only the forest is learned.
-        on_step: is called for each pair with pairs done and pairs in all; may raise to stop.
+    `on_step` is called for each pair with pairs done and pairs in all, and may raise to stop.
     """
     dependences = Dependences(marginals)
     search = _Search(dependences, tuple(nodes), on_step)

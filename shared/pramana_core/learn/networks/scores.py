@@ -1,10 +1,9 @@
 """The score of a link: the gain of making one variable a parent of another.
 
 The default scores the reports themselves: the log-likelihood ratio of dependence against
-independence given the other parents, less (log N)/2 for each additional parameter. Noise weakens
-that evidence and never makes any, so the penalty is the same at every noise level (design section
-5). The plain scores of Ma 5.5.1 take estimated counts for true ones; Ma's thresholds eta and C*
-(5.5.2) guard against estimation errors.
+independence given the other parents, less (log N)/2 for each additional parameter. The plain scores
+of Ma 5.5.1 take estimated counts for true ones; Ma's thresholds eta and C* (5.5.2) guard against
+their errors.
 """
 
 from __future__ import annotations
@@ -287,12 +286,7 @@ class PlainJudge:
 
 
 def nonnegative(tables: Tensor, records: int) -> Tensor:
-    """Return the nearest tables (Euclidean) of nonnegative counts that sum to `records`.
-
-    Args:
-        tables: estimated counts, shape (tables, cells...).
-        records: what each table sums to.
-    """
+    """Return the nearest tables (Euclidean) of nonnegative counts that sum to `records` each."""
     flat = tables.reshape(len(tables), -1) / records
     shares = flat / flat.sum(axis=1, keepdims=True)
     projected = project_to_simplex(shares) if shares.min() < 0 else shares

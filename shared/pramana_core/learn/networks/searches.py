@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.equivalence import CPDAG, settle_class
 from pramana_core.learn.networks.gains import LEAST_GAIN, best, first_of, value_of
-from pramana_core.learn.networks.moves import SearchSpace, candidates, identity
+from pramana_core.learn.networks.moves import candidates, identity
 from pramana_core.learn.networks.scores import Judge, Parents
 from pramana_core.progress import Progress
 
@@ -32,11 +32,7 @@ ROUNDS = 5
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
     """Give each child the best parents among the variables before it in the order (Ma 5.5.1).
 
-    Args:
-        judge: scores links.
-        search: the limits, and the order of all variables.
-        children: the variables that get parents.
-        on_step: is called before each move with children done.
+    `on_step` is called before each move with children done.
     """
     order = search.order or ()
     found = dict.fromkeys(order, frozenset[str]())
@@ -44,12 +40,11 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
     for done, child in enumerate(wanted):
         on_step(done, len(wanted))
         family = {name: frozenset[str]() for name in order[: order.index(child) + 1]}
-        space = SearchSpace.of(search, [child])
 
         def within(_links: int, _expected: int, done: int = done) -> None:
             on_step(done, len(wanted))
 
-        found[child] = _ascend(judge, family, space, within)[child]
+        found[child] = _ascend(judge, family, search, [child], within)[child]
     on_step(len(wanted), len(wanted))
     return found
 
@@ -59,21 +54,15 @@ def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress)
 
     Classes of structures and single structures are searched in turn. Then each variable loses all
     its links, and the search goes on from there: where variables nearly determine each other,
-    several wrong links must be removed together.
-
-    Args:
-        judge: scores moves.
-        search: the limits.
-        nodes: all variables.
-        on_step: is called before each move with links and links expected.
+    several wrong links must be removed together. `on_step` is called before each move with links
+    and links expected.
     """
-    space = SearchSpace.of(search, nodes)
     empty = dict.fromkeys(nodes, frozenset[str]())
-    peak = Peak(_settle(judge, empty, space, on_step), judge.better)
+    peak = Peak(_settle(judge, empty, search, on_step), judge.better)
     unchanged = 0
     for name in itertools.chain.from_iterable(itertools.repeat(nodes, ROUNDS)):
-        begin = _ascend(judge, _isolated(peak.structure, name), space, on_step)
-        raised = peak.rise(_settle(judge, begin, space, on_step))
+        begin = _ascend(judge, _isolated(peak.structure, name), search, nodes, on_step)
+        raised = peak.rise(_settle(judge, begin, search, on_step))
         unchanged = 0 if raised else unchanged + 1
         if unchanged == len(nodes):
             break
@@ -105,22 +94,24 @@ def _isolated(parents: Parents, name: str) -> Parents:
     }
 
 
-def _settle(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progress) -> Parents:
+def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -> Parents:
     """Search classes and single structures in turn while that improves the structure."""
 
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
-        return settle_class(judge, cpdag, space.search.max_parents, on_step).member()
+        return settle_class(judge, cpdag, search.max_parents, on_step).member()
 
     peak = Peak(settled(parents), judge.better)
     for _ in range(ROUNDS):
-        improved = _ascend(judge, peak.structure, space, on_step)
+        improved = _ascend(judge, peak.structure, search, tuple(parents), on_step)
         if not any([peak.rise(improved), peak.rise(settled(improved))]):
             break
     return peak.structure
 
 
-def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progress) -> Parents:
+def _ascend(
+    judge: Judge, parents: Parents, search: Search, children: Collection[str], on_step: Progress
+) -> Parents:
     """Take the move that gains most until none gains, then drop links that gain nothing."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
@@ -130,14 +121,14 @@ def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progres
             on_step(links, max(2 * len(parents), links + 1))
 
         tick()
-        move = best(list(candidates(judge, path[-1], space)), tick)
+        move = best(list(candidates(judge, path[-1], search, children)), tick)
         if move is None:
             break
         after = move.apply(path[-1])
         if after in path:
             break
         path.append(after)
-    return _pruned(judge, path[-1]) if space.search.refine else path[-1]
+    return _pruned(judge, path[-1]) if search.refine else path[-1]
 
 
 def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, str]]]:

@@ -153,17 +153,12 @@ class _Judged:
 
 
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
-    """Return the probability of a link by its gain in bootstrap samples of the records.
+    """Return the probability of a link by its gain, in nats, and those in bootstrap samples.
 
     A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995);
     with prior odds of one in `pairs` the odds are exp(gain) / pairs. Their probability is averaged
     over the samples (bagged posteriors, Huggins and Miller 2023), whose mean gain is first moved to
     that of the records.
-
-    Args:
-        gains: in each sample, shape (draws,), in nats.
-        gain: in the records.
-        pairs: the number of pairs of variables that could have been linked.
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
 

@@ -39,12 +39,9 @@ def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return the one-sided p-values of "the support is below the minimum".
+    """Return the one-sided p-values of "the support is below the minimum" by its deviates.
 
     They are 0 or 1 where there is no error, and 1 where there is no estimate.
-
-    Args:
-        deviates: of the minimum (`SupportCounts.deviates`).
     """
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 

@@ -60,13 +60,7 @@ class _Document(DocumentPart):
 def write_findings(
     found: FoundItemsets, rules: Iterable[Rule] = (), *, examined: bool = True
 ) -> dict[str, Any]:
-    """Return itemsets and rules as JSON data.
-
-    Args:
-        found: the itemsets.
-        rules: the rules.
-        examined: list all itemsets that were examined, not only the frequent ones.
-    """
+    """Return itemsets and rules as JSON data; `examined` lists all itemsets, not the frequent."""
     items = tuple(
         _Item(variable=name, category=found.domain[name].categories[code])
         for name, code in found.items
@@ -148,10 +142,7 @@ def _level(of: Sequence[Itemset], length: int) -> Level:
 def findings_csv(kind: type[Itemset | Rule], found: Iterable[Any], word: Word) -> str:
     """Return itemsets or rules as CSV, a header first; an interval has two columns.
 
-    Args:
-        kind: whose attributes `found` have.
-        found: the itemsets or rules.
-        word: says what their items are.
+    `kind` says whose attributes they have, `word` what their items are.
     """
     names = [field.name for field in fields(kind)]
     header: list[str] = []

@@ -35,11 +35,7 @@ SIDES = ("antecedent support", "consequent support")
 def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
     """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
 
-    `support_se` and the interval are against what the options say.
-
-    Args:
-        found: the itemsets.
-        examined: list all that were examined, not only the frequent ones.
+    `examined` lists all that were examined, not only the frequent ones.
     """
     import pandas as pd
 

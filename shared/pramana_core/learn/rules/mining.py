@@ -43,11 +43,13 @@ from pramana_core.learn.rules.decisions import (
     verdicts,
 )
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level
-from pramana_core.learn.rules.pieces import pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
+
+PIECE = 20_000
+"""About how many itemsets are counted at once."""
 
 MOST_CANDIDATES = 1_000_000
 """The most candidates of one length."""
@@ -139,14 +141,11 @@ def next_candidates(
     Args:
         rows: the kept itemsets of k items in lexicographic order, shape (n, k), each ascending.
         variables: a number per item; items of one variable never stand together.
-        most: the most candidates allowed.
+        most: the most candidates allowed; LimitExceeded beyond.
 
     Returns:
-        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the place
-        in `rows` of the subset that lacks the item at that position.
-
-    Raises:
-        LimitExceeded: more than `most` candidates.
+        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the row of
+        the subset that lacks the item at that position.
     """
     place = {tuple(row): at for at, row in enumerate(rows.tolist())}
     of = variables.tolist()
@@ -249,3 +248,21 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         records = part.records
         found[:, rows] = part.counts, part.variance_records, part.variance_population
     return SupportCounts(records, *found)
+
+
+def variables_of(items: tuple[Item, ...]) -> Indices:
+    """Return a number per item, the same for items of one variable."""
+    numbers = {name: number for number, (name, _) in enumerate(items)}
+    return np.array([numbers[name] for name, _ in items], dtype=np.int64)
+
+
+def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
+    """Return the rows of itemsets, (n, k), in pieces; those of one set of variables in one."""
+    if len(itemsets) <= PIECE:
+        return [np.arange(len(itemsets), dtype=np.int64)]
+    _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)
+    order = np.argsort(kind.ravel(), kind="stable")
+    starts = np.append(0, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)
+    # A set of variables is begun in the piece in which its first itemset falls.
+    firsts = np.append(True, np.diff(starts // PIECE) > 0)
+    return np.split(order, starts[firsts][1:])

@@ -20,7 +20,7 @@ from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, MinimumConfide
 from pramana_core.learn.rules.decisions import reaches
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level
 from pramana_core.learn.rules.measures import RuleEstimates, measured
-from pramana_core.learn.rules.pieces import PIECE, pieces, variables_of
+from pramana_core.learn.rules.mining import PIECE, pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Flags, Indices, RuleCounts

@@ -38,18 +38,15 @@ def learn_tree(
     """Learn a decision tree.
 
     Args:
-        marginals: the counts.
-        target: the variable that holds the class.
-        attributes: those to choose from, in the order that decides between equals; None is all
-            other variables.
+        marginals: exact or estimated counts.
+        target: the class.
+        attributes: those to choose from, the first of equals; by default all other variables.
         options: how it is grown and pruned.
         on_step: called at each node with steps done and `STEPS`; may raise to stop.
 
     Raises:
-        UnknownVariable: a variable that is not there.
-        OptionError: no attributes, one named twice, or the target among them.
+        UnknownVariable, OptionError: see `inputs_of`.
         EstimationError, LimitExceeded: see `best_split`.
-        Others: see `Subpopulation.table`.
     """
     options = options or TreeOptions()
     inputs = inputs_of(marginals.domain, target, attributes, "attributes")

@@ -140,15 +140,8 @@ def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[T
     """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population.
 
     The variance that randomization gives the ratio of two estimates is added to that of drawing
-    the node's records.
-
-    Args:
-        counts: estimated counts by node and class, (K, m).
-        covariance: theirs given the records within each node, (K, m, m).
-        records: the number of all records.
-
-    Returns:
-        The lower and the upper ends, each (K, m), within [0, 1]; 0 and 1 of a node without records.
+    the node's records. Arguments as for `class_counts`; the ends, each (K, m), are 0 and 1 of a
+    node without records.
     """
     size = counts.sum(axis=1, keepdims=True)
     there = size > EMPTY * records

@@ -15,11 +15,10 @@ from pramana_core.errors import EstimationError, LimitExceeded, OptionError, Unk
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.linear import fitting
-from pramana_core.learn.linear.columns import Cells, DesignMatrix, columns_of
+from pramana_core.learn.linear.columns import Cells, ClassCounts, DesignMatrix, columns_of
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.pocket import pocket
-from pramana_core.learn.linear.sources import ClassCounts
 from pramana_core.plan import Plan
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,

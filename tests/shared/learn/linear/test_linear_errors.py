@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pramana_core.learn.common.options import LinearOptions
-from pramana_core.learn.linear import errors
+from pramana_core.learn.linear import solving
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from tests.shared.learn.linear.linear_cases import (
@@ -123,7 +123,7 @@ def test_intervals_cover(
 def test_too_many_cells_for_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = records(24, 500)
     whole = learn_linear(exact(columns, DOMAIN), "class")
-    monkeypatch.setattr(errors, "SCORE_NUMBERS", 100)
+    monkeypatch.setattr(solving, "SCORE_NUMBERS", 100)
     without = learn_linear(exact(columns, DOMAIN), "class")
     assert (estimates(without) == estimates(whole)).all()
     assert without.planes[0].weights[0].se is None
