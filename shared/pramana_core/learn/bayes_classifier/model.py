@@ -11,9 +11,9 @@ import numpy as np
 from annotated_types import Ge
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, OptionError
+from pramana_core.errors import DomainError
 from pramana_core.learn.common.inputs import record_columns, require_inputs
-from pramana_core.learn.common.options import BayesClassifierOptions
+from pramana_core.learn.common.options import BayesClassifierOptions, Share
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet
@@ -68,7 +68,6 @@ class BayesClassifier:
             that does not fit them.
         StructureError: attributes that depend on each other in a circle.
         ChannelError: a row of a table that is not a distribution.
-        OptionError: a weight that is not above 0 and at most 1.
     """
 
     inputs: Domain
@@ -79,7 +78,7 @@ class BayesClassifier:
     options: BayesClassifierOptions
     records: int
     notes: tuple[str, ...] = ()
-    weight: float = 1.0
+    weight: Share = 1.0
 
     sums_out = True
 
@@ -94,11 +93,6 @@ class BayesClassifier:
                     f"{family.node!r} must depend on the class first, and the class on nothing.",
                     where=family.node,
                 )
-        if not 0 < self.weight <= 1:
-            raise OptionError(
-                f"The weight of the attributes must be above 0 and at most 1, not {self.weight}.",
-                where="weight",
-            )
         _ = self.network
 
     @property

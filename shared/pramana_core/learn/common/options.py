@@ -1,6 +1,7 @@
 """The options of every learner: frozen dataclasses whose types state their limits.
 
-Estimators, jobs, tasks of peers and `simulate` read names, types, limits and defaults here.
+Estimators, jobs, tasks of peers and `simulate` read names, types, limits and defaults here. An
+option that is not of its type raises OptionError.
 """
 
 from __future__ import annotations
@@ -167,9 +168,6 @@ class TreeOptions:
         shrinkage: the usual distance of a child's class probabilities from its parent's (Euclidean;
             the scale of a prior with a heavy tail). The noisier they are, the more they move to the
             parent's. None, or 0, moves none.
-
-    Raises:
-        OptionError: an option outside its range.
     """
 
     max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
@@ -212,9 +210,6 @@ class RuleOptions:
         confidence: of the intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
         against: whether errors are those given the true `records`, or against their `population`.
-
-    Raises:
-        OptionError: an option outside its range.
     """
 
     minimum_support: Share
@@ -244,9 +239,6 @@ class BayesClassifierOptions:
             Where reports are randomized it also weighs the attributes' evidence less, by their
             redundancy and its noise.
         alpha: the pseudo-count of every cell, in records as uncertain as the reports.
-
-    Raises:
-        OptionError: an unknown model, or a number out of its range.
     """
 
     model: BayesModel = "auto"
@@ -290,9 +282,6 @@ class LinearOptions:
         keep: the perceptron's weights that are kept: `fewest-wrong`, those that misclassify the
             fewest records, beginning with least squares, or `longest-run` (Ma 6.2), those with the
             longest run of right draws, beginning with 0.
-
-    Raises:
-        OptionError: an unknown name, or a number out of its range.
     """
 
     loss: Loss = "logistic"
@@ -332,9 +321,6 @@ class ParameterOptions:
     Args:
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; used by `map` only.
-
-    Raises:
-        OptionError: an unknown method, or an alpha that is not positive.
     """
 
     method: Method = "ml"
@@ -357,9 +343,6 @@ class Scoring:
         c_star: the penalty of `bic` is multiplied by it (Ma 5.5.2).
         alpha: the Dirichlet parameter of each cell, of `bayesian`.
         equivalent_sample_size: the prior's weight in records, of `bdeu`.
-
-    Raises:
-        OptionError: an unknown score, an option out of its range, or of another score.
     """
 
     name: ScoreName = "likelihood"
@@ -428,9 +411,6 @@ class RegressionOptions:
         confidence: of all intervals.
         seed: decides which records are left out together when the model is scored on records that
             it was not fitted to.
-
-    Raises:
-        OptionError: a number out of its range.
     """
 
     degree: Annotated[int, Ge(1), Le(6)] = 1

@@ -73,8 +73,7 @@ def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float,
     """Return the values between which an axis shows all bars and intervals."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
-        known = weight.estimate, *(weight.interval or ())
-        reach += [value * column.deviation for value in known]
+        reach += [v * column.deviation for v in (weight.estimate, *(weight.interval or ()))]
     margin = _MARGIN * (max(reach) - min(reach)) or 1.0
     return min(reach) - margin, max(reach) + margin
 

@@ -103,9 +103,7 @@ class LinearClassifier:
         for column in self.columns:
             if len(column.values) != self.inputs[column.variable].size:
                 raise DomainError(
-                    f"Column {column.name!r} does not have one number for each category of"
-                    f" {column.variable!r}.",
-                    where=column.name,
+                    f"Column {column.name!r} needs a number for each category.", where=column.name
                 )
         # An indicator may be called as another variable is.
         named = {(column.variable, column.name) for column in self.columns}
@@ -121,26 +119,20 @@ class LinearClassifier:
         binary = self.target.size == 2
         if len(positives) < len(self.planes) or (len(self.planes) == 1) != binary or not positives:
             raise DomainError(
-                f"{len(self.planes)} planes of {len(positives)} classes do not part"
-                f" {self.target.size} classes.",
+                f"{len(self.planes)} planes do not part {self.target.size} classes.",
                 where=self.target.name,
             )
         names = (INTERCEPT, *(column.name for column in self.columns))
         for plane in self.planes:
             self.target.code(plane.positive)
-            if tuple(weight.column for weight in plane.weights) != names:
-                raise DomainError(
-                    f"The plane of class {plane.positive!r} does not have one weight for each"
-                    " column.",
-                    where=plane.positive,
-                )
+            fits = tuple(weight.column for weight in plane.weights) == names
             with np.errstate(over="ignore", invalid="ignore"):
-                largest = self._largest(plane)
-            if not np.isfinite(largest):
-                raise DomainError(
-                    f"The weights of class {plane.positive!r} make scores too large for numbers.",
-                    where=plane.positive,
-                )
+                if not fits or not np.isfinite(self._largest(plane)):
+                    raise DomainError(
+                        f"The plane of class {plane.positive!r} needs a weight for each column,"
+                        " and scores that are numbers.",
+                        where=plane.positive,
+                    )
 
     def _largest(self, plane: Plane) -> float:
         """Return a bound of a plane's scores in size: the scale at which they round."""

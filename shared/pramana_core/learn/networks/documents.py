@@ -171,17 +171,16 @@ def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]
                 " do not have.",
                 where="links",
             )
+    known = (link for link in document.links if link.gain is not None)
     return tuple(
         LearnedLink(
-            link.parent,
-            link.child,
-            link.gain,
-            np.inf if link.inflation is None else link.inflation,
-            link.confidence,
-            bool(link.compelled),
+            **vars(link)
+            | {
+                "inflation": np.inf if link.inflation is None else link.inflation,
+                "compelled": bool(link.compelled),
+            }
         )
-        for link in document.links
-        if link.gain is not None
+        for link in known
     )
 
 

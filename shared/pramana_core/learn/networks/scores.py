@@ -213,18 +213,12 @@ class LikelihoodJudge:
         degrees = (domain[child].size - 1) * (domain[parent].size - 1) * configurations
         return math.log(self.marginals.records) / 2 * degrees
 
-    def _hopeless(self, child: str, given: frozenset[str], parent: str) -> bool:
-        """Whether even full knowledge of the smaller variable is not worth the penalty."""
-        domain = self.marginals.domain
-        most = self.marginals.records * math.log(min(domain[child].size, domain[parent].size))
-        return most <= self._penalty(child, given, parent)
-
     def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
-        penalty = self._penalty(child, given, parent)
-        if self._hopeless(child, given, parent):
-            return FixedGain(-penalty)
+        penalty, domain = self._penalty(child, given, parent), self.marginals.domain
         left, right = sorted((child, parent))
-        if not self.marginals.jointly_reported([child, parent, *given]):
+        # All that is known of the smaller variable may be less than the penalty.
+        most = self.marginals.records * math.log(min(domain[left].size, domain[right].size))
+        if most <= penalty or not self.marginals.jointly_reported([left, right, *given]):
             return FixedGain(-penalty)
         return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
 
@@ -272,17 +266,13 @@ class PlainJudge:
         counts = nonnegative(tables, self.marginals.records)
         rows = counts.reshape(len(counts), -1, counts.shape[-1])
         if self.scoring.name == "bic":
-            return self._bic(rows)
+            parameters = rows.shape[1] * (rows.shape[2] - 1)
+            penalty = self.scoring.c_star * math.log(self.marginals.records) / 2 * parameters
+            return _log_likelihood(rows) - penalty
         alpha = self.scoring.alpha
         if self.scoring.name == "bdeu":
             alpha = self.scoring.equivalent_sample_size / (rows.shape[1] * rows.shape[2])
         return _dirichlet(rows, alpha)
-
-    def _bic(self, rows: Tensor) -> Tensor:
-        parameters = rows.shape[1] * (rows.shape[2] - 1)
-        penalty = self.scoring.c_star * math.log(self.marginals.records) / 2 * parameters
-        value: Tensor = _log_likelihood(rows) - penalty
-        return value
 
 
 def nonnegative(tables: Tensor, records: int) -> Tensor:

@@ -88,7 +88,9 @@ def learn_structure(
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
-    _require(nodes, search, children, draws, seed)
+    require_limit(draws, Draws, "draws")
+    require_limit(seed, Seed, "seed")
+    _require(nodes, search, children)
     report = on_step or unwatched
     judge = judge_of(marginals, scoring)
     evidence: Mapping[frozenset[str], Coefficients] = {}
@@ -170,18 +172,9 @@ def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | N
     return max(1, sum(place for place, name in enumerate(search.order) if name in children))
 
 
-def _require(
-    nodes: tuple[str, ...],
-    search: Search,
-    children: Collection[str] | None,
-    draws: int,
-    seed: int,
-) -> None:
-    require_limit(draws, Draws, "draws")
-    require_limit(seed, Seed, "seed")
+def _require(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> None:
     if search.order is not None and set(search.order) != set(nodes):
-        missing = sorted(set(nodes) - set(search.order))
-        unknown = sorted(set(search.order) - set(nodes))
+        missing, unknown = sorted({*nodes} - {*search.order}), sorted({*search.order} - {*nodes})
         raise OptionError(
             f"The order must name each variable once: missing {missing}, unknown {unknown}.",
             where="order",
