@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
-
-if TYPE_CHECKING:
-    from pramana_core.learn.networks.network import BayesNet
 
 MARGINAL_LIMIT = 1 << 24
 """The most cells of a table of one record."""
 
 AT_ONCE = 1 << 22
 """The most cells of the tables of all records that are computed at once."""
+
+
+class Network(Protocol):
+    """The parts of a `BayesNet` that inference uses."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def structure(self) -> Structure: ...
+
+    @property
+    def tables(self) -> Mapping[str, Tensor]: ...
+
 
 _Codes = Mapping[str, npt.NDArray[np.int64]]
 
@@ -28,7 +41,7 @@ Factor = tuple[Tensor, list[str]]
 
 
 def posterior(
-    network: BayesNet, query: Sequence[str], evidence: Mapping[str, str] | None = None
+    network: Network, query: Sequence[str], evidence: Mapping[str, str] | None = None
 ) -> tuple[Tensor, float]:
     """Return P(query | evidence), jointly over the nodes of the query, and P(evidence).
 
@@ -63,7 +76,7 @@ def posterior(
 
 
 def infer(
-    network: BayesNet, nodes: Sequence[str], codes: Mapping[str, Codes]
+    network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:
     """Return the joint distribution of some nodes given the other nodes of each record.
 
@@ -101,7 +114,7 @@ def infer(
 
 
 def eliminate(
-    network: BayesNet, keep: tuple[str, ...], known: _Codes, records: int
+    network: Network, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
     """Return what `infer` returns for records that all have codes of the same nodes."""
     relevant = _ancestors(network, [*known, *keep])
@@ -127,7 +140,7 @@ def eliminate(
     return np.concatenate(shares), np.concatenate(logs)
 
 
-def _ancestors(network: BayesNet, names: Sequence[str]) -> set[str]:
+def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
     """Return some nodes and all their ancestors."""
     found: set[str] = set()
     pending = list(names)
@@ -157,7 +170,7 @@ def elimination_order(
     return order, widest
 
 
-def _factors(network: BayesNet, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
+def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
     """Return the tables of the relevant nodes, each at the known codes."""
     factors: list[Factor] = []
     for node in sorted(relevant):

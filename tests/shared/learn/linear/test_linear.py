@@ -20,19 +20,8 @@ from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.plan import Plan
-from tests.shared.learn.linear.linear_cases import (
-    DOMAIN,
-    Columns,
-    ExpectedReports,
-    domain,
-    exact,
-    joint,
-    marginals,
-    matrix,
-    plan,
-    records,
-    reports,
-)
+from tests.shared.learn.cases import exact, expected, marginals, plan_of, reports
+from tests.shared.learn.linear.linear_cases import DOMAIN, Columns, domain, joint, matrix, records
 
 NOISE = {"colour": 0.3, "member": 0.2, "size": 0.3, "class": 0.1}
 
@@ -121,7 +110,7 @@ def test_a_class_without_records_gets_no_plane(
 def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
     """Taken at its word it has no finite logistic weights in about a third of these samples."""
     over = Domain((Variable("a", ("x", "y")), Variable("class", ("low", "high", "never"))))
-    used = plan(over, {"a": 0.2, "class": 0.2})
+    used = plan_of(over, {"a": 0.2, "class": 0.2})
     positive = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -170,11 +159,11 @@ def test_expected_reports_give_the_weights_of_the_truth(
     options = LinearOptions(loss)  # type: ignore[arg-type]
 
     def learn(used: Plan) -> LinearClassifier:
-        reported = ExpectedReports(joint(classes) * 50_000, used)
+        reported = expected(joint(classes) * 50_000, used)
         return learn_linear(EstimatedMarginals(reported, used), "class", options=options)
 
     clean = learn(Plan.unrandomized(over))
-    assert np.abs(vectors(learn(plan(over, NOISE))) - vectors(clean)).max() < close
+    assert np.abs(vectors(learn(plan_of(over, NOISE))) - vectors(clean)).max() < close
 
 
 @pytest.mark.parametrize("loss", ["logistic", "perceptron"])
@@ -211,7 +200,7 @@ def test_too_many_cells_are_replaced_by_drawn_records(
 
 def test_expected_counts_are_the_double_sum_over_reports_and_cells() -> None:
     """Ma's cost over N L weighted samples is the cost over the expected counts of L cells."""
-    used = plan(DOMAIN, NOISE)
+    used = plan_of(DOMAIN, NOISE)
     reported = reports(records(7, 60, 2), used, np.random.default_rng(2))
     learner = marginals(reported, used, "ml")
     estimate = learner.marginal(DOMAIN.names).counts
@@ -324,7 +313,7 @@ def test_the_perceptron_is_never_worse_than_least_squares() -> None:
 
 
 def test_a_seed_decides_the_perceptron() -> None:
-    used = plan(domain(3), NOISE)
+    used = plan_of(domain(3), NOISE)
     reported = reports(records(10, 3_000, 3), used, np.random.default_rng(4))
     options = LinearOptions("perceptron", steps=50)
 
@@ -362,7 +351,7 @@ def test_columns(options: LinearOptions, names: list[str], last: tuple[float, ..
 
 
 def test_noise_larger_than_the_columns_is_told_and_the_network_serves() -> None:
-    used = plan(DOMAIN, dict.fromkeys(DOMAIN.names[:3], 0.45))
+    used = plan_of(DOMAIN, dict.fromkeys(DOMAIN.names[:3], 0.45))
     failed = 0
     for seed in range(20):
         reported = marginals(reports(records(seed, 60), used, np.random.default_rng(seed)), used)

@@ -26,15 +26,8 @@ from pramana_core.learn.linear.model import (
     Plane,
     Weight,
 )
-from tests.shared.learn.linear.linear_cases import (
-    DOMAIN,
-    domain,
-    exact,
-    marginals,
-    plan,
-    records,
-    reports,
-)
+from tests.shared.learn.cases import exact, marginals, plan_of, reports
+from tests.shared.learn.linear.linear_cases import DOMAIN, domain, records
 from tests.shared.pictures.reading import marks, texts
 
 INPUTS = Domain((Variable("a", ("n", "y")), Variable("b", ("x", "y", "z"), (0.0, 0.5, 2.0))))
@@ -120,7 +113,7 @@ def test_a_class_without_a_plane_is_never_predicted() -> None:
 
 
 def learned() -> list[LinearClassifier]:
-    used = plan(domain(3), {"colour": 0.3, "class": 0.2})
+    used = plan_of(domain(3), {"colour": 0.3, "class": 0.2})
     reported = marginals(reports(records(31, 4_000, 3), used, np.random.default_rng(1)), used)
     models = [
         learn_linear(reported, "class", options=LinearOptions(loss), seed=5)

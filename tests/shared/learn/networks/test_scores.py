@@ -20,7 +20,7 @@ from pramana_core.learn.networks.gains import FixedGain, value_of
 from pramana_core.learn.networks.scores import LikelihoodJudge, PlainJudge, nonnegative
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from tests.shared.learn.networks.given_tables import Table
+from tests.shared.learn.cases import Table
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq", d="0123")
 RECORDS = 600

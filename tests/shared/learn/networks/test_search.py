@@ -23,7 +23,7 @@ from pramana_core.learn.networks.scores import PlainJudge, judge_of
 from pramana_core.learn.networks.searches import Peak, climb, k2
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
-from tests.shared.learn.networks.given_tables import Table
+from tests.shared.learn.cases import Table
 
 
 def quiet(done: int, total: int) -> None:
