@@ -130,7 +130,7 @@ class DocumentForm(Generic[ModelT]):
         """Return a model as what JSON is made of; nothing of any number is lost."""
         names = (field.name for field in fields(self._model))  # type: ignore[arg-type]
         values: dict[str, Any] = {"kind": self.kind} | {n: getattr(model, n) for n in names}
-        return self._form.model_construct(**values).model_dump(mode="json", by_alias=True)
+        return self._form.model_construct(**values).model_dump(mode="json")
 
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of what `write` returns.

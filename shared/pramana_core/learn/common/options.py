@@ -147,8 +147,8 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
     ]
 
 
-DEEPEST = 256
-"""The greatest depth of a tree."""
+DEEPEST = 64
+"""The greatest depth of a tree: its document nests as deep."""
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,7 @@ KNOWN = NodeClasses((3.0, 4.0, 5.0), (0.0,) * 3, (1.0,) * 3, *SOME, 12.0, 0.25, 
 QUESTION = Split("sex", 0.1, 0.08, 0.01, 0.2, 0.02, 21.0, 2, 3, 0.01)
 LEAF = Node(KNOWN)
 ASKED = Node(KNOWN, QUESTION, (LEAF, LEAF))
+LEAF_JSON = {"classes": dataclasses.asdict(KNOWN), "split": None, "children": []}
 
 
 def tree_of(root: Node) -> DecisionTree:
@@ -160,21 +161,20 @@ def broken(change) -> str:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (lambda d: d.update(nodes=[]), InputError),
-        (lambda d: d["nodes"][0].pop("children"), InputError),
-        (lambda d: d["nodes"][0]["children"].reverse(), None),
-        (lambda d: d["nodes"][0]["children"].__setitem__(0, 0), InputError),
-        (lambda d: d["nodes"][-1].update(split=d["nodes"][0]["split"]), DomainError),
-        (lambda d: d["nodes"].append(d["nodes"][-1]), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(counts=[1.0, "2", 3.0]), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(probabilities=[1.0, 1.0, 1.0]), ChannelError),
-        (lambda d: d["nodes"][0]["split"].update(attribute="nothing"), UnknownVariable),
+        (lambda d: d.update(root=[]), InputError),
+        (lambda d: d["root"].pop("children"), DomainError),
+        (lambda d: d["root"]["children"].reverse(), None),
+        (lambda d: d["root"]["children"].append(d["root"]["children"][0]), DomainError),
+        (lambda d: d["root"]["children"][0].update(split=d["root"]["split"]), DomainError),
+        (lambda d: d["root"]["classes"].update(counts=[1.0, "2", 3.0]), InputError),
+        (lambda d: d["root"]["classes"].update(counts=[1e400, 2.0, 3.0]), InputError),
+        (lambda d: d["root"]["classes"].update(effective=-1.0), InputError),
+        (lambda d: d["root"]["classes"].update(low=[0.1, 0.2]), DomainError),
+        (lambda d: d["root"]["classes"].update(probabilities=[1.0, 1.0, 1.0]), ChannelError),
+        (lambda d: d["root"]["split"].update(attribute="nothing"), UnknownVariable),
+        (lambda d: d["root"]["split"].update(low=0.3, high=0.2), DomainError),
+        (lambda d: d["root"]["split"].update(degrees=0), InputError),
         (lambda d: d["options"].update(least_records=-1), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(effective=-1.0), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(counts=[1e400, 2.0, 3.0]), InputError),
-        (lambda d: d["nodes"][0]["classes"].update(low=[0.1, 0.2]), DomainError),
-        (lambda d: d["nodes"][0]["split"].update(low=0.3, high=0.2), DomainError),
-        (lambda d: d["nodes"][0]["split"].update(degrees=0), InputError),
         (lambda d: d["inputs"].append(d["inputs"][0]), DomainError),
     ],
 )
@@ -186,15 +186,25 @@ def test_json_of_no_tree_is_refused(change, error):
         TREE.read(broken(change))
 
 
-def test_nodes_before_their_parents_and_chains_too_deep_are_refused():
-    document = TREE.document(TREES["leaf"])
-    node = document["nodes"][0]
-    loop = [node, {**node, "children": [2]}, {**node, "children": [1]}]
+def test_the_deepest_tree_is_read_back_and_a_deeper_document_is_refused():
+    domain = Domain.of(**{f"x{i}": "ab" for i in range(DEEPEST)}, y="pqr")
+
+    def chain(length: int) -> Node:
+        node = LEAF
+        for i in reversed(range(length)):
+            split = dataclasses.replace(QUESTION, attribute=f"x{i}")
+            node = Node(KNOWN, split, (LEAF, node))
+        return node
+
+    inputs = domain.project(domain.names[:-1])
+    tree = DecisionTree(inputs, domain["y"], chain(DEEPEST), 12, TreeOptions())
+    assert TREE.read(TREE.write(tree)) == tree
+    document = TREE.document(tree)
+    for _ in range(DEEPEST):
+        document["root"] = {**document["root"], "children": [document["root"]] * 2}
+        document["root"]["children"][1] = LEAF_JSON
     with pytest.raises(InputError):
-        TREE.read(json.dumps({**document, "nodes": loop}))
-    chain = [{**node, "children": [place + 1]} for place in range(DEEPEST + 1)] + [node]
-    with pytest.raises(InputError):
-        TREE.read(json.dumps({**document, "nodes": chain}))
+        TREE.read(json.dumps(document))
 
 
 # Text.
