@@ -152,7 +152,7 @@ class DesignMatrix:
     @cached_property
     def size(self) -> int:
         """The number of columns and the intercept."""
-        return 1 + sum(block.shape[1] for block in self.blocks)
+        return 1 + sum(int(block.shape[1]) for block in self.blocks)
 
     @cached_property
     def places(self) -> tuple[slice, ...]:

@@ -13,7 +13,6 @@ import pytest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
-from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.gains import FixedGain, value_of
@@ -236,26 +235,3 @@ def test_what_cannot_pay_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(marginals, "independence", never)
     assert judge.gain("a", frozenset("cd"), "b") == FixedGain(-penalty)
     assert judge.exchange("a", frozenset("cd"), "d", "b") is None
-
-
-@pytest.mark.parametrize(
-    ("name", "option", "values"),
-    [
-        ("aic", "score", {}),
-        ("bic", "eta", {"eta": 0.0}),
-        ("bic", "eta", {"eta": math.nan}),
-        ("bic", "c_star", {"c_star": 0.0}),
-        ("bayesian", "alpha", {"alpha": math.inf}),
-        ("bdeu", "equivalent_sample_size", {"equivalent_sample_size": math.nan}),
-        ("likelihood", "eta", {"eta": 0.9}),
-        ("bayesian", "c_star", {"c_star": 2.0}),
-        ("bdeu", "alpha", {"alpha": 2.0}),
-        ("bayesian", "equivalent_sample_size", {"equivalent_sample_size": 5.0}),
-    ],
-)
-def test_options_out_of_range_or_of_other_scores_are_refused(
-    name: str, option: str, values: dict[str, float]
-):
-    with pytest.raises(OptionError) as refused:
-        Scoring(name, **values)  # type: ignore[arg-type]
-    assert refused.value.where == option

@@ -10,7 +10,7 @@ import pytest
 
 from pramana_core.channels import Identity, Withheld
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, OptionError, PramanaError, UnknownVariable
+from pramana_core.errors import OptionError, PramanaError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import structure_learning
@@ -219,9 +219,3 @@ def test_invalid_options_are_refused(
     with pytest.raises(error) as refused:
         learn_structure(drawn(SIX, 0.1, 1000, 8), **options)  # type: ignore[arg-type]
     assert refused.value.where == where
-
-
-def test_too_large_tables_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pramana_core.estimation.evidence.TEST_CELLS", 3)
-    with pytest.raises(LimitExceeded):
-        learn_structure(drawn(SIX, 0.1, 1000, 9), draws=0)

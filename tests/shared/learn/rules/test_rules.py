@@ -23,7 +23,7 @@ from pramana_core.learn.rules.documents import (
     read_findings,
     write_findings,
 )
-from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
+from pramana_core.learn.rules.drawing import itemsets_chart
 from pramana_core.learn.rules.frames import ITEMSET_ERRORS, itemsets_frame
 from pramana_core.learn.rules.itemsets import Itemset, items_of
 from pramana_core.learn.rules.measures import (
@@ -110,10 +110,6 @@ def test_what_rules_refuse(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(OptionError) as raised:
         derive_rules(found, EXACT, 1.5)
     assert raised.value.where == "minimum_confidence"
-    number = len(derive_rules(found, EXACT, 0.3))
-    assert len(derive_rules(found, EXACT, 0.3, most=number)) == number
-    with pytest.raises(LimitExceeded):
-        derive_rules(found, EXACT, 0.3, most=number - 1)
     monkeypatch.setattr(ruling, "MOST_PARTS", 4)
     with pytest.raises(LimitExceeded):
         derive_rules(found, EXACT, 0.3)
@@ -219,14 +215,6 @@ def test_shrunk_counts_have_the_intervals_of_those_before_and_hold_the_estimates
                 raw = measure(before, Z, population=True)
                 assert own.low == raw.low < own.estimate <= own.high
                 assert own.high == (raw.high if inside else own.estimate)
-
-
-def test_without_randomization_a_lift_is_known_given_the_records():
-    plain = counts_of(300, 500, 600, 2000, 0.0)
-    for measure in (confidences, lifts, leverages):
-        found = measure(plain, Z, population=False)
-        assert found.low == found.estimate == found.high
-        assert found.se == 0
 
 
 def test_where_the_sides_may_be_nothing_a_lift_has_no_upper_end():
@@ -353,10 +341,3 @@ def test_a_picture_of_itemsets_shows_every_verdict():
     }
     assert [len(found) for found in looks.values()] == [1, 1]
     assert len(set.union(*looks.values())) == 2
-
-
-@pytest.mark.slow
-def test_pictures_of_nothing_are_pictures():
-    found = mine_itemsets(EXACT, items_of(OVER), RuleOptions(0.9))
-    assert len(titles(itemsets_chart(found).svg())) == 1
-    assert len(titles(rules_chart(found, ()).svg())) == 1

@@ -18,6 +18,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.learners import TREE
 from pramana_core.learn.tree import drawing
+from pramana_core.learn.tree import model as modelling
 from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
@@ -64,22 +65,6 @@ def tree(request: pytest.FixtureRequest) -> DecisionTree:
     return request.param
 
 
-def alone(tree: DecisionTree, record: dict[str, int]) -> Node:
-    node = tree.root
-    while node.split is not None:
-        node = node.children[record[node.split.attribute]]
-    return node
-
-
-def test_records_go_down_together_as_each_does_alone(tree):
-    columns = drawn(70_000, seed=1)
-    decisions, shares = tree.predict(columns), tree.probabilities(columns)
-    for row in range(0, 70_000, 457):
-        leaf = alone(tree, {name: int(column[row]) for name, column in columns.items()})
-        assert decisions[row] == leaf.classes.decision
-        assert tuple(shares[row]) == leaf.classes.probabilities
-
-
 def averaged(node, record):
     """Return the probabilities of a record of which values are missing, question by question."""
     if node.split is None:
@@ -94,7 +79,8 @@ def averaged(node, record):
     )
 
 
-def test_records_with_missing_values_go_to_all_children(tree):
+def test_records_with_missing_values_go_to_all_children(tree, monkeypatch):
+    monkeypatch.setattr(modelling, "_CHUNK", 64)
     columns = drawn(200)
     rng = np.random.default_rng(6)
     holes = {
