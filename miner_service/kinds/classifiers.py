@@ -254,7 +254,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
 
 
 def _network(message: BayesClassifierMessage) -> NetworkDocument:
-    return NetworkDocument(BAYES.read(read_document(message)).network)
+    return NetworkDocument(BAYES.read(read_document(message)).learned)
 
 
 class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMessage]):

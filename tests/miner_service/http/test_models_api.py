@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
@@ -14,7 +13,7 @@ import pytest
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.learn.networks.bif import read_bif
-from pramana_core.learn.networks.documents import read_network_json
+from pramana_core.learn.networks.documents import network_of_json
 from pramana_core.plan import Plan
 from tests.miner_service.conftest import build, starting
 
@@ -55,7 +54,7 @@ def learned(start, request):
 def test_the_model_reads_as_a_network(learned):
     miner = learned()
     body = miner.analyst.get(miner.model)
-    document = read_network_json(json.dumps(body))
+    document = network_of_json(body)
     again = read_bif(miner.analyst("GET", f"{miner.model}/bif").text)
     assert document.network.structure == again.structure
     assert document.network.tables.keys() == again.tables.keys()
