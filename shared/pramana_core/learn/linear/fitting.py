@@ -31,7 +31,7 @@ from pramana_core.learn.linear.solving import (
 )
 from pramana_core.learn.networks.network import sample_chunks
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
-from pramana_core.progress import OnShare, Progress, Tick, unwatched
+from pramana_core.progress import Progress, Tick, unwatched
 
 CELLS = 1 << 20
 """Features and class with more cells together are not tabulated."""
@@ -47,12 +47,6 @@ NOISELESS = 1e-9
 
 COLUMNS = 4096
 """Errors are those of all columns at once: time grows with the cube of their number."""
-
-NETWORK = 100
-"""The steps of progress that drawn records take."""
-
-_LEARNED = 0.9
-"""The share of these in which the network is learned; then records are drawn from it."""
 
 
 def learn_linear(
@@ -76,8 +70,7 @@ def learn_linear(
         features: what the class is predicted from; by default all other variables.
         options: the loss and how it is fitted.
         seed: decides the draws of the perceptron and of records.
-        on_step: called with steps done and expected; may raise to stop. A plane is a step; drawing
-            from a network are `NETWORK` steps before the first.
+        on_step: called with planes done and expected; may raise to stop.
 
     Raises:
         UnknownVariable, OptionError: see `inputs_of` and `columns_of`; or a seed out of its range.
@@ -103,20 +96,12 @@ def learn_linear(
     scaling = Scaling.of(listed, marginals, inputs)
     positives, evident = _positives(marginals, classes)
     basis = _basis(marginals, inputs, classes, options)
-    before = NETWORK if basis == "network" else 0
-    report, steps = on_step or unwatched, before + len(positives)
+    report, steps = on_step or unwatched, len(positives)
     report(0, steps)
     fitter = _Fitter(
-        marginals,
-        inputs,
-        classes,
-        options,
-        scaling,
-        seed,
-        basis,
-        lambda share: report(round(before * share), steps),
+        marginals, inputs, classes, options, scaling, seed, basis, lambda: report(0, steps)
     )
-    planes = _planes(fitter, positives, evident, lambda done: report(before + done, steps))
+    planes = _planes(fitter, positives, evident, lambda done: report(done, steps))
     return LinearClassifier(
         inputs,
         classes,
@@ -158,7 +143,7 @@ class _Fitter:
     scaling: Scaling
     seed: int
     basis: Basis
-    on_share: OnShare
+    tick: Tick
 
     @cached_property
     def design(self) -> DesignMatrix:
@@ -190,18 +175,14 @@ class _Fitter:
 
     def _drawn(self) -> ClassCounts:
         """Return records drawn from a network, a cell each, with its class probabilities."""
+        names, chunks = self.inputs.names, []
         model = learn_bayes_classifier(
-            self.marginals,
-            self.target.name,
-            self.inputs.names,
-            on_step=lambda done, total: self.on_share(_LEARNED * done / max(total, 1)),
+            self.marginals, self.target.name, names, on_step=lambda *_: self.tick()
         )
-        chunks, drawn, sample = [], 0, self.options.sample
-        for chunk in sample_chunks(model.network, sample, self.seed):
+        for chunk in sample_chunks(model.network, self.options.sample, self.seed):
+            self.tick()
             chunks.append(chunk)
-            drawn += len(chunk[self.target.name])
-            self.on_share(_LEARNED + (1 - _LEARNED) * drawn / sample)
-        codes = {n: np.concatenate([chunk[n] for chunk in chunks]) for n in self.inputs.names}
+        codes = {n: np.concatenate([chunk[n] for chunk in chunks]) for n in names}
         cells = Cells(tuple(codes.values()), self.inputs.shape)
         return ClassCounts(cells, model.probabilities(codes))
 

@@ -108,8 +108,3 @@ def _descendants(parents: Parents) -> dict[str, set[str]]:
                 pending.extend(children[child])
         below[name] = found
     return below
-
-
-def identity(parents: Parents) -> frozenset[tuple[str, str]]:
-    """Return the links of a structure."""
-    return frozenset((parent, child) for child, given in parents.items() for parent in given)

@@ -18,7 +18,7 @@ import numpy as np
 
 from pramana_core.errors import StructureError
 from pramana_core.learn.networks.dependence import Coefficients, Dependences
-from pramana_core.learn.networks.equivalence import CPDAG
+from pramana_core.learn.networks.equivalence import CPDAG, adjacency
 from pramana_core.learn.networks.scores import Parents
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
@@ -113,7 +113,7 @@ def orient(
     Other links are directed without further colliders or, where a circle prevents that, away from
     the first variable of each component.
     """
-    around = _around(nodes, links)
+    around = adjacency(nodes, links)
     into: Parents = dict.fromkeys(nodes, frozenset())
     free = dict(around)
     for first, middle, second in colliders:
@@ -130,15 +130,6 @@ def orient(
     return _member(into, free) or orient_from_first(nodes, links)
 
 
-def _around(nodes: Sequence[str], links: Sequence[Pair]) -> dict[str, frozenset[str]]:
-    """Return the neighbours of each node."""
-    around: dict[str, frozenset[str]] = dict.fromkeys(nodes, frozenset())
-    for first, second in links:
-        around[first] |= {second}
-        around[second] |= {first}
-    return around
-
-
 def _member(into: Parents, free: Parents) -> Parents | None:
     try:
         return CPDAG(into, free).member()
@@ -148,7 +139,7 @@ def _member(into: Parents, free: Parents) -> Parents | None:
 
 def orient_from_first(nodes: Sequence[str], links: Sequence[Pair]) -> Parents:
     """Return parents with given links, directed away from the first node of each component."""
-    around = _around(nodes, links)
+    around = adjacency(nodes, links)
     place: dict[str, int] = {}
     for start in nodes:
         pending = [start]
@@ -193,7 +184,7 @@ class _Search:
 
     def further(self, links: Sequence[Pair]) -> dict[Pair, Coefficients]:
         """Return the links that no chain explains, each with its weakest test."""
-        around = _around(self.nodes, links)
+        around = adjacency(self.nodes, links)
         known: dict[tuple[Pair, tuple[str, ...]], Coefficients | None] = {}
         allowed = LEVEL / max(1, len(self.pairs))
 
@@ -228,12 +219,12 @@ class _Search:
             test = weakest(pair)
             if test is not None:
                 found[pair] = test
-                around = _around(self.nodes, [*links, *found])
+                around = adjacency(self.nodes, [*links, *found])
         return found
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
         """Return (u, w, v) where u and v look independent though a chain over w would not be."""
-        around = _around(self.nodes, links)
+        around = adjacency(self.nodes, links)
         triples = [
             (first, middle, second)
             for middle in self.nodes

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.equivalence import CPDAG, settle_class
 from pramana_core.learn.networks.gains import LEAST_GAIN, best, first_of, value_of
-from pramana_core.learn.networks.moves import candidates, identity
+from pramana_core.learn.networks.moves import candidates
 from pramana_core.learn.networks.scores import Judge, Parents
 from pramana_core.progress import Progress
 
@@ -75,12 +75,12 @@ class Peak:
 
     structure: Parents
     better: Better
-    _earlier: set[frozenset[tuple[str, str]]] = field(default_factory=set)
+    _earlier: list[Parents] = field(default_factory=list)
 
     def rise(self, found: Parents) -> bool:
         """Take a structure that is better and was not taken before."""
-        self._earlier.add(identity(self.structure))
-        if identity(found) in self._earlier or self.better(found, self.structure) <= LEAST_GAIN:
+        self._earlier.append(self.structure)
+        if found in self._earlier or self.better(found, self.structure) <= LEAST_GAIN:
             return False
         self.structure = found
         return True

@@ -97,11 +97,6 @@ class _Grower:
     on_step: Progress
     _done: float = field(default=0.0)
 
-    @property
-    def limit(self) -> float | None:
-        """The greatest p-value of a split; a model's are not tested."""
-        return self.options.limit if self.through is None else None
-
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
         table = everything.table([self.target])
         covariance = table.covariance(population=False)
@@ -124,7 +119,8 @@ class _Grower:
         """Grow a node and all below it; `share` is its part of the progress."""
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
-        best = within and best_split(within, self.target, attributes, limit=self.limit)
+        limit = self.options.limit if self.through is None else None  # a model's are not tested
+        best = within and best_split(within, self.target, attributes, limit=limit)
         if not within or not best:
             self._done += share
             return Node(classes)

@@ -189,11 +189,10 @@ def test_too_many_cells_are_replaced_by_drawn_records(
     # The drawn records have the same dependences; only rare cells near the plane may differ.
     assert abs(shares[0] - shares[1]) < 0.02
     assert shares[1] > max(columns["class"].mean(), 1 - columns["class"].mean()) + 0.05
-    # The network has a share of the progress, which never goes back.
-    assert steps[0] == (0, 101)
-    assert steps[-1] == (101, 101)
+    # While a network is learned and records are drawn, it can be stopped.
+    assert len(steps) > 8
     assert steps == sorted(steps)
-    assert len({done for done, _ in steps if 0 < done < 80}) >= 2
+    assert (steps[0], steps[-1]) == ((0, 1), (1, 1))
     again = learn_linear(exact(columns, DOMAIN), "class", options=options, seed=3)
     assert again == drawn
 
