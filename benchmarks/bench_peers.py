@@ -1,9 +1,8 @@
 """Other libraries at the same work, and the process that runs them, in `.venv-bench`.
 
 A function takes what the comparison names, prepares (loads, converts), and returns what does the
-work once. Nothing of Pramana is imported here, for it is not installed there. The process answers
-requests to prepare and to run, a JSON object a line; what a library prints goes to standard error,
-so that it is not taken for an answer."""
+work once. Pramana is not installed there. The process answers requests to prepare and to run, a
+JSON object a line; what a library prints goes to standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 
 def columns(folder: str) -> dict[str, np.ndarray]:
@@ -42,37 +40,12 @@ def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
     return lambda: database.execute(query).fetchall()
 
 
-def polars_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
-    """Count by `group_by`; the process has as many threads as it may."""
-    import polars as pl
-
-    frame = pl.DataFrame(columns(folder))
-    return lambda: frame.group_by(list(names)).len()
-
-
-def _words(folder: str) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame({name: codes.astype(str) for name, codes in columns(folder).items()})
-
-
-def pyagrum_k2(folder: str, order: Sequence[str], parents: int) -> Callable[[], object]:
-    """Learn by K2; its reading of the data frame does not count."""
-    import pyagrum
-
-    frame = _words(folder)
-    ready = pyagrum.BNLearner(frame)
-    ready.setNumberOfThreads(1)
-    ready.useK2([frame.columns.get_loc(name) for name in order])
-    ready.setMaxIndegree(parents)
-    return lambda: ready.learnDAG()
-
-
 def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
     """Climb by BIC over all links."""
+    import pandas as pd
     import pybnesian
 
-    frame = _words(folder).astype("category")
+    frame = pd.DataFrame(columns(folder)).astype(str).astype("category")
     start = pybnesian.DiscreteBN(list(frame.columns))
     return lambda: pybnesian.hc(
         frame, start=start, operators=["arcs"], score="bic", max_indegree=parents

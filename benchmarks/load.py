@@ -12,22 +12,19 @@ import http.client
 import json
 import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-import httpx
 import numpy as np
 
 from owner_agent.release.options import PART_RECORDS
+from pramana.demo.run import Processes, RestClient, open_study
 from pramana_core.domain import Domain
 from pramana_core.plan import Plan
 from pramana_core.terminal import console
@@ -49,52 +46,39 @@ class Target:
 
 @dataclass(frozen=True)
 class Served:
-    """A server: its port, its process, and, of the miner, the admin's token."""
+    """A server: its address, its process, and the miner's admin token."""
 
-    port: int
-    process: subprocess.Popen[bytes]
+    url: str
+    pid: int
     token: str = ""
 
     @property
-    def url(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.port}"
+    def port(self) -> int:
+        """Its port at loopback."""
+        return int(self.url.rpartition(":")[2])
 
 
 @contextmanager
-def plain_server(folder: Path) -> Iterator[Served]:
-    """Run the plain server."""
-    folder.mkdir()
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-        [sys.executable, "-m", "benchmarks.plain_server", str(folder), str(port)]
-    )
-    served = Served(port, process)
-    with _ending(process):
-        while not _answers(served):
-            time.sleep(0.05)
-        yield served
+def serving(folder: Path, module: str, *words: str) -> Iterator[Served]:
+    """Run a server until its work is done."""
+    with Processes(folder) as processes:
+        url = processes.serve("server", module, *words)
+        pid = json.loads((folder / "server.ready").read_text())["pid"]
+        token = folder / "admin"
+        yield Served(url, pid, token.read_text().strip() if token.exists() else "")
 
 
-@contextmanager
-def miner(folder: Path) -> Iterator[Served]:
-    """Run a miner with an empty data directory."""
+def plain_server(folder: Path) -> AbstractContextManager[Served]:
+    """Run the plain server on a new folder."""
     folder.mkdir()
-    ready, token = folder / "ready.json", folder / "admin"
-    options = ["--port", "0", "--ready-file", str(ready), "--admin-token-file", str(token)]
-    process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-        [sys.executable, "-m", "miner_service", "serve", "--data", str(folder / "data"), *options],
-        stdout=subprocess.DEVNULL,
-    )
-    with _ending(process):
-        while not ready.exists():
-            if process.poll() is not None:
-                raise RuntimeError("the miner did not start")
-            time.sleep(0.05)
-        port = int(json.loads(ready.read_text())["url"].rsplit(":", 1)[1])
-        yield Served(port, process, token.read_text().strip())
+    return serving(folder, "benchmarks.plain_server", "--data", str(folder))
+
+
+def miner(folder: Path) -> AbstractContextManager[Served]:
+    """Run a miner with an empty data directory in a new folder."""
+    folder.mkdir()
+    place = ("--data", str(folder / "data"), "--admin-token-file", str(folder / "admin"))
+    return serving(folder, "miner_service", "serve", *place)
 
 
 def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
@@ -133,37 +117,15 @@ def announce(
     )
     study = f"s{time.monotonic_ns()}"
     targets = []
-    with httpx.Client(base_url=served.url, timeout=120) as http:
-
-        def ask(path: str, token: str, message: Any) -> httpx.Response:
-            headers = {"Authorization": f"Bearer {token}"} if token else {}
-            return http.post(path, json=message, headers=headers).raise_for_status()
-
-        ask("/v1/studies", served.token, {"name": study})
-        for number in range(owners):
-            path = f"/v1/studies/{study}/invitations"
-            invited = ask(path, served.token, {"owner": f"o{number}"}).json()
-            token = ask("/v1/invitations/accept", "", {"secret": invited["secret"]}).json()["token"]
-            release = ask(f"/v1/studies/{study}/releases", token, body.model_dump(mode="json"))
-            targets.append(
-                Target(release.headers["location"], {"Authorization": f"Bearer {token}"})
-            )
+    with RestClient(served.url, served.token) as admin:
+        secrets = open_study(admin, study, study, [f"o{number}" for number in range(owners)])
+        for secret in secrets.values():
+            token = admin.post("/v1/invitations/accept", {"secret": secret})["token"]
+            with RestClient(served.url, token) as owner:
+                release = owner.post(f"/v1/studies/{study}/releases", body.model_dump(mode="json"))
+            path, headers = f"/v1/releases/{release['id']}", {"Authorization": f"Bearer {token}"}
+            targets.append(Target(path, headers))
     return targets
-
-
-@contextmanager
-def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _answers(served: Served) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", served.port), 1):
-        return True
-    return False
 
 
 def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -> float:
@@ -242,7 +204,7 @@ def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
     with miner(folder / "holding") as served:
         targets = announce(served, owners, plan, bodies, records)
         with open_bodies(served, targets, bodies[0], each=each, share=0.9):
-            return own_memory(served.process.pid) / MEBIBYTE
+            return own_memory(served.pid) / MEBIBYTE
 
 
 def main() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import os
-import sys
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +48,24 @@ def application(folder: Path) -> Any:
     return app
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Serve at a free port; the ready file has the address."""
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--data", type=Path, required=True)
+    reader.add_argument("--port", type=int, required=True)
+    reader.add_argument("--ready-file", type=Path, required=True)
+    given = reader.parse_args()
+    app = application(given.data)
     config = uvicorn.Config(
-        application(Path(sys.argv[1])),
-        port=int(sys.argv[2]),
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        http="h11",
-        ws="none",
+        app, log_level="warning", access_log=False, lifespan="off", http="h11", ws="none"
     )
-    uvicorn.Server(config).run()
+    with socket.create_server(("127.0.0.1", given.port)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        scratch = given.ready_file.with_suffix(".scratch")
+        scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+        scratch.replace(given.ready_file)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """What is learned under one bound for the whole record, measured by the product's own commands.
 
-python -m benchmarks.whole_record [--only words of a name] [--missing] [--data DIR] [--page]
+python -m benchmarks.whole_record [--only words of a name] [--missing] [--data DIR]
 
 Each setting is a command of `pramana simulate`, run as a person would. Its figures are kept in
 whole_record.json, from which the tables of docs/whole-record.md are written between their marks.
@@ -342,11 +342,10 @@ def main() -> None:
     parser.add_argument("--networks", action="store_true", help="every learner on every network")
     parser.add_argument("--missing", action="store_true", help="only those without figures")
     parser.add_argument("--data", type=Path, default=Path(DATA), help="the public tables")
-    parser.add_argument("--page", action="store_true", help="only write the tables again")
     options = parser.parse_args()
     known: dict[str, Found] = json.loads(RESULTS.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
-        for command in () if options.page else ALL:
+        for command in ALL:
             kept = options.missing and command.name in known
             if options.only in command.name and (command in EVERY) == options.networks and not kept:
                 known[command.name] = figures_of(command, options.data, Path(folder))

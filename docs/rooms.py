@@ -81,7 +81,7 @@ pramana.__main__
 benchmarks.coverage benchmarks.load benchmarks.reproduce
 benchmarks.bench benchmarks.coverage.__main__ benchmarks.reproduce.alahmadi
 benchmarks.bench.__main__ benchmarks.reproduce.frapp benchmarks.reproduce.ma
-benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
+benchmarks.reproduce.sharkey
 benchmarks.whole_record
 """
 

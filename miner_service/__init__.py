@@ -1,7 +1,6 @@
-"""The miner's side: releases, alignment, jobs and models over HTTP.
+"""The miner: takes randomized releases in, aligns them, and learns models from them, over HTTP.
 
-It may use `pramana_core` and nothing of the owners; it never sees a true value of a sensitive
-column.
+It uses `pramana_core` and nothing of the owners. It never sees a true value of a sensitive column.
 """
 
 import pramana_core  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes

@@ -13,21 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
-from miner_service.store.durable import file_sha256, flush, settle, storing, sync_directory
+from miner_service.store.durable import file_sha256, settle, storing
 from miner_service.store.identity import require_one_store
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import PartRow, ReleaseRow
 from miner_service.store.segments import part_name
-from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tables import copy_rows, is_empty
-from pramana_core.audit import LONGEST
 from pramana_core.errors import Conflict, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
@@ -55,12 +52,11 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class BackupSummary:
-    """The size of a backup, and when it was made."""
+    """When a backup was made, and how many rows and files it has."""
 
     made: str
     rows: int
     files: int
-    bytes: int
 
 
 def files_of(session: Session) -> Iterator[StoredFile]:
@@ -79,30 +75,18 @@ def files_of(session: Session) -> Iterator[StoredFile]:
 
 
 def back_up(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a store into a new folder; after an error nothing of it is left.
-
-    Raises:
-        OptionError: the folder is not empty.
-        StoreCorrupt: a file of the store is damaged.
-        StorageFull, NotReady: the folder's disk, or the store.
-    """
-    with storing("The backup"):
-        new = not folder.exists()
-        if not new and (not folder.is_dir() or any(folder.iterdir())):
-            raise OptionError(
-                f"The folder {folder} is not empty.",
-                where="folder",
-                remedy="Name a new folder: each backup has one of its own.",
-            )
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Copy a store into a new folder. Raises OptionError, StoreCorrupt, StorageFull, NotReady."""
+    if folder.exists():
+        raise OptionError(
+            f"{folder} exists.", where="folder", remedy="Name a new folder for each backup."
+        )
     links = services.segments.scratch_path()
     try:
         with storing("The backup"):
+            folder.mkdir(parents=True, mode=0o700)
             return _back_up(services, folder, links, progress)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
-        if not new:
-            folder.mkdir(mode=0o700)
         if isinstance(error, StorageFull):
             raise StorageFull(
                 f"There is no room for a backup in {folder}; nothing of it is left there.",
@@ -123,37 +107,22 @@ def _back_up(services: Services, folder: Path, links: Path, progress: Progress) 
                 _link(services.segments.root / file.path, links / file.path, file)
         with closing(SqliteStore(folder / ROWS)) as database, database.write() as target:
             rows = copy_rows(source, target)
-    digests = {file.path: file.sha256 for file in files}
+    digests = {ROWS: file_sha256(folder / ROWS)}
     for done, file in enumerate(files):
         progress(done, len(files))
-        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(links / file.path, folder / file.path)
-        if file_sha256(folder / file.path) != file.sha256:
+        digests[file.path] = _copy(links / file.path, folder / file.path)
+        if digests[file.path] != file.sha256:
             raise _damaged_file(file)
-    _copy_audit(services.audit.path, folder / AUDIT)
-    for name in (ROWS, AUDIT):
-        if (folder / name).exists():
-            digests[name] = file_sha256(folder / name)
-    for name in digests:
-        flush(folder / name)
-    for path in folder.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-        if path.is_dir():
-            sync_directory(path)
-    size = sum((folder / name).stat().st_size for name in digests)
-    summary = BackupSummary(services.now().isoformat(), rows, len(files), size)
-    listing = {
-        "format": FORMAT,
-        "schema": HEAD,
-        "made": summary.made,
-        "rows": rows,
-        "files": digests,
-    }
+    if services.audit.path.exists():
+        digests[AUDIT] = _copy(services.audit.path, folder / AUDIT)
+    os.sync()
+    made = services.now().isoformat()
     scratch = folder / f".{LIST}"
+    scratch.touch(mode=0o600)
+    listing = {"format": FORMAT, "made": made, "files": digests}
     scratch.write_text(json.dumps(listing, indent=1) + "\n", encoding="utf-8")
-    scratch.chmod(0o600)
     settle(scratch, folder / LIST)
-    return summary
+    return BackupSummary(made, rows, len(files))
 
 
 def _link(path: Path, link: Path, file: StoredFile) -> None:
@@ -164,6 +133,15 @@ def _link(path: Path, link: Path, file: StoredFile) -> None:
         raise _damaged_file(file) from error
 
 
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file, for its owner only; return the SHA-256 of the copy."""
+    for folder in reversed(target.parents):
+        folder.mkdir(exist_ok=True, mode=0o700)
+    target.touch(mode=0o600)
+    shutil.copyfile(source, target)
+    return file_sha256(target)
+
+
 def _damaged_file(file: StoredFile) -> StoreCorrupt:
     return StoreCorrupt(
         f"The file {file.path} is not as it was acknowledged; there is no backup.",
@@ -172,40 +150,26 @@ def _damaged_file(file: StoredFile) -> StoreCorrupt:
     )
 
 
-def _copy_audit(source: Path, target: Path) -> None:
-    """Copy the whole lines of the audit log, which may grow meanwhile."""
-    if not source.exists():
-        return
-    shutil.copyfile(source, target)
-    with target.open("r+b") as file:
-        end = file.seek(0, 2)
-        tail = file.seek(max(end - 2 * LONGEST, 0))
-        file.truncate(tail + file.read().rfind(b"\n") + 1)
-
-
 def restore(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a backup into an empty store, of whatever kind.
+    """Copy a backup into an empty store, in SQLite or PostgreSQL.
 
-    The store keeps an identity of its own. Interrupted, it has no rows, and the same backup can be
-    restored again.
-
-    Raises:
-        OptionError: the folder holds no backup, or one of another format.
-        StoreCorrupt: the backup is damaged; nothing was changed.
-        Conflict: the store is not empty; nothing was changed.
-        StoreCorrupt: the files belong to another store; nothing was changed.
-        StorageFull, NotReady: the store's disk, or its database.
+    An interrupted restore leaves no rows and can be repeated. Raises OptionError, StoreCorrupt,
+    Conflict, StorageFull, NotReady.
     """
-    listing = _read_list(folder)
-    digests = listing["files"]
-    _require_empty(services, digests.get(AUDIT))
+    made, digests = _read_list(folder)
+    log, segments = services.audit.path, services.segments
+    with services.database.read() as session:
+        empty = is_empty(session)
+    # The log of an interrupted restore is the backup's.
+    if not empty or (log.exists() and file_sha256(log) != digests.get(AUDIT)):
+        raise _not_empty()
     for done, (name, digest) in enumerate(sorted(digests.items())):
         progress(done, len(digests))
         if not (folder / name).is_file() or file_sha256(folder / name) != digest:
             raise _damaged_backup(f"The file {name} of the backup is damaged.", name)
-    require_one_store(services.database, services.segments, begin=True)
-    services.segments.prepare()
-    copy = services.segments.scratch_path()
+    require_one_store(services.database, segments, begin=True)
+    segments.prepare()
+    copy = segments.scratch_path()
     with storing("The backup", copy):
         shutil.copyfile(folder / ROWS, copy)
         with closing(SqliteStore(copy)) as backup, backup.read() as source:
@@ -215,26 +179,30 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
                     raise _damaged_backup("The rows of the backup name other files.", file.path)
             for done, file in enumerate(files):
                 progress(done, len(files))
-                _put(services, folder, file)
+                scratch = segments.scratch_path()
+                shutil.copyfile(folder / file.path, scratch)
+                if file.number is None:
+                    segments.put_data(file.release, scratch)
+                else:
+                    segments.put_part(file.release, file.number, scratch)
             if AUDIT in digests:
-                scratch = services.segments.scratch_path()
-                shutil.copyfile(folder / AUDIT, scratch)
-                scratch.chmod(0o600)
-                settle(scratch, services.audit.path)
+                scratch = segments.scratch_path()
+                _copy(folder / AUDIT, scratch)
+                settle(scratch, log)
             with services.database.write() as target:
                 if not is_empty(target):
                     raise _not_empty()
                 rows = copy_rows(source, target)
         copy.unlink()
-    size = sum((folder / name).stat().st_size for name in digests)
-    return BackupSummary(str(listing["made"]), rows, len(files), size)
+    return BackupSummary(made, rows, len(files))
 
 
-def _read_list(folder: Path) -> dict[str, Any]:
+def _read_list(folder: Path) -> tuple[str, dict[str, str]]:
+    """Return when a backup was made, and the digests of its files. Raises OptionError."""
     try:
         listing = json.loads((folder / LIST).read_bytes())
-        form, files = int(listing["format"]), dict(listing["files"])
-        listing["made"], files[ROWS]
+        form, made, files = listing["format"], str(listing["made"]), dict(listing["files"])
+        files[ROWS]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptionError(
             f"There is no finished backup in {folder}.",
@@ -247,21 +215,11 @@ def _read_list(folder: Path) -> dict[str, Any]:
             where="folder",
             remedy="Use the version of the miner that made it.",
         )
-    return dict(listing)
+    return made, files
 
 
 def _damaged_backup(message: str, where: str) -> StoreCorrupt:
     return StoreCorrupt(message, where=where, remedy="Nothing was restored. Use another backup.")
-
-
-def _require_empty(services: Services, audit: str | None) -> None:
-    """Check that the store is empty, but for what an interrupted restore of this backup left."""
-    with services.database.read() as session:
-        empty = is_empty(session)
-    log = services.audit.path
-    other = log.exists() and log.stat().st_size > 0 and file_sha256(log) != audit
-    if not empty or other:
-        raise _not_empty()
 
 
 def _not_empty() -> Conflict:
@@ -270,12 +228,3 @@ def _not_empty() -> Conflict:
         where="data",
         remedy="Name a new data directory (--data), and an empty database.",
     )
-
-
-def _put(services: Services, folder: Path, file: StoredFile) -> None:
-    scratch = services.segments.scratch_path()
-    shutil.copyfile(folder / file.path, scratch)
-    if file.number is None:
-        services.segments.put_data(file.release, scratch)
-    else:
-        services.segments.put_part(file.release, file.number, scratch)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from miner_service.backup import Progress, StoredFile, files_of
 from miner_service.intake.withdrawing import orphans, states_of_releases
-from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
-from miner_service.store.jobs import UNFINISHED
 from miner_service.store.people import find_study
 from miner_service.store.releases import content_of, release_exists
 from miner_service.store.report_rows import miscounted
-from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
+from miner_service.store.schema import ReleaseRow
 from miner_service.store.tables import damaged_database, delete_rows
 from pramana_core.errors import PramanaError, StoreCorrupt
-from pramana_core.wire.jobs import read_job_spec
 
 
 @dataclass(frozen=True)
@@ -39,36 +34,24 @@ class CheckResult:
 
     releases: int
     files: int
-    jobs: int
-    models: int
     findings: tuple[Finding, ...]
 
 
 def check(services: Services, progress: Progress) -> CheckResult:
-    """Check everything that is stored, also while services run; nothing is changed.
-
-    Raises:
-        NotReady: the database does not answer.
-    """
+    """Check everything that is stored, and change nothing. Raises NotReady."""
     with services.database.read() as session:
         findings = [Finding("database", "database", line) for line in damaged_database(session)]
         releases = session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all()
-        jobs = session.scalars(select(JobRow).order_by(JobRow.seq)).all()
         files = list(files_of(session))
         for row in releases:
             findings += _of_release(row)
         findings += [Finding("reports", study, what) for study, what in miscounted(session)]
-        findings += _of_jobs(session, jobs, {row.id: row.state for row in releases})
-        models = 0
-        for model in session.scalars(select(ModelRow).order_by(ModelRow.seq)).yield_per(50):
-            findings += _of_model(model, {job.id for job in jobs})
-            models += 1
     for done, file in enumerate(files):
         progress(done, len(files))
         findings += _of_file(services, file)
     for name in orphans(services):
         findings.append(Finding("orphan", name, "No release needs it; the next start removes it."))
-    return CheckResult(len(releases), len(files), len(jobs), models, tuple(findings))
+    return CheckResult(len(releases), len(files), tuple(findings))
 
 
 def _of_release(row: ReleaseRow) -> Iterator[Finding]:
@@ -93,49 +76,12 @@ def _of_file(services: Services, file: StoredFile) -> Iterator[Finding]:
             yield Finding("file", file.path, "It is not there, or not as it was acknowledged.")
 
 
-def _of_jobs(session: Session, jobs: Sequence[JobRow], states: dict[str, str]) -> Iterator[Finding]:
-    models = dict(session.execute(select(ModelRow.job, ModelRow.id)).all())
-    for job in jobs:
-        if not _readable(read_job_spec, job.spec):
-            yield Finding("job", job.id, "What it is to do cannot be read.")
-        used = [states.get(release) for release in json.loads(job.releases)]
-        if None in used:
-            yield Finding("job", job.id, "It runs on a release that is not there.")
-        if job.state in UNFINISHED and {*used} - {"sealed", None}:
-            yield Finding("job", job.id, "It is to run on a release that is not sealed.")
-        if (job.state == "succeeded") != (job.model is not None) or job.model != models.get(job.id):
-            yield Finding("job", job.id, "Its state and its model do not fit each other.")
-
-
-def _of_model(model: ModelRow, jobs: set[str]) -> Iterator[Finding]:
-    if model.job not in jobs:
-        yield Finding("model", model.id, "The job that made it is not there.")
-    kind = MODEL_KINDS.get(model.kind)
-    if kind is None or not _readable(kind.message.model_validate_json, model.body):
-        yield Finding("model", model.id, "It cannot be read.")
-
-
-def _readable(read: Callable[[str], object], text: str) -> bool:
-    try:
-        read(text)
-    except (PramanaError, ValidationError, KeyError, ValueError):
-        return False
-    return True
-
-
 def delete_study(services: Services, name: str) -> tuple[int, bool]:
     """Delete a study; nothing of it stays on the disk but its name in the audit log.
 
-    Its jobs end, and parts still being sent are refused. Rows go first: after an interruption the
-    next start removes the files. A release of the same id in another study keeps its files.
-
-    Returns:
-        How many releases were deleted, and whether the rows are gone from the database's files,
-        too: nobody was reading them.
-
-    Raises:
-        NotFound: there is no such study.
-        NotReady: the database does not answer.
+    Its jobs end. Rows go first: after an interruption the next start removes the files. Returns how
+    many releases were deleted, and whether the rows are gone from the database's files, too. Raises
+    NotFound, NotReady.
     """
     with services.database.write() as session:
         find_study(session, name)

@@ -20,7 +20,7 @@ from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys
-from miner_service.store.database import Database, cached_by_content, open_key
+from miner_service.store.database import Database, open_key
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.segments import Segments, open_segments
 from miner_service.store.sqlite import open_database
@@ -85,10 +85,7 @@ class Services:
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of the releases of a kind in use: per active owner the last sealed.
-
-        Owners who have none in use, of any kind, are missing.
-        """
+        """Return the alignment of each active owner's release in use; others are missing."""
         rows = release_rows.releases_in_use(session, study, kind)
         sources = [source_of(row) for row in rows.values()]
         missing = release_rows.owners_without_release(session, study)
@@ -117,13 +114,7 @@ class Services:
 
 
 def open_services(settings: Settings, clock: Clock) -> Services:
-    """Open the store that the settings name, making it if it is not there.
-
-    Raises:
-        StoreCorrupt: what is there is not a miner's, or of another version.
-        NotReady, StorageFull: the database is away, or has no room.
-        KeyFileError: other people may write in the data directory.
-    """
+    """Open or make a store. Raises StoreCorrupt, NotReady, StorageFull, KeyFileError."""
     folder = settings.data_dir
     require_own_folder(folder)
     database = open_database(settings)
@@ -150,7 +141,7 @@ def source_of(row: ReleaseRow) -> AlignedSource:
     )
 
 
-@cached_by_content
+@release_rows.cached_by_content
 def _columns(row: ReleaseRow) -> tuple[str, ...]:
     """Return the columns of a release's records; none of one without records."""
     kind = release_rows.kind_of_release(row)

@@ -1,11 +1,9 @@
-"""The settings of a miner: where it keeps its data, where it listens, how much it accepts.
-
-There is a class for each section of the settings file (`miner.toml`). Nothing is opened here.
-"""
+"""The settings of a miner, with a class for each section of the file (`miner.toml`)."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -13,7 +11,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, dataclass_transform
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
@@ -58,8 +56,7 @@ class JobSettings:
     `lease_seconds`: until a job whose supervisor is silent is run again. `beat_seconds`: how often
     a supervisor checks its jobs; a cancelled job ends within this time and a little more.
 
-    Raises:
-        OptionError: a number out of range.
+    Raises OptionError.
     """
 
     workers: Annotated[int, Field(ge=0)] = 2
@@ -76,12 +73,9 @@ class Limits:
     channels choose. `channel_size`: categories of a channel without a closed form. `job_cells`: of
     the largest table of a job; `bootstrap_cells`: of that table in all bootstrap samples.
     `job_seconds`, `job_bytes`: time and memory of a job. `search_variables`: in a structure search.
-    `model_parameters`: of one model. `answer_cells`: combinations in an answer. `sample_cells`:
-    synthetic records times variables. `prediction_records` and `prediction_cells` (records times
-    classes): in one request. `batch_reports`: reports of single records in one batch.
+    `model_parameters`: of one model. `batch_reports`: reports of single records in one batch.
 
-    Raises:
-        OptionError: a limit below 1.
+    Raises OptionError.
     """
 
     json_bytes: Count = 8 * MEBIBYTE
@@ -98,10 +92,6 @@ class Limits:
     job_bytes: Count = 8 * 1024 * MEBIBYTE
     search_variables: Count = 256
     model_parameters: Count = 1 << 18
-    answer_cells: Count = 1 << 16
-    sample_cells: Count = 1 << 24
-    prediction_records: Count = 100_000
-    prediction_cells: Count = 1 << 21
     batch_reports: Count = 10_000
 
 
@@ -109,16 +99,11 @@ class Limits:
 class Quotas:
     """How much one owner may have in a study at once.
 
-    `open_releases`: neither sealed nor withdrawn; `announced_parts` and `announced_bytes`: of these
-    together. `stored_bytes`: of all releases that are not withdrawn. `queued_jobs`: of one study.
-
-    Raises:
-        OptionError: a quota below 1.
+    `open_releases`: neither sealed nor withdrawn. `stored_bytes`: of all releases that are not
+    withdrawn. `queued_jobs`: of one study.
     """
 
     open_releases: Count = 8
-    announced_parts: Count = 20_000
-    announced_bytes: Count = 32 * 1024 * MEBIBYTE
     stored_bytes: Count = 128 * 1024 * MEBIBYTE
     queued_jobs: Count = 64
 
@@ -137,6 +122,9 @@ class StorageSettings:
     files: Path | None = None
 
 
+_SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{0,4}")
+
+
 @_section
 class ClusterSettings:
     """A Dask cluster that counts the records of jobs; without one their own processes do.
@@ -147,8 +135,7 @@ class ClusterSettings:
     without a cluster. `wait_seconds`: until a job without scheduler or
     workers is given back.
 
-    Raises:
-        OptionError: an address that is wrong or unprotected, a missing file, a number out of range.
+    Raises OptionError.
     """
 
     scheduler: str | None = None
@@ -163,8 +150,8 @@ class ClusterSettings:
         if self.scheduler is None:
             return
         address = urlsplit(self.scheduler)
-        known = address.scheme in ("tcp", "tls")
-        if not (known and address.hostname and not address.path and _port(address)):
+        port = self.scheduler.rpartition(":")[2]
+        if not _SCHEDULER.fullmatch(self.scheduler) or int(port) > 65_535:
             raise OptionError(
                 "The address of the scheduler is not of the form tls://host:port or"
                 " tcp://host:port.",
@@ -180,9 +167,10 @@ class ClusterSettings:
                 where=missing[0],
                 remedy="Name them under [cluster] in the settings.",
             )
-        if address.scheme == "tcp" and not (self.allow_plain or is_loopback(address.hostname)):
+        host = address.hostname or ""
+        if address.scheme == "tcp" and not (self.allow_plain or is_loopback(host)):
             raise OptionError(
-                f"The scheduler on {address.hostname} would be reached without TLS; anyone on the"
+                f"The scheduler on {host} would be reached without TLS; anyone on the"
                 " network between could make the cluster run programs.",
                 where="scheduler",
                 remedy="Use tls:// with certificates, or set allow_plain under [cluster] if the"
@@ -190,27 +178,17 @@ class ClusterSettings:
             )
 
 
-def _port(address: SplitResult) -> int | None:
-    try:
-        return address.port
-    except ValueError:
-        return None
-
-
 @_section
 class TokenSettings:
     """The life of tokens.
 
-    `valid_days`: of a token for which nothing else is stated. `overlap_seconds`: for which a
-    rotated token stays valid after the first use of the new one. `noted_seconds`: between two notes
-    of a token's use. `warn_days`: before its end the dashboard warns.
+    `valid_days`: of a token for which nothing else is stated. `noted_seconds`: between
+    two notes of a token's use. `warn_days`: before its end the dashboard warns.
 
-    Raises:
-        OptionError: a number that is not positive.
+    Raises OptionError.
     """
 
     valid_days: Count = 365
-    overlap_seconds: Seconds = 300.0
     noted_seconds: Seconds = 60.0
     warn_days: Count = 14
 
@@ -219,21 +197,19 @@ class TokenSettings:
 class WebSettings:
     """How the service treats its clients.
 
-    `body_seconds`: without a byte of a body. `connections`: open at once. `streams_per_token`: of
-    events followed at once. `bodies_per_token`, `body_bytes_per_token`: in transit at once.
+    `body_seconds`: without a byte of a body. `connections`: open at once.
+    `bodies_per_token`, `body_bytes_per_token`: in transit at once.
     `requests_per_token`: a second on average; a burst may be ten times that. `certificate`,
     `private_key`: PEM files for TLS. `client_authority`: PEM file; only clients with a certificate
     that it signed are admitted. `public_url`: the address in invitations and access files, if it
     differs from the one listened on.
 
-    Raises:
-        OptionError: a number out of range; files for TLS that do not fit; a wrong public address.
+    Raises OptionError.
     """
 
     body_seconds: Seconds = 15.0
     connections: Count = 1000
     bodies_per_token: Count = 4
-    streams_per_token: Count = 16
     body_bytes_per_token: Count = 128 * MEBIBYTE
     requests_per_token: Seconds = 200.0
     certificate: Path | None = None
@@ -282,12 +258,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a miner keeps its data and where it listens.
-
-    Raises:
-        OptionError: a port outside 0..65535, or a host that is not this machine's own unless
-            `allow_remote` or the service speaks TLS.
-    """
+    """Where a miner keeps its data and where it listens. Raises OptionError."""
 
     data_dir: Path
     host: str = "127.0.0.1"
@@ -300,8 +271,6 @@ class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
-    event_seconds: float = 0.2
-    """How often the events of a job are looked up while somebody listens."""
     stop_seconds: float = 10.0
     """How long a service that ends waits for its workers."""
 
@@ -340,11 +309,7 @@ SECTIONS: Mapping[str, type] = {
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """Return the sections of a settings file; paths in it start from the file's own folder.
-
-    Raises:
-        ConfigError: it cannot be read, or has an unknown key or a wrong value.
-    """
+    """Return a file's sections; its paths start from its folder. Raises ConfigError."""
     try:
         document = tomllib.loads(read_text(file))
     except OSError as error:

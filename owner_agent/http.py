@@ -6,9 +6,10 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from pramana_core.errors import PramanaError
@@ -30,7 +31,7 @@ def tell_failure(what: str, error: Exception) -> None:
     console(stderr=True).print(words, markup=False, soft_wrap=True)
 
 
-def add_handlers(app: FastAPI) -> None:
+def add_handlers(app: Starlette) -> None:
     """Make an application answer every error with a problem document."""
     for kind in (PramanaError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _handle)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ValidationError
+from annotated_types import Ge, Gt, Lt
 
-from owner_agent.design.design_file import DesignFile
-from owner_agent.design.designing import problem_of
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.showing import DIGITS, card, families_chart, plotted
 from pramana_core.alike import did_you_mean
 from pramana_core.design import Design as CoreDesign
-from pramana_core.design import Learn, Option, find_design
+from pramana_core.design import Learn, Option, Problem, Requirements, find_design, goal
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, OptionError, PlanError, UnknownVariable
 from pramana_core.estimation.estimated import Estimator, choose_estimator
+from pramana_core.learn.common.options import require_limit
 from pramana_core.plan import Plan
 from pramana_core.terminal import progress_bar
 
@@ -248,6 +248,20 @@ def number(value: object, argument: str) -> float:
 
 AUTO = "auto"
 
+_POSITIVE = Annotated[float, Gt(0)] | None
+
+_KINDS: dict[str, Any] = {
+    "records": Annotated[int, Ge(1)],
+    "gamma": _POSITIVE,
+    "epsilon": _POSITIVE,
+    "breach": tuple[float, float] | None,
+    "target": str | None,
+    "length": Annotated[int, Ge(1)] | None,
+    "minimum_support": Annotated[float, Ge(0), Lt(1)],
+    "structure": Mapping[str, Sequence[str]] | None,
+}
+"""The type of each argument of `design`, with its limits."""
+
 
 @options_told
 def design(
@@ -257,7 +271,7 @@ def design(
     gamma: float | None = None,
     epsilon: float | None = None,
     breach: tuple[float, float] | None = None,
-    learn: Learn | Mapping[Learn, float] = "pairs",
+    learn: Learn = "pairs",
     target: str | None = None,
     length: int | None = None,
     minimum_support: float = 0.0,
@@ -278,8 +292,7 @@ def design(
             `epsilon`, its logarithm, and `breach` is given.
         epsilon: see `gamma`; above 0.
         breach: (rho1, rho2): a belief of rho1 may grow to rho2 at most (FRAPP eq. 2).
-        learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`; or several with
-            weights, as `{"pairs": 1, "classifier": 3}`.
+        learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`.
         target: the variable that a tree or a classifier predicts.
         length: the most variables of an itemset; 3 if None.
         minimum_support: cells of a smaller expected share do not count; 0 or more, below 1.
@@ -301,76 +314,45 @@ def design(
         >>> made.family, made.estimator, made.useful
         ('gamma-diagonal', 'moment', True)
     """
-    demand = one_of({"gamma": gamma, "epsilon": epsilon, "breach": breach})
-    if demand is None:
-        raise OptionError(
-            "Give one of gamma, epsilon and breach: how much may be revealed of a whole record, as"
-            " gamma=19.",
-            where="gamma",
-        )
+    given = locals()
+    for name, kind in _KINDS.items():
+        require_limit(given[name], kind, name)
+    require_limit(learn, Learn, "learn")
     open_ = names_of(public, "public")
     require_variables(open_, require_domain(domain), "public")
-    by_variable = _owners(owners, domain)
-    ordered = [
-        *(domain[name] for name in by_variable),
-        *(v for v in domain if v.name not in by_variable),
-    ]
-    name, value = demand
-    content = {
-        "variables": [
-            {
-                "name": v.name,
-                "categories": v.categories,
-                "owner": by_variable.get(v.name),
-                "sensitive": v.name not in open_,
-            }
-            for v in ordered
-        ],
-        "whole_record": {"rho" if name == "breach" else name: value},
-        "records": records,
-        "learn": learn,
-        "target": target,
-        "length": length,
-        "minimum_support": minimum_support,
-        "structure": structure,
-    }
+    own_names = _owners(owners, domain)
+    ordered = list(itertools.chain(*own_names.values()))
+    ordered += [v.name for v in domain if v.name not in ordered]
     with one_sentence(), progress_bar() as bar:
-        problem = problem_of(_file(content), {v.name: v for v in domain})
+        domain = domain.project(ordered)
+        needs = Requirements.of(domain, gamma, epsilon, breach, open_, own_names)
+        wanted = goal(
+            domain,
+            learn,
+            length=length,
+            minimum_support=minimum_support,
+            structure=structure,
+            target=target,
+        )
         # What is no name is refused by what it is written as.
         named = None if str(family) == AUTO else str(family)
-        found = find_design(problem, named, bar.stage)
+        found = find_design(Problem(needs, wanted, records), named, bar.stage)
         return Design(found.problem, found.options, found.chosen, found.unserved)
 
 
-def _file(content: Mapping[str, object]) -> DesignFile:
-    """Return the design file of some arguments. Raises OptionError."""
-    try:
-        return DesignFile.model_validate(content)
-    except ValidationError as error:
-        # Of a value that may be written in two ways, the one that was meant fails deepest.
-        first = max(error.errors(), key=lambda found: len(found["loc"]))
-        place = [str(part) for part in first["loc"] if part != "whole_record"]
-        argument = place[0].replace("rho", "breach") if place else "learn"
-        words = first["msg"].removeprefix("Value error, ")
-        if words.startswith("Input should"):
-            words = f"must{words.removeprefix('Input should')}, not {shown(first['input'])}"
-        message = f"{argument} {words}." if place else f"{words}."
-        raise OptionError(message, where=argument) from None
-
-
-def _owners(owners: object, domain: Domain) -> dict[str, str]:
-    """Return the owner of each variable. Raises OptionError, UnknownVariable."""
+def _owners(owners: object, domain: Domain) -> dict[str, list[str]]:
+    """Return the variables of each owner. Raises OptionError, UnknownVariable."""
     if not isinstance(owners, Mapping | None):
         raise OptionError(
             'owners must be a dict of lists of variables, such as {"a": ["x"], "b": ["y"]}, not'
             f" {shown(owners)}.",
             where="owners",
         )
-    by_variable: dict[str, str] = {}
+    own_names: dict[str, list[str]] = {}
     for owner, given in (owners or {}).items():
         names = names_of(given, f"owners[{owner!r}]")
         require_variables(names, domain, "owners")
-        if twice := [name for name in names if name in by_variable]:
+        if twice := [name for name in names if any(name in own for own in own_names.values())]:
             raise OptionError(f"owners gives {quoted(twice)} to two owners.", where="owners")
-        by_variable |= dict.fromkeys(names, str(owner))
-    return by_variable
+        own_names[str(owner)] = list(names)
+    return own_names

@@ -20,13 +20,13 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, names_of, shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
-from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.documents import faults
 from pramana_core.learn.common.options import Scoring
 from pramana_core.learn.networks.bif import read_bif, write_bif
 from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet, sample_chunks
 from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.tables import column_of
 from pramana_core.ties import first_largest_of_rows
 
 if TYPE_CHECKING:

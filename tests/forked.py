@@ -25,7 +25,7 @@ LOADED = [
     *("pytest", "httpx", "uvicorn", "cryptography.x509", "pyarrow.ipc", "pyarrow.csv"),
     *("scipy.optimize", "scipy.stats", "scipy.linalg", "sqlalchemy.dialects.sqlite"),
     *("miner_service.cli.study", "miner_service.http.app", "miner_service.http.server"),
-    *("owner_agent.pages.serving", "owner_agent.peer.app", "owner_agent.peer.learning"),
+    *("owner_agent.pages.serving", "owner_agent.peer.server", "owner_agent.peer.learning"),
     *("owner_agent.release.publish", "pramana.cli", "typer.rich_utils"),
 ]
 """What the process has loaded from which the others are forked."""

@@ -23,12 +23,12 @@ from benchmarks.reproduce.run import select
 from pramana.cli import app
 from tests.places import DATA
 
-_MA, _MASIV = "benchmarks.reproduce.ma", "benchmarks.reproduce.masiv"
+_MA = "benchmarks.reproduce.ma"
 _FEW_COLUMNS = {
     "benchmarks.reproduce.frapp.data:CENSUS": lambda census: (census[0], census[1], *census[4:]),
 }
 _FEW_RECORDS = {"benchmarks.reproduce.sharkey.cells:QUICK_RECORDS": lambda _: 400}
-_FEW_STEPS = {f"{_MA}.linear_runs:LinearOptions": lambda options: partial(options, steps=200)}
+_FEW_STEPS = {f"{_MA}.linear:LinearOptions": lambda options: partial(options, steps=200)}
 
 LESS = {
     "frapp-3": _FEW_COLUMNS,
@@ -39,29 +39,29 @@ LESS = {
         f"{_MA}.ma_3:RECORDS_A": lambda records: records[::2],
     },
     "ma-5.5": {
-        f"{_MA}.ma_5:RECORDS_5_5": lambda records: records[:2],
-        f"{_MA}.ma_5:LEVELS_5_5": lambda levels: levels[::2],
+        f"{_MA}.parameters:RECORDS_5_5": lambda records: records[:2],
+        f"{_MA}.parameters:STEP": lambda step: 2 * step,
     },
     "ma-5.8": {
-        f"{_MA}.structures:RECORDS_5_8": lambda records: records[:3],
-        f"{_MA}.structures:RUNS_5_8": lambda _: 4,
+        f"{_MA}.distances:RECORDS_5_8": lambda records: records[:3],
+        f"{_MA}.distances:RUNS_5_8": lambda _: 4,
     },
     "ma-5.9": {f"{_MA}.structures:LEVELS": lambda levels: levels[::3]},
     "ma-6.1": _FEW_STEPS,
     "ma-6.2": _FEW_STEPS,
     "ma-7.5": {
         # All records, for the verdict that their number decides.
-        "benchmarks.reproduce.data:_QUICK_STEP": lambda _: 1,
-        f"{_MA}.ma_7:_levels": lambda _: lambda *_: (0.3, 0.4),
+        "benchmarks.reproduce.tables:_QUICK_STEP": lambda _: 1,
+        f"{_MA}.itemsets:_levels": lambda _: lambda *_: (0.3, 0.4),
     },
     "masiv-4": {
-        f"{_MASIV}.figure_4:SIZES": lambda sizes: sizes[:2],
-        f"{_MASIV}.figure_4:STEP": lambda step: 3 * step,
+        f"{_MA}.parameters:SIZES_4": lambda sizes: sizes[:2],
+        f"{_MA}.parameters:STEP": lambda step: 3 * step,
     },
     "masiv-5": {
-        f"{_MASIV}.masiv_5:LEVELS": lambda levels: levels[3:],
-        f"{_MASIV}.masiv_5:MORE": lambda records: records // 5,
-        f"{_MASIV}.masiv_5:QUICK_RUNS": lambda _: 2,
+        f"{_MA}.structures:LEVELS": lambda levels: levels[3:],
+        f"{_MA}.structures:MORE": lambda records: records // 5,
+        f"{_MA}.structures:QUICK_RUNS_MASIV": lambda _: 2,
     },
     "sharkey-5": _FEW_RECORDS,
     "sharkey-6": _FEW_RECORDS,

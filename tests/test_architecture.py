@@ -73,6 +73,7 @@ SAMPLERS = {
     "pramana_core.learn.networks.scores",
     "pramana_core.learn.networks.structure_learning",
     "pramana_core.marginals.counts",
+    "pramana_core.marginals.tables",
     "pramana_core.mask.catalogue",
     "pramana_core.model_sharing.global_models.combining",
     "pramana_core.model_sharing.generating",

@@ -15,7 +15,7 @@ from owner_agent.site.channels import BinarySpec, TernarySpec
 from owner_agent.site.sections import PeerSection
 from owner_agent.state.keys import KEY_LENGTH
 from owner_agent.state.private_files import FILE_MODE
-from owner_agent.table.discretizing import FEWEST_RECORDS
+from owner_agent.table.proposing import FEWEST_RECORDS
 from pramana.setups import CHANNELS, DOMAIN, OWNERS
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.plausibility import RATE

@@ -2,7 +2,6 @@
 
 Groups are functions that take a `Bench` (`measuring.py`), make their data and return comparisons of
 the same work. Peers that are not in our environment are functions of `benchmarks/bench_peers.py`,
-which run in a process of their own, in an environment of their own. `results.json` keeps what was
-stored last, which README shows. Libraries for linear algebra have one thread on both sides, for
-threads that wait would count as processor time.
+which run in a process and an environment of their own. `results.json` keeps what was stored last.
+Libraries for linear algebra have one thread on both sides: waiting threads count as processor time.
 """

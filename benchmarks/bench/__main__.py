@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 from benchmarks.bench.measuring import (
-    ROOT,
     STORED,
     Bench,
     Comparison,
@@ -21,57 +18,29 @@ from benchmarks.bench.measuring import (
     write,
 )
 from pramana_core.errors import NotInstalled, Unreachable
-from pramana_core.pictures import plots
 from pramana_core.terminal import console
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Group = Callable[[Bench], Sequence[Comparison]]
 
-TOPICS = ("counting", "learning", "end_to_end")
-"""The modules of groups, in the order of the table."""
-
-PICTURE = ROOT / "docs" / "images" / "bench.png"
 QUICK_ROUNDS = 3
-
-
-def picture(results: Sequence[Result]) -> bytes:
-    """Return the ratios that have an aim as PNG; where it was missed they are orange, and hollow.
-
-    The others stand in the table.
-    """
-    shown = [one for one in results if one.aim is not None]
-    names = [one.name for one in shown]
-    notes = [f"{one.ratio:.2g} of {one.reference}" for one in shown]
-    size = plots.size_of(names, notes)
-    return plots.picture(partial(_draw, shown, names, notes), size, "png", "bench", dpi=100)
-
-
-def _draw(
-    results: Sequence[Result], names: Sequence[str], notes: Sequence[str], figure: Figure
-) -> None:
-    axis = figure.subplots()
-    axis.set_xscale("log")
-    axis.xaxis.set_major_formatter(lambda ratio, _place: f"{ratio:g}")
-    axis.axvline(1.0, color=plots.BLACK, linewidth=1.0)
-    for row, one in enumerate(results):
-        colour = plots.ORANGE if one.missed else plots.BLUE
-        plots.interval(axis, row, one.ratio, one.spread, one.name, colour, hollow=one.missed)
-        if one.aim is not None:
-            axis.plot([one.aim], [row], "|", color=plots.GREY, markersize=9, markeredgewidth=2)
-    plots.rows(axis, names, notes)
-    axis.set_xlabel("ours / theirs, less is better; a grey bar is the aim", fontsize=9)
 
 
 def groups() -> dict[str, Group]:
     """Return the groups of comparisons by name."""
-    found = [g for t in TOPICS for g in resolve_name(f"benchmarks.bench.{t}:GROUPS")]
+    found = [
+        group
+        for module in ("groups", "end_to_end")
+        for group in resolve_name(f"benchmarks.bench.{module}:GROUPS")
+    ]
     return {group.__name__.replace("_", "-"): group for group in found}
 
 
 def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = False) -> None:
-    """Measure groups, show the ratios, and write `bench.json` and `bench.png`."""
+    """Measure groups, show the ratios, and write `bench.json`.
+
+    Raises:
+        Unreachable: a peer failed or is not installed; the other comparisons are measured.
+    """
     kept = _named(read(out / "bench.json") if only else [])
     failures: list[str] = []
     for name, group in groups().items():
@@ -87,11 +56,8 @@ def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = 
                 kept |= _named([one])
                 write(out / "bench.json", list(kept.values()))
                 console().print(_line(one), highlight=False)
-    (out / "bench.png").write_bytes(picture(list(kept.values())))
     if store:
-        stored = list((_named(read(STORED) if only or failures else []) | kept).values())
-        write(STORED, stored)
-        PICTURE.write_bytes(picture(stored))
+        write(STORED, list((_named(read(STORED) if only or failures else []) | kept).values()))
     if failures:
         raise Unreachable("; ".join(failures))
 

@@ -39,9 +39,6 @@ Repeat = Callable[[np.random.Generator], Interval]
 
 _DOMAIN = Domain.of(a="xyz", b="1234", c="pq")
 _A, _B, _C = _DOMAIN
-_NAMES = tuple(
-    f"a={a} b={b} c={c}" for a in _A.categories for b in _B.categories for c in _C.categories
-)
 _LAW: Numbers = np.random.default_rng(3).dirichlet(np.full(24, 0.7)).reshape(3, 4, 2)
 """Of 24 cells, a third rarer than one in a hundred."""
 
@@ -143,21 +140,18 @@ SETTINGS: tuple[Setting, ...] = (
         f"N = 200, {_OF_JOINT}",
         1312,
         tables([(_JOINT, 200)], _LAW, [3]),
-        _NAMES,
     ),
     Setting(
         "cells by moments, given the records",
         f"N = 200, {_OF_JOINT}",
         1316,
         tables([(_JOINT, 200)], _LAW, [3], population=False),
-        _NAMES,
     ),
     Setting(
         "cells by likelihood",
         f"N = 1,000, {_OF_JOINT}",
         1319,
         tables([(_JOINT, 1_000)], _LAW, [3], estimator="ml"),
-        _NAMES,
         below=1.0,
         why="where estimates are zero, likelihood's error is that of the unrestricted estimate,"
         " which is larger than its own",

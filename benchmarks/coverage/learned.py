@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.node import Node
-from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.counts import Marginals, ReportedCounts
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Block, Plan
@@ -253,26 +252,22 @@ def law() -> tuple[Domain, Numbers]:
     return domain, np.stack([features * (1 - yes), features * yes], axis=-1)
 
 
-class _LawCounts:
-    """A law as the counts of a million records, for the weights of the population."""
-
-    records = 1_000_000
-
-    def __init__(self, domain: Domain, shares: Numbers):
-        self._domain, self._counts = domain, self.records * shares
-
-    def table(self, names: Sequence[str]) -> Numbers:
-        """Return counts over some variables."""
-        axes = [self._domain.axis(name) for name in names]
-        gone = tuple(axis for axis in range(self._counts.ndim) if axis not in axes)
-        return np.transpose(self._counts.sum(axis=gone), np.argsort(np.argsort(axes)))
+@cache
+def _true_weights() -> Numbers:
+    """Return the weights of the population: of 100,000 records, each cell as often as it should."""
+    domain, shares = law()
+    cells = np.repeat(np.arange(shares.size), np.rint(100_000 * shares.ravel()).astype(np.int64))
+    axes = np.unravel_index(cells, shares.shape)
+    codes = {v.name: axis.astype(np.uint8) for v, axis in zip(domain, axes, strict=True)}
+    counts = ReportedCounts(codes, {v.name: v.size for v in domain})
+    whole = EstimatedMarginals(counts, Plan.unrandomized(domain))
+    return np.asarray(_learned(whole).planes[0].vector)
 
 
 def weights(p: float, records: int, rng: np.random.Generator) -> Interval:
     """Learn once from features changed with probability p; NaN where there is no interval."""
     domain, shares = law()
-    whole = EstimatedMarginals(cast(Any, _LawCounts(domain, shares)), Plan.unrandomized(domain))
-    wanted = _learned(whole).planes[0].vector
+    wanted = _true_weights()
     channels = [Symmetric.from_probability(v.size, p) for v in domain.variables[:-1]]
     blocks = zip(domain, [*channels, Identity(2)], strict=True)
     plan = Plan(tuple(Block((v,), channel) for v, channel in blocks))

@@ -35,17 +35,6 @@ def _mean(y: Numbers) -> tuple[Numbers, Numbers]:
     return _fit(y)
 
 
-_LINEAR_NAMES = (
-    "mean of Y1",
-    "slope of Y1 on S1",
-    "slope of Y1 on S2",
-    "slope of S1 on Y1",
-    "slope of S1 on Y2",
-    "slope of Y2 on Y1",
-    "slope of Y2 on Y1 given S",
-)
-
-
 def _linear_truth() -> Numbers:
     joint = np.block([[np.eye(2), _SLOPES], [_SLOPES.T, _SLOPES.T @ _SLOPES + _NOISE]])
     s_on_y = np.linalg.solve(joint[2:, 2:], joint[2:, 0])
@@ -55,7 +44,7 @@ def _linear_truth() -> Numbers:
 
 
 def _linear_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
-    """Return each analysis's estimates and variances that `_LINEAR_NAMES` names."""
+    """Return the estimates and variances of regressions of Y on S, of S on Y and of Y on Y."""
     y1, y2, s1, s2 = y[:, 0], y[:, 1], s[:, 0], s[:, 1]
     wanted = (
         (_mean(y1), [0]),
@@ -65,16 +54,6 @@ def _linear_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
         (_fit(y2, y1, s1, s2), [1]),
     )
     return [(found[0][places], found[1][places]) for found, places in wanted]
-
-
-_BENT_NAMES = (
-    "mean of Y1",
-    "slope of Y1",
-    "square in Y1",
-    "slope of Y2",
-    "square in Y2",
-    "slope of Y2 on Y1 given S",
-)
 
 
 def _bent_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
@@ -117,8 +96,8 @@ _WORDS = {
 }
 
 _LAWS = {
-    "linear": (_draw_linear, _linear_analyses, _linear_truth(), _LINEAR_NAMES),
-    "bent": (_draw_bent, _bent_analyses, _BENT_TRUTH, _BENT_NAMES),
+    "linear": (_draw_linear, _linear_analyses, _linear_truth()),
+    "bent": (_draw_bent, _bent_analyses, _BENT_TRUTH),
 }
 
 
@@ -131,7 +110,7 @@ def masked_intervals(
     naive: bool = False,
 ) -> Interval:
     """Draw a table, mask it m times and combine; `naive` trusts one copy: a negative control."""
-    draw, analyses, truth, _ = _LAWS[law]
+    draw, analyses, truth = _LAWS[law]
     s, x = draw(rng, n)
     found = [analyses(s, method(s, x, rng).matrix) for _ in range(m)]
     low, high = [], []
@@ -153,7 +132,6 @@ def _setting(name: str, called: str, law: str, n: int, m: int, seed: int, short:
         f"N = {n:,}, {copies}, {_WORDS[law]}",
         seed,
         partial(masked_intervals, method=METHODS[name], law=law, n=n, m=m),
-        _LAWS[law][3],
         short=short,
     )
 

@@ -42,9 +42,7 @@ class Setting:
         where: number of records, channels, law: what the table's second column says.
         seed: repetition i draws from `default_rng([seed, i])`.
         repeat: one repetition, by the product's own code.
-        names: of each interval; default their numbers.
-        above: the least mean coverage allowed, and
-        below: the greatest; 1 where the interval is conservative, and then
+        below: the greatest mean coverage allowed; 1 where the interval is conservative, and then
         why: says why.
         worst: the least coverage allowed of a single interval, up to chance.
         short: repetitions in CI; a few seconds.
@@ -54,8 +52,6 @@ class Setting:
     where: str
     seed: int
     repeat: Callable[[np.random.Generator], Interval]
-    names: tuple[str, ...] = ()
-    above: float = ALLOWED[0]
     below: float = ALLOWED[1]
     why: str = ""
     worst: float = ALLOWED[0]
@@ -133,7 +129,6 @@ class CoverageResult:
     mean: float
     error: float
     worst: float
-    of_worst: str
     above: float
     below: float
     why: str
@@ -141,8 +136,6 @@ class CoverageResult:
     @classmethod
     def of(cls, setting: Setting, found: Coverage) -> CoverageResult:
         """Count what came of a setting."""
-        place = int(found.each.argmin())
-        named = setting.names[place] if setting.names else f"number {place + 1}"
         return cls(
             setting.name,
             setting.where,
@@ -151,8 +144,7 @@ class CoverageResult:
             found.truth.shape[1],
             round(found.mean, 4),
             round(found.error, 4),
-            round(float(found.each[place]), 4),
-            named,
+            round(float(found.each.min()), 4),
             round(found.too_high, 4),
             round(found.too_low, 4),
             setting.why,
@@ -272,10 +264,6 @@ def page(results: Sequence[CoverageResult]) -> str:
     repetitions = min(found.repetitions for found in results)
     text = _HEAD.format(repetitions=f"{repetitions:,}")
     text += "\n".join(row(found) for found in results) + "\n"
-    text += "\n## The three worst\n\n"
-    for found in sorted(results, key=lambda one: one.worst)[:3]:
-        share = f"{100 * found.worst:.1f} %"
-        text += f"* {found.name}, {found.where}: {found.of_worst} covered in {share}.\n"
     wide = [found for found in results if found.why]
     if wide:
         text += "\n## Where the rate is another, and why\n\n"

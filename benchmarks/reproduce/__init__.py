@@ -1,4 +1,5 @@
 """The papers' figures and tables made again, with what agrees and what does not.
 
-`run` lists the experiments; what they share is in `engine` and `data`, each paper in a room.
+`run` lists the experiments, each paper in a room. They share `engine`, and the records of
+`distributions`, `tables` and `networks`.
 """

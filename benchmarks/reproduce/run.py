@@ -19,14 +19,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.table import Table
 
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Claim, Experiment, Figure, Result, Setting
 from pramana_core.csv_text import csv_text
 from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
 from pramana_core.terminal import console, print_json, progress_bar
-
-Say = Callable[[str, float], None]
-"""Called with the experiment at work and the share of all work that is done."""
 
 INDEX_JSON, INDEX_HTML = "reproduce.json", "index.html"
 
@@ -39,7 +36,7 @@ class ExperimentOutcome:
     """One experiment's findings and the names of its files; `skipped` says why it was not run."""
 
     experiment: Experiment
-    findings: Sequence[Finding] = ()
+    findings: Sequence[Claim] = ()
     files: tuple[str, ...] = ()
     seconds: float = 0.0
     skipped: str = ""
@@ -69,13 +66,20 @@ def reproduce(
     setting: Setting,
     out: Path,
     *,
-    say: Say = lambda _name, _share: None,
+    say: Callable[[str, float], object] = lambda _name, _share: None,
     skip: bool = False,
 ) -> tuple[ExperimentOutcome, ...]:
-    """Run experiments, write their files and an index, and return what was found."""
-    wanting = {e.name: _wanting(e, setting) for e in experiments}
-    if not skip:
-        for missing in filter(None, wanting.values()):
+    """Run experiments, write their files and an index, and return what was found.
+
+    `say` is called with the experiment at work and the share of all work that is done. With `skip`
+    experiments whose tables are absent are passed over.
+
+    Raises:
+        OptionError: a table is absent, or the folder cannot be made.
+    """
+    absent = {e.name: _absent(e, setting) for e in experiments}
+    for missing in filter(None, absent.values()):
+        if not skip:
             raise missing
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -87,8 +91,8 @@ def reproduce(
         ) from error
     outcomes = []
     for index, experiment in enumerate(experiments):
-        if absent := wanting[experiment.name]:
-            outcomes.append(ExperimentOutcome(experiment, skipped=str(absent)))
+        if reason := absent[experiment.name]:
+            outcomes.append(ExperimentOutcome(experiment, skipped=str(reason)))
             continue
 
         def progress(share: float, name: str = experiment.name, done: int = index) -> None:
@@ -99,13 +103,12 @@ def reproduce(
         result = experiment.run(replace(setting, progress=progress))
         files = _write(experiment, setting, result, out)
         spent = time.perf_counter() - started
-        outcomes.append(ExperimentOutcome(experiment, result.findings, files, spent))
+        outcomes.append(ExperimentOutcome(experiment, tuple(result.findings), files, spent))
     _write_index(out, outcomes, setting)
     return tuple(outcomes)
 
 
-def _wanting(experiment: Experiment, setting: Setting) -> OptionError | None:
-    """Return what is wrong with the data of an experiment, if anything."""
+def _absent(experiment: Experiment, setting: Setting) -> OptionError | None:
     try:
         for name in experiment.needs_data:
             setting.file(name)
@@ -121,18 +124,17 @@ def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) 
     for name, table in result.tables.items():
         end = "" if len(result.tables) == 1 else f"-{name}"
         tables.append(f"{experiment.name}{end}.csv")
-        rows = map(_rounded, table.itertuples(index=False))
+        rows = ([_cell(value) for value in row] for row in table.itertuples(index=False))
         (out / tables[-1]).write_text(csv_text(table.columns, rows), encoding="utf-8")
     files = (drawn, *tables, f"{experiment.name}.json")
-    content = ExperimentOutcome(experiment, result.findings, files).as_dict()
+    content = ExperimentOutcome(experiment, tuple(result.findings), files).as_dict()
     content |= {"seed": setting.seed, "quick": setting.quick, "facts": dict(result.facts)}
     _write_json(out / files[-1], content)
     return files
 
 
-def _rounded(row: Sequence[Any]) -> list[Any]:
-    finite = [isinstance(value, float) and math.isfinite(value) for value in row]
-    return [f"{value:.10g}" if one else value for value, one in zip(row, finite, strict=True)]
+def _cell(value: Any) -> Any:
+    return f"{value:.10g}" if isinstance(value, float) and math.isfinite(value) else value
 
 
 def _write_json(path: Path, value: Any) -> None:
@@ -159,7 +161,7 @@ def _write_index(out: Path, outcomes: Sequence[ExperimentOutcome], setting: Sett
 
 
 def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
-    """Return how many claims of the papers were checked and found to hold, and not to hold."""
+    """Return the counts of the papers' claims that were found to hold, and not to hold."""
     checked = [f.agrees for outcome in outcomes for f in outcome.findings]
     return checked.count(True), checked.count(False)
 
@@ -177,15 +179,16 @@ def png(title: str, source: str, draw: Callable[[Figure], None], height: float) 
 
 _EXPERIMENTS = """
 ma.ma_2:MA_2_2 ma.ma_2:MA_2_3 ma.ma_3:MA_3_1 ma.ma_3:MA_3_2 ma.ma_3:MA_3_3 ma.ma_3:MA_3_4
-ma.ma_5:MA_5_1 ma.ma_table_5_2:EXPERIMENT ma.ma_5:MA_5_4 ma.ma_5:MA_5_5
-ma.structures:MA_5_7 ma.structures:MA_5_8 ma.structures:MA_5_9 ma.structures:MA_5_10
-ma.linear_runs:MA_6_1 ma.linear_runs:MA_6_2 ma.linear_runs:MA_6_3
-ma.ma_7:MA_7_3 ma.ma_7:MA_7_4 ma.ma_7:MA_7_5 ma.ma_7:MA_7_8 ma.ma_7:MA_7_9
-masiv.table_2:TABLE_2 masiv.figure_4:FIGURE_4 masiv.masiv_5:EXPERIMENT
-frapp.data:TABLE_3 frapp.itemset_errors:CENSUS frapp.itemset_errors:HEALTH
+ma.law:MA_5_1 ma.eleven_nodes:MA_TABLE_5_2 ma.parameters:MA_5_4 ma.parameters:MA_5_5
+ma.distances:MA_5_7 ma.distances:MA_5_8 ma.structures:MA_5_9 ma.structures:MA_5_10
+ma.linear:MA_6_1 ma.linear:MA_6_2 ma.linear:MA_6_3
+ma.itemsets:MA_7_3 ma.itemsets:MA_7_4 ma.itemsets:MA_7_5 ma.trees:MA_7_8 ma.trees:MA_7_9
+ma.eleven_nodes:MASIV_TABLE_2 ma.parameters:MASIV_4 ma.structures:MASIV_5
+frapp.data:TABLE_3 frapp.mining:CENSUS_FIGURE frapp.mining:HEALTH_FIGURE
 frapp.matrices:FIGURE_3 frapp.matrices:FIGURE_4
-alahmadi.methods:HUMP alahmadi.pilot:RELATIONSHIPS alahmadi.pilot:PILOT alahmadi.methods:MADE
-sharkey.figures:FIGURE_5 sharkey.figures:FIGURE_6 sharkey.figures:FIGURE_7
+alahmadi.methods:HUMP alahmadi.relations:RELATIONSHIPS alahmadi.relations:PILOT
+alahmadi.methods:MADE
+sharkey.figures:FIGURE_5 sharkey.figures:FIGURE_6 sharkey.privacy:FIGURE_7
 """
 
 ALL = "all"
@@ -202,6 +205,7 @@ def select(names: Sequence[str]) -> tuple[Experiment, ...]:
     """Return the experiments of these names, in the catalogue's order and each once.
 
     A paper's name, such as `alahmadi`, stands for all experiments whose names begin with it.
+    Raises OptionError for an unknown name.
     """
     known = [experiment.name for experiment in catalogue()]
     unknown = sorted(set(names) - set(known) - set(papers()) - {ALL})
@@ -239,9 +243,8 @@ def list_experiments(*, json: bool = False) -> None:
     shown.add_column("name", style="bold", no_wrap=True)
     for heading in ("what it shows", "source", "data"):
         shown.add_column(heading)
-    for experiment in catalogue():
-        needs = ", ".join(experiment.needs_data) or "none"
-        shown.add_row(experiment.name, experiment.title, experiment.source, needs)
+    for e in catalogue():
+        shown.add_row(e.name, e.title, e.source, ", ".join(e.needs_data) or "none")
     out = console()
     out.print(shown)
     out.print(

@@ -1,5 +1,4 @@
-"""Which records are found at which owners, and the marginals over the records they share;
-on a cluster, too.
+"""Which records are at which owners, and the counts over the records that a job uses.
 
-Releases come in through `miner_service.intake`; jobs ask here what they may count.
+Releases come in through `miner_service.intake`.
 """

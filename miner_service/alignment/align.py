@@ -1,8 +1,4 @@
-"""Which records are at which owners, from the pseudonyms of their sealed releases.
-
-Equal sets are recognised by their digests; otherwise the sorted pseudonyms are merged. No records
-are joined unless the job asks for it.
-"""
+"""Which records are at which owners, from the sorted pseudonyms of their sealed releases."""
 
 from __future__ import annotations
 
@@ -28,11 +24,7 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprints of their linkage secrets.
-
-    Under another secret the same person has another pseudonym. Owners in `unsaid` have a release
-    without a fingerprint.
-    """
+    """Owners grouped by the fingerprints of their linkage secrets; those `unsaid` gave none."""
 
     groups: tuple[tuple[str, ...], ...]
     unsaid: tuple[str, ...]
@@ -62,11 +54,9 @@ _CACHED = 256
 
 @dataclass(frozen=True)
 class AlignedSource:
-    """An owner's release that takes part in an alignment.
+    """An owner's sealed release, with the digests of its pseudonyms and of its file of columns.
 
-    Without records it has no digest of pseudonyms, and nothing of it can align. `linkage` is the
-    fingerprint of the secret that made them, where its owner told one; `columns_digest` the
-    SHA-256 of the file of its columns.
+    `linkage` is the fingerprint of its linkage secret. Without records there are no digests.
     """
 
     owner: str
@@ -94,10 +84,7 @@ class Aligner:
         *,
         no_records: bool = False,
     ) -> Alignment:
-        """Return the alignment of sources; `missing` are owners that have no release yet.
-
-        `no_records` says that releases are in use, and none of them has records.
-        """
+        """Return the alignment of sources; `missing` owners have none, with `no_records` all."""
         digest = _digest(study, sources, missing)
         if no_records:
             return Alignment(
@@ -192,12 +179,7 @@ def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
 
 
 def require_aligned(alignment: Alignment, records: Records | None) -> None:
-    """Check that records may be joined.
-
-    Raises:
-        RecordsDoNotAlign: the owners' records are not the same set (with `common`: no record is
-            at every owner), or an owner has no sealed release in use.
-    """
+    """Check that records may be joined. Raises RecordsDoNotAlign."""
     if alignment.state == "waiting":
         raise RecordsDoNotAlign(
             f"Not every owner has a sealed release in use; waiting for {alignment.missing}."

@@ -1,8 +1,7 @@
 """Counting on several machines: a Dask cluster takes the passes over the records of jobs.
 
-Here live the side of the job, which sends passes and gets their sums, and the worker, which reads
-columns from a folder. Rows, estimates and models stay with the miner. Dask is
-loaded in here only, and only where a scheduler is named.
+A job sends passes and gets their sums; a worker reads columns from a folder. Rows, estimates and
+models stay with the miner. Dask is loaded only where a scheduler is named.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import itertools
 import logging
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -41,7 +41,7 @@ from pramana_core.marginals.passes import TICK_SECONDS, Pass, total
 from pramana_core.progress import Tick
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, Security, Worker
+    from distributed import Client, Future, Security
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +64,7 @@ class CountingTask(Generic[T]):
 
 
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
-    """Return what a pass counts of some pieces, read by the worker that this runs on; None of none.
-
-    Raises:
-        Conflict: the worker is of another version, or counts nothing for a miner.
-        NotReady, StoreCorrupt: a file is not there, or cannot be read, or is not as it was sealed.
-    """
+    """Return a worker's count of some pieces. Raises Conflict, NotReady, StoreCorrupt."""
     from distributed import get_worker
 
     records = getattr(get_worker(), _ATTRIBUTE, None)
@@ -83,14 +78,7 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
 
 
 class WorkerRecords:
-    """What a worker keeps while it lives: what reads the columns of sealed releases.
-
-    Args:
-        columns: the folder `columns` of the miner's records, and nothing else of it.
-
-    Raises:
-        OptionError: the folder holds the database, too.
-    """
+    """Reads the folder `columns` of the miner's records for a worker. Raises OptionError."""
 
     def __init__(self, columns: Path) -> None:
         if (columns / FILE).exists():
@@ -159,10 +147,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return where a worker listens: without TLS to nobody but this machine, if that is enough.
-
-    Whoever reaches a worker without TLS could make it run programs. None stands for everywhere.
-    """
+    """Return where a worker listens: without TLS on this machine alone; None is everywhere."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname
@@ -174,66 +159,38 @@ def listening_host(settings: ClusterSettings) -> str | None:
 def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
     """Count for the scheduler that the settings name, until SIGTERM or SIGINT.
 
-    Where the scheduler goes away, it is waited for.
-
-    Args:
-        settings: the scheduler and the certificates.
-        columns: the miner's folder of columns.
-        threads: so many pieces are counted at once.
-
-    Raises:
-        NotInstalled: without Dask.
+    It waits for a scheduler that is away, and counts `threads` pieces at once. Raises NotInstalled,
+    OptionError.
     """
     require_dask()
     can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
-    asyncio.run(_work(settings, threads, WorkerRecords(columns)))
+    records = WorkerRecords(columns)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with suppress(KeyboardInterrupt):
+        while True:
+            try:
+                asyncio.run(_work(settings, threads, records))
+            except (OSError, RuntimeError) as error:  # Dask says by either that it is away
+                log.warning("waiting for the scheduler: %s", error.__cause__ or error)
+            time.sleep(_PAUSE_SECONDS)
 
 
 async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords) -> None:
+    """Count until the scheduler goes away."""
     from distributed import Worker
 
-    ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    while not ended.is_set():
-        worker = Worker(
-            settings.scheduler,
-            host=listening_host(settings),
-            nthreads=threads,
-            security=security_of(settings),
-            dashboard_address="127.0.0.1:0",
-            memory_limit=0,  # the process has a bound of its own
-        )
-        setattr(worker, _ATTRIBUTE, records)
-        starting = asyncio.ensure_future(_joined(worker))
-        await _first(starting, ended.wait())
-        if starting.done() and starting.result():
-            log.warning("it counts for the scheduler at %s", settings.scheduler)
-            finished = worker.finished()  # type: ignore[no-untyped-call]
-            await _first(finished, ended.wait())
-        await worker.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), _PAUSE_SECONDS)
-
-
-async def _joined(worker: Worker) -> bool:
-    """Return whether a worker has joined its scheduler."""
-    try:
-        await worker
-    except (OSError, RuntimeError) as error:  # it is away: Dask tells of that by either
-        log.warning("the scheduler is waited for: %s", error.__cause__ or error)
-        return False
-    return True
-
-
-async def _first(*awaited: Any) -> None:
-    """Wait until the first of some is done."""
-    tasks = [asyncio.ensure_future(one) for one in awaited]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
+    worker = Worker(
+        settings.scheduler,
+        host=listening_host(settings),
+        nthreads=threads,
+        security=security_of(settings),
+        dashboard_address="127.0.0.1:0",
+        memory_limit=0,  # the process has a bound of its own
+    )
+    setattr(worker, _ATTRIBUTE, records)
+    async with worker:
+        log.warning("counting for the scheduler at %s", settings.scheduler)
+        await worker.finished()  # type: ignore[no-untyped-call]
 
 
 _TASK_PIECES = 16
@@ -263,11 +220,7 @@ def _away() -> NotReady:
 
 
 class ClusterPlace:
-    """Takes passes on a cluster; it is connected to when the first is asked for.
-
-    Args:
-        settings: name the scheduler.
-    """
+    """Takes passes on a cluster, and connects to it for the first."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
@@ -276,13 +229,7 @@ class ClusterPlace:
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
     ) -> T:
-        """Return what a pass counts of all pieces.
-
-        Raises:
-            NotReady: the scheduler is away, or nobody counts for it.
-            WorkerLost: several workers in turn ended in the middle of the same piece.
-            EmptyTable: the pieces have no records.
-        """
+        """Return what a pass counts of all pieces. Raises NotReady, WorkerLost, EmptyTable."""
         task = CountingTask(installed_version(), records, asked)
         with self._answering():
             client = self._connected()

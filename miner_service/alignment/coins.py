@@ -1,8 +1,7 @@
 """The check that releases under one study plan report the same set of variables of each record.
 
-The plan's coin draws the set that a record reports, at all owners alike. An owner with another
-linkage secret reports other sets: then the stated loss does not hold, and estimates would be wrong.
-One record shows it: its sets at all owners must be possible at some value of the coin.
+The plan's coin draws that set, at all owners alike. An owner with another linkage secret reports
+other sets: the stated loss does not hold, and estimates would be wrong.
 """
 
 from __future__ import annotations
@@ -30,16 +29,7 @@ _CHUNK = 1 << 18
 def require_one_coin(
     blocks: Sequence[tuple[str, Block]], reports: CountedRecords, tick: Tick = no_cancel
 ) -> None:
-    """Check the reports of records that some owners have, by their blocks.
-
-    Args:
-        blocks: each owner's name and block; blocks outside a study plan are ignored.
-        reports: the reported codes of the records.
-        tick: called again and again; an error from it stops the check.
-
-    Raises:
-        RecordsDoNotAlign: some records report what no value of a coin gives together.
-    """
+    """Check the reports of records by each owner's blocks of one plan. Raises RecordsDoNotAlign."""
     by_coin: dict[str, list[tuple[str, Block]]] = {}
     for owner, block in blocks:
         if isinstance(block.channel, Coordinated):
@@ -67,10 +57,7 @@ def _require_together(
 
 @dataclass(frozen=True)
 class CoinPass:
-    """A pass that counts the records that report, by some blocks of one coin, what it never gives.
-
-    A set of variables is known by the sum of their marks: of 2^64, none meet by chance.
-    """
+    """A pass that counts records whose set of variables, known by a sum of marks, no coin gives."""
 
     blocks: tuple[Block, ...]
 

@@ -1,8 +1,7 @@
 """Releases that report the same records, compared record by record.
 
-Two releases of different owners that are equal, or nearly so, are copies or hardly randomized:
-their people count twice. Two releases by the same draws that differ show whose values changed:
-the same draws give the same value the same report.
+Two owners' releases that are nearly equal are copies: their people count twice. Two releases by the
+same draws differ only where values changed.
 """
 
 from __future__ import annotations
@@ -36,13 +35,11 @@ class Reports:
 
 @dataclass
 class RepeatCount:
-    """What a release's reports of a block are beside those of earlier releases by the same draws.
+    """A block's reports compared with those of earlier releases by the same draws.
 
-    Attributes:
-        records: how many records of it any of the earlier ones has.
-        changed: how many of those any of the earlier ones reports differently.
-        differing: which of the earlier ones do, by their place.
-        anew: whether it reports any of them as none of the earlier ones does.
+    `records` are in an earlier one, and `changed` of these are reported differently there.
+    `differing` has the indices of those releases. `anew`: some record is reported as in none of
+    them.
     """
 
     records: int = 0
@@ -54,14 +51,7 @@ class RepeatCount:
 def repeated(
     new: Reports, earlier: Sequence[tuple[Reports, Blocks]], *, chunk: int = CHUNK
 ) -> dict[str, RepeatCount]:
-    """Compare a release with earlier ones, block by block, `chunk` records at a time.
-
-    Args:
-        earlier: releases, each with the blocks that it has by draws of the new one.
-
-    Returns:
-        What was found, by the identity of the blocks.
-    """
+    """Compare a release, by block, with earlier ones and the blocks that share its draws."""
     found = {draw: RepeatCount() for _, blocks in earlier for draw in blocks}
     for start in range(0, len(new.keys), chunk):
         here = slice(start, start + chunk)
@@ -116,10 +106,7 @@ _CACHED = 1 << 16
 
 @dataclass(frozen=True)
 class ReleaseInUse:
-    """A release in use: its content's digest and that of its file, and the columns of its records.
-
-    A shared tree has no records and no file.
-    """
+    """A release in use; `content` and `data` are digests. A shared tree has no columns or file."""
 
     owner: str
     release: str

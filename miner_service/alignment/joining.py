@@ -53,14 +53,7 @@ def marginals_of(
     variables: Sequence[str],
     tick: Tick = no_cancel,
 ) -> Marginals:
-    """Return the marginals of some variables over the records that a job uses.
-
-    An error from `tick` stops the estimate.
-
-    Raises:
-        RecordsDoNotAlign: owners that follow one study plan report different sets of a record.
-        DomainError: with records `any`, two owners give a variable different categories.
-    """
+    """Return the marginals over a job's records. Raises RecordsDoNotAlign, DomainError."""
     strata = [
         _stratum(sources, needed, present, records, access, tick)
         for sources, present, records in _chosen(spec, releases, needed, access.aligner)

@@ -31,10 +31,7 @@ class MaskedRelease:
 def rows_together(
     needed: Sequence[MaskedRelease], variables: Sequence[str], copies: int, load: LoadColumns
 ) -> list[MixedTable]:
-    """Return the copies of records of different people, owner after owner.
-
-    Each release has all variables, of one type and with the same categories.
-    """
+    """Return the copies of records of different people; all releases have the same variables."""
     parts = [_copies_of(release, variables, copies, load, _all_of(release)) for release in needed]
     return [
         MixedTable(
@@ -53,13 +50,10 @@ def columns_together(
     aligner: Aligner,
     load: LoadColumns,
 ) -> list[MixedTable]:
-    """Return the copies of the records that are in all releases, joined by pseudonym.
+    """Return the masked copies of the records that all releases have, joined by pseudonym.
 
-    Args:
-        releases: all releases in use, not only those whose columns are needed.
-        needed: of each release that is, by its id, the variables it gives.
-        variables: all of them, in the order of the tables' columns.
-        copies: as many as each release has that gives masked ones.
+    `needed` has the variables that each release gives, by its id; columns have the order of
+    `variables`.
     """
     found: list[list[MixedTable]] = []
     for release, rows in zip(releases, _in_all(releases, aligner), strict=True):

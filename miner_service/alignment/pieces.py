@@ -1,7 +1,6 @@
 """The records of a job, cut into pieces and counted.
 
-A piece has ids and places only. Whoever counts it reads the columns from its own files: pieces can
-be sent to other machines, and nothing of a release goes with them.
+A piece has ids and row numbers only: whoever counts it reads the columns from its own files.
 """
 
 from __future__ import annotations
@@ -48,14 +47,10 @@ Places = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class RecordSet:
-    """Records that exactly some of a few releases have, with the columns of them that are needed.
+    """Records that some of a few releases have, and the columns of each that are needed.
 
-    Attributes:
-        releases: their ids.
-        digests: of the files of their columns, SHA-256.
-        columns: of each, the columns that are needed.
-        sizes: the number of reported categories by column.
-        present: which of the releases have the records; None where all have the same pseudonyms.
+    `digests` are of the files of columns, `sizes` the reported categories by column. `present` says
+    which releases have the records; None: all have the same pseudonyms.
     """
 
     releases: tuple[str, ...]
@@ -67,13 +62,7 @@ class RecordSet:
     def pieces(
         self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
     ) -> list[Places]:
-        """Return the pieces of the records.
-
-        Args:
-            records: how many each of the releases has.
-            load_keys: reads the pseudonyms of a release, where they are not all the same.
-            most: so many records are in a piece at most.
-        """
+        """Cut the records into pieces of at most `most`, given the size of each release."""
         if self.present is None:
             return [
                 ((start, min(start + most, records[0])),) * len(self.releases)
@@ -96,12 +85,7 @@ class PassPlace(Protocol):
 
 
 class PieceReader:
-    """Reads pieces from the files of a place, and remembers which rows they are.
-
-    Args:
-        path: returns a local file with the columns of a release.
-        verify: checks that the columns of a release have a digest; each is checked once.
-    """
+    """Reads pieces from local files and keeps their rows; `verify` checks each file once."""
 
     def __init__(
         self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None
@@ -119,11 +103,9 @@ class PieceReader:
         tick: Tick = no_cancel,
         threads: int = 1,
     ) -> T | None:
-        """Return what a pass counts of some pieces; None where they have no records.
+        """Return what a pass counts of some pieces; None: no records.
 
-        Raises:
-            NotReady: the columns of a release are not there.
-            StoreCorrupt: they are others than were sealed.
+        Raises NotReady, StoreCorrupt.
         """
         self._check(records)
         readers = [partial(self._reports, records, places) for places in pieces]
@@ -187,11 +169,7 @@ def _chosen(column: Values, rows: Packed | None) -> Values:
 
 
 class LocalPlace:
-    """Takes passes in this process, by as many threads as it may use cores.
-
-    Args:
-        reader: reads the pieces.
-    """
+    """Takes passes in this process, with a thread for each core."""
 
     def __init__(self, reader: PieceReader) -> None:
         self._reader = reader

@@ -1,8 +1,4 @@
-"""Sorted pseudonyms of several sources, merged range by range.
-
-All arrays of pseudonyms ascend strictly and may be memory-mapped: cutting reads a few places of
-each, and merging reads one range at a time, whatever the size of the releases.
-"""
+"""Sorted pseudonyms of several sources, merged range by range: one at a time is in memory."""
 
 from __future__ import annotations
 
@@ -36,13 +32,7 @@ class KeyRange:
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records of a range that are at the same ones of some sources, and at no other.
-
-    Attributes:
-        rows: per source which of its records they are; None where it has none of them. Those of
-            two sources are the same records in the same order.
-        records: their number.
-    """
+    """Records that exactly some sources have, in one order; `rows` is None for the others."""
 
     rows: tuple[Rows | None, ...]
     records: int
@@ -54,14 +44,7 @@ class RecordGroup:
 
 
 def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[RecordGroup]:
-    """Yield all records of some sources, range by range, by the sources that have them.
-
-    Of memory-mapped pseudonyms no more than those of a range stay in memory.
-
-    Args:
-        keys: pseudonyms per source, ascending.
-        at_most: the number of records that a source has in a range at most.
-    """
+    """Yield all records, range by range, grouped by the sources that have them."""
     for within in key_ranges(keys, at_most):
         yield from record_groups(keys, within)
 
@@ -101,16 +84,7 @@ def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
 
 
 def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyRange]:
-    """Yield ranges that hold each pseudonym of some sources once, in ascending order.
-
-    No source has more than `at_most` records in a range, however its pseudonyms are spread, and
-    in each but the last one has as many: there are few ranges. Pages of memory-mapped pseudonyms
-    leave memory when the next range is asked for.
-
-    Args:
-        keys: pseudonyms per source, ascending; a source may be empty.
-        at_most: the number of records, at least 1.
-    """
+    """Yield ascending ranges of all pseudonyms, with at most `at_most` of any source."""
     at = [0] * len(keys)
     while any(start < len(own) for start, own in zip(at, keys, strict=True)):
         # The first pseudonym that is too many for some source begins the next range.
@@ -132,12 +106,7 @@ def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyR
 
 
 def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup]:
-    """Return the records of a range by the sources that have them: each set of sources once.
-
-    Args:
-        keys: pseudonyms per source, ascending, as they were cut.
-        within: a range of them.
-    """
+    """Return the records of a range, grouped by the sources that have them."""
     held = [own[part] for own, part in zip(keys, within.slices, strict=True)]
     sizes = [len(own) for own in held]
     if len(set(sizes)) == 1 and all(np.array_equal(own, held[0]) for own in held[1:]):

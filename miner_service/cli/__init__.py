@@ -1,4 +1,4 @@
 """The `miner-service` command, and its `study` commands.
 
-Serving itself is `miner_service.http.server`.
+Serving itself is in `miner_service.http.server`.
 """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -28,9 +27,9 @@ def write_secret(path: Path, text: str) -> None:
             file.write(text + "\n")
     except OSError as error:
         raise OptionError(
-            f"{path} cannot be written: {error.strerror}. Nothing was issued.",
+            f"{path} cannot be written: {error.strerror}. Nobody has what was to be in it.",
             where="token-file",
-            remedy="Name a file in a directory that can be written.",
+            remedy="Name a file in a directory that can be written, and issue it again.",
         ) from error
 
 
@@ -39,7 +38,7 @@ def where_it_is(what: str, secret: str, file: Path | None) -> str:
     return f"{what}, shown only this once: {secret}" if file is None else f"{what} is in {file}"
 
 
-def require_absent(files: Sequence[Path], option: str) -> None:
+def require_absent(files: Iterable[Path], option: str) -> None:
     """Refuse to overwrite an existing file. Raises OptionError."""
     for file in files:
         if file.exists():
@@ -50,22 +49,8 @@ def require_absent(files: Sequence[Path], option: str) -> None:
             )
 
 
-@contextmanager
-def removed_after_errors(files: Sequence[Path]) -> Iterator[None]:
-    """Remove files whose secrets were not issued after all."""
-    try:
-        yield
-    except BaseException:
-        for file in files:
-            file.unlink(missing_ok=True)
-        raise
-
-
 def write_address(settings: Settings, url: str) -> None:
-    """Write down the address in invitations: `public_url`, or the one listened on.
-
-    The address of all interfaces is none at which anybody reaches the service.
-    """
+    """Write down the address in invitations: `public_url`, or the one listened on."""
     from miner_service.store.durable import storing
 
     file = settings.data_dir / _ADDRESS

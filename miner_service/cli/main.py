@@ -97,8 +97,7 @@ def serve_command(
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
-    Without a certificate it speaks plain HTTP and listens on this machine only. SIGHUP reads the
-    certificate again.
+    Without a certificate it speaks plain HTTP and listens on this machine only.
     """
     settings = settings_of(
         data,
@@ -132,10 +131,9 @@ def worker_command(
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
-    """Run jobs until it is told to end (SIGTERM, Ctrl-C); the jobs it has are given back.
+    """Run jobs until told to end (SIGTERM, Ctrl-C), besides those that a service runs.
 
-    A service runs its own workers; this is for more of them, or for other machines with the same
-    database.
+    Workers may be on other machines with the same database. Running jobs are given back.
     """
     from miner_service.jobs.supervisor import supervise
 

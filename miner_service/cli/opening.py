@@ -17,6 +17,8 @@ from pramana_core.errors import NotFound, OptionError
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
+    from fastapi import Response
+
     from miner_service.services import Services
     from miner_service.settings import Settings
 
@@ -55,14 +57,7 @@ def settings_of(
     given: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
 ) -> Settings:
-    """Return the settings of a command: its options come before the environment and the file.
-
-    `given` has the options for each section; None stands for an option that was left out.
-
-    Raises:
-        ConfigError: the file of settings is wrong.
-        OptionError: an option is wrong.
-    """
+    """Return a command's settings: its options by section override environment and file."""
     from miner_service.settings import SECTIONS, Settings, read_settings
 
     sections = read_settings(file) if file is not None else {}
@@ -92,12 +87,7 @@ def opened(settings: Settings) -> Iterator[Services]:
 
 @contextmanager
 def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
-    """Open the services on a miner's existing data; `files` checks that both are of one store.
-
-    Raises:
-        OptionError: there is no data.
-        StoreCorrupt: the files belong to another store.
-    """
+    """Open a miner's existing data; `files` checks the marker. Raises OptionError, StoreCorrupt."""
     from miner_service.store.identity import require_one_store
     from miner_service.store.sqlite import FILE
 
@@ -151,6 +141,25 @@ def on_store(*, files: bool = False) -> Callable[[Callable[..., None]], Callable
         return run
 
     return decorate
+
+
+def require_study(services: Services, name: str) -> None:
+    """Check that there is a study. Raises NotFound."""
+    from miner_service.store.people import find_study
+
+    with services.database.read() as session:
+        find_study(session, name)
+
+
+@contextmanager
+def noted(services: Services, action: str, study: str | None, outcome: int) -> Iterator[Response]:
+    """Note in the audit log what a command did, with the status of the answer that it yields."""
+    from fastapi import Response
+
+    answer = Response(status_code=outcome)
+    with services.audit.room():
+        yield answer
+        note(services, action, study, answer.status_code)
 
 
 def note(services: Services, action: str, study: str | None, outcome: int) -> None:

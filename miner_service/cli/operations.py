@@ -14,6 +14,7 @@ from miner_service.cli.opening import (
     DataDir,
     SettingsFile,
     note,
+    noted,
     on_store,
     opened,
     say,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 FOUND = 4
 """The exit code of a check that found something."""
-
-_MEBIBYTE = 1 << 20
 
 
 def add_operations(app: typer.Typer) -> None:
@@ -49,13 +48,9 @@ def backup_command(
     """
     from miner_service.backup import back_up
 
-    with services.audit.room(), progress_bar("Backing up") as bar:
+    with noted(services, "back_up", None, 200), progress_bar("Backing up") as bar:
         made = back_up(services, folder, bar)
-        note(services, "back_up", None, 200)
-    say(
-        f"{made.rows} rows and {made.files} files, {made.bytes / _MEBIBYTE:.1f} MiB, are in"
-        f" {folder}."
-    )
+    say(f"{made.rows} rows and {made.files} files are in {folder}.")
 
 
 def restore_command(
@@ -94,8 +89,8 @@ def check_command(
         for finding in found.findings:
             say(f"{finding.code} {finding.where}: {finding.what}")
         say(
-            f"{found.releases} releases, {found.files} files, {found.jobs} jobs, {found.models}"
-            f" models: {len(found.findings) or 'no'} findings."
+            f"{found.releases} releases, {found.files} files:"
+            f" {len(found.findings) or 'no'} findings."
         )
     if found.findings:
         raise typer.Exit(FOUND)

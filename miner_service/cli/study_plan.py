@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import note, on_store, say
+from miner_service.cli.opening import noted, on_store, require_study, say
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
     from miner_service.services import Services
-    from pramana_core.study_plan import StudyPlan
-    from pramana_core.wire.privacy import StudyCreate
-    from pramana_core.wire.study_plans import StudyPlanMessage
+    from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 _ROUNDING = 5e-4
 """Smaller shares of silent records are rounding."""
@@ -45,12 +42,15 @@ def set_plan(
     file: Annotated[Path, typer.Argument(help="The study plan, as `design` wrote it.")],
 ) -> None:
     """Give a study its plan; another one only while no release follows it."""
-    from miner_service.store.people import find_study
+    from miner_service.http.endpoints import studies
 
-    message = read_plan(file)
-    with services.database.read() as session:
-        find_study(session, name)
-    agree_on(services, name, message)
+    message = _read_plan(file)
+    require_study(services, name)
+    with noted(services, "put_study_plan", name, 201) as answer:
+        view = studies.put_study_plan(name, message, services, answer)
+    agreed = "is agreed on" if answer.status_code == 201 else "was there"
+    say(f"The plan of study {name} {agreed}.")
+    _print_plan(view)
 
 
 @on_store()
@@ -61,46 +61,29 @@ def show_plan(
 ) -> None:
     """Show what each owner reports under the plan of a study, and its loss of a record."""
     from miner_service.intake.agreement import agreed_plan
-    from miner_service.store.people import find_study
+    from pramana_core.wire.study_plans import StudyPlanView
 
+    require_study(services, name)
     with services.database.read() as session:
-        find_study(session, name)
         plan = agreed_plan(session, name)
     if as_json:
         typer.echo(plan.canonical_json().decode())
     else:
-        _print_plan(name, plan)
+        _print_plan(StudyPlanView.of(name, plan))
 
 
 @on_store()
 def remove_plan(services: Services, name: StudyName) -> None:
     """Remove the plan of a study, while no release follows it."""
     from miner_service.intake.agreement import withdraw_agreement
-    from miner_service.store.people import find_study
 
-    with services.database.read() as session:
-        find_study(session, name)
-    with services.audit.room():
+    require_study(services, name)
+    with noted(services, "delete_study_plan", name, 204):
         withdraw_agreement(services, name)
-        note(services, "delete_study_plan", name, 204)
     say(f"Study {name} has no plan.")
 
 
-def agree_on(services: Services, study: str, message: StudyPlanMessage) -> None:
-    """Give a study its plan and print it. Raises as `agree`."""
-    from miner_service.intake.agreement import agree
-
-    with services.audit.room():
-        plan, new = agree(services, study, message)
-        note(services, "put_study_plan", study, 201 if new else 200)
-    say(f"The plan of study {study} {'is agreed on' if new else 'was there'}.")
-    _print_plan(study, plan)
-
-
-def _print_plan(study: str, plan: StudyPlan) -> None:
-    from pramana_core.wire.study_plans import StudyPlanView
-
-    view = StudyPlanView.of(study, plan)
+def _print_plan(view: StudyPlanView) -> None:
     record = view.record.to_amplification()
     silent = f"; {view.silent:.1%} of the records report nothing" if view.silent > _ROUNDING else ""
     lines = [
@@ -118,33 +101,7 @@ def _print_plan(study: str, plan: StudyPlan) -> None:
         console().print(line, markup=False, soft_wrap=True, highlight=False)
 
 
-def require_fitting(
-    services: Services, message: StudyPlanMessage, study: StudyCreate, owners: Sequence[str]
-) -> None:
-    """Check a plan before its study is opened. Raises OptionError, or as `checked_study_plan`."""
-    from miner_service.intake.agreement import checked_study_plan, require_within
-
-    plan = checked_study_plan(services.settings.limits, message)
-    planned = [name for name, _ in plan.owners]
-    if owners and set(planned) != set(owners):
-        raise OptionError(
-            f"The plan is of the owners {', '.join(planned)}, and --owners names"
-            f" {', '.join(owners)}. Nothing was made.",
-            where="plan",
-            remedy=f"Give --owners {','.join(planned)}; or have the plan designed from the public"
-            " parts of all owners of the study (owner-agent design PART...).",
-        )
-    if study.people == "different":
-        raise OptionError(
-            "A plan of several owners is of the same people, and --people names different ones."
-            " Nothing was made.",
-            where="people",
-            remedy="Give --people same, or open the study without a plan.",
-        )
-    require_within(study.max_epsilon_record, plan)
-
-
-def read_plan(file: Path) -> StudyPlanMessage:
+def _read_plan(file: Path) -> StudyPlanMessage:
     """Read the file of a study's plan. Raises OptionError."""
     from pydantic import ValidationError
 

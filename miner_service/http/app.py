@@ -19,7 +19,7 @@ from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.figures import CountingMiddleware, Figures
 from miner_service.http.access.gate import Gate
-from miner_service.http.access.headers import ProtocolMiddleware, SecurityHeaders
+from miner_service.http.access.headers import AnswerHeaders
 from miner_service.http.access.pools import Pools
 from miner_service.http.access.routing import require_ruled
 from miner_service.http.endpoints import health, jobs, models, releases, results, studies
@@ -43,7 +43,7 @@ parameters are refused by name. Creating the same thing twice answers the same `
 
 PAGES = (entering, study_pages, job_pages, model_pages, people)
 
-_COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
+_COMMON = (401, 403, 404, 408, 409, 413, 422, 429, 500, 503)
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
@@ -55,10 +55,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         version="1",
         description=DESCRIPTION,
         lifespan=_lifespan(services, gate.pools, crew(services)),
-        middleware=[
-            Middleware(ProtocolMiddleware),
-            Middleware(AuditMiddleware, audit=services.audit),
-        ],
+        middleware=[Middleware(AuditMiddleware, audit=services.audit)],
         routes=_routes(),
         redirect_slashes=False,
     )
@@ -83,7 +80,7 @@ class _Miner(FastAPI):
         """Put the headers and the figures around all else."""
         stack = super().build_middleware_stack()
         counted = CountingMiddleware(stack, figures=self.state.figures)
-        return SecurityHeaders(Visitors(counted, services=self.state.services))
+        return AnswerHeaders(Visitors(counted, services=self.state.services))
 
 
 @cache

@@ -1,7 +1,6 @@
-"""Connections of clients: uvicorn's own, with bounds on what comes before a request is whole.
+"""Connections of clients: uvicorn's own, with bounds before a request is whole.
 
-uvicorn limits neither the headers of a request nor the time until they are there, and it counts
-connections only when a request has come. Anybody without a token could take memory and files by it.
+uvicorn bounds neither size nor time of headers, and counts connections only once a request came.
 """
 
 from __future__ import annotations

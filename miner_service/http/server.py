@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import gc
 import json
-import logging
 import os
 import resource
 import signal
@@ -22,10 +21,8 @@ from fastapi import FastAPI
 from miner_service.http.connection import BoundedConnection
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.durable import storing
-from pramana_core.errors import Conflict, KeyFileError, OptionError
-from pramana_core.opening import require_own_folder, require_tls_files
-
-log = logging.getLogger(__name__)
+from pramana_core.errors import Conflict, OptionError
+from pramana_core.opening import require_own_folder
 
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
@@ -49,11 +46,7 @@ def exclusive(data_dir: Path) -> Iterator[None]:
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Take the port, so that nobody else can between now and the first request.
-
-    Raises:
-        OptionError: the port is in use or the address is not this machine's.
-    """
+    """Take the port before the first request. Raises OptionError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY): else each waits
     # some 40 ms for an acknowledgement.
@@ -102,33 +95,17 @@ def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
 def serve(
     app: FastAPI, sock: socket.socket, web: WebSettings, *, announce: Callable[[], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken.
-
-    SIGHUP reads the certificate again.
-    """
+    """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken."""
     config = configured(app, web)
     _allow_files(web.connections)
     # Threads that compute give way to the one that answers soon, not only every 5 ms.
     sys.setswitchinterval(0.0005)
     gc.freeze()  # what is loaded by now stays, and takes long to be looked through
-    signal.signal(signal.SIGHUP, lambda *_: reload_certificate(config, web))
     # uvicorn raises the signal that ended it once more when it is done. Asked to end and having
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(app, config, announce).run(sockets=[sock])
-
-
-def reload_certificate(config: uvicorn.Config, web: WebSettings) -> None:
-    """Read the certificate anew, for connections to come, if it can be used."""
-    context = config.ssl
-    if web.certificate is None or context is None:
-        return
-    try:
-        require_tls_files(web.certificate, web.private_key, web.client_authority)
-        context.load_cert_chain(web.certificate, web.private_key)
-    except (OptionError, KeyFileError, OSError, ValueError) as error:
-        log.warning("%s The certificate that was read before stays in use.", error)
+    _Server(config, announce).run(sockets=[sock])
 
 
 def _allow_files(connections: int) -> None:
@@ -149,11 +126,10 @@ def write_ready_file(path: Path, url: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls back once it takes requests, and when it is about to end."""
+    """A server that calls back once it takes requests."""
 
-    def __init__(self, app: FastAPI, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self._served = app
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -161,8 +137,3 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         if self.started:
             self._announce()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let those who follow a job go, so that nobody has to be cut off; then end as usual."""
-        self._served.state.crew.ask_to_stop()
-        await super().shutdown(sockets=sockets)

@@ -1,5 +1,4 @@
-"""How a release comes in: announced, received, examined, sealed, withdrawn; and what a study has
-told.
+"""How a release comes in and goes, and what a study has told of a record.
 
 Rows and files are kept by `miner_service.store`.
 """

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Subquery, case, func, select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import LinkageSecrets
-from miner_service.settings import MEBIBYTE, Quotas
+from miner_service.settings import Quotas
 from miner_service.store.people import find_study, study_message
 from miner_service.store.releases import linkages_now, linkages_of_joined
 from miner_service.store.schema import PartRow, ReleaseRow
-from pramana_core.errors import LimitExceeded
+from pramana_core.errors import require_at_most
 from pramana_core.wire.releases import LinkageCheck
 
 
@@ -19,10 +19,9 @@ from pramana_core.wire.releases import LinkageCheck
 # of whose; nothing of any record. Whoever announced first may be the one with the wrong secret:
 # once that release is withdrawn it does not count.
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
-    """Compare an owner's fingerprint with those of the other owners' newest releases.
+    """Compare an owner's linkage fingerprint with those of the other owners' newest releases.
 
-    Of an owner without releases it is compared with the one that the owner last asked about; a
-    release is refused by releases alone.
+    Owners without releases count by the fingerprint that they last asked about, but refuse nothing.
     """
     people = study_message(find_study(session, study)).people
     released = {o: told for o, told in linkages_now(session, study).items() if o != owner}
@@ -48,61 +47,32 @@ def require_one_secret(session: Session, study: str, owner: str, linkage: str | 
     check_linkage(session, study, owner, linkage).require_accepted()
 
 
-_OPEN = "Seal or withdraw one that is open; the owner's agent lists them (`owner-agent status`)."
-
-
-_STORED = "Withdraw releases that are not used any more, or publish less at once."
-
-
 def require_within_quota(session: Session, quotas: Quotas, study: str, owner: str) -> None:
-    """Check what an owner has in a study, with what the session is about to add.
-
-    Raises:
-        LimitExceeded: it is more than one may keep here; it says how much there is, how much may
-            be, and what makes room.
-    """
-    announced = session.scalar(select(func.count()).select_from(_of(study, owner, "open"))) or 0
-    parts, held = _parts(session, study, owner, "open")
-    _, stored = _parts(session, study, owner, "open", "sealed")
-    for what, found, allowed, remedy in (
-        ("open releases", announced, quotas.open_releases, _OPEN),
-        ("parts of open releases", parts, quotas.announced_parts, _OPEN),
-        ("bytes of open releases", held, quotas.announced_bytes, _OPEN),
-        ("bytes of releases that are not withdrawn", stored, quotas.stored_bytes, _STORED),
-    ):
-        if found > allowed:
-            raise LimitExceeded(
-                f"With this release {owner} would have {_told(found, what)} in study {study};"
-                f" {_told(allowed, 'bytes' if 'bytes' in what else '')} are allowed.",
-                where=what,
-                remedy=remedy,
-            )
-
-
-def _of(study: str, owner: str, *states: str) -> Subquery:
-    query = select(ReleaseRow.id).where(
-        ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.state.in_(states)
-    )
-    return query.subquery()
-
-
-def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
-    """Return how many parts releases in some states announced, and the bytes that they may take."""
-    some, columns = _of(study, owner, *states), ReleaseRow.records * ReleaseRow.row_bytes
-    parts = (
-        select(func.count(PartRow.number).label("number"), func.sum(PartRow.bytes).label("bytes"))
-        .select_from(ReleaseRow)
-        .join(some, some.c.id == ReleaseRow.id)
-        .join(PartRow, PartRow.release == ReleaseRow.id)
+    """Check what an owner has in a study, with what the session adds. Raises LimitExceeded."""
+    owned = (ReleaseRow.study == study, ReleaseRow.owner == owner)
+    opened = session.scalar(select(func.count()).where(*owned, ReleaseRow.state == "open")) or 0
+    columns = ReleaseRow.records * ReleaseRow.row_bytes
+    sizes = (
+        select(func.sum(PartRow.bytes).label("parts"), columns.label("columns"))
+        .join(ReleaseRow, ReleaseRow.id == PartRow.release)
+        .where(*owned, ReleaseRow.state.in_(("open", "sealed")))
         .group_by(ReleaseRow.id, columns)
-        .add_columns(columns.label("columns"))
         .subquery()
     )
-    larger = case((parts.c.columns > parts.c.bytes, parts.c.columns), else_=parts.c.bytes)
-    number, size = session.execute(select(func.sum(parts.c.number), func.sum(larger))).one()
-    return int(number or 0), int(size or 0)
-
-
-def _told(number: int, what: str) -> str:
-    shown = f" ({number / MEBIBYTE:,.0f} MiB)" if "bytes" in what and number >= MEBIBYTE else ""
-    return f"{number:,} {what}{shown}".strip()
+    # Parts may be packed more densely than the columns that they become.
+    larger = case((sizes.c.columns > sizes.c.parts, sizes.c.columns), else_=sizes.c.parts)
+    stored = int(session.scalar(select(func.sum(larger))) or 0)
+    require_at_most(
+        opened,
+        quotas.open_releases,
+        f"open releases of {owner}",
+        "open releases",
+        "Seal or withdraw one that is open; the owner's agent lists them (`owner-agent status`).",
+    )
+    require_at_most(
+        stored,
+        quotas.stored_bytes,
+        f"bytes of releases of {owner}",
+        "bytes",
+        "Withdraw releases that are not used any more, or publish less at once.",
+    )

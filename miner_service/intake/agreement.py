@@ -1,13 +1,9 @@
 """The plan that a study's owners agree on, and whether a release follows it.
 
-Once a study has a plan, what all its releases tell of a record is what the plan states: each owner
-releases its part whole, beside columns that are not randomized at all. So nothing randomized may
-have been announced before that does not follow the plan, and the plan stays as soon as something
-does.
-
-A release without a plan of its own, of masked records or of a shared tree, is no part of the
-study's plan. It may stand beside it, as public columns may, but none of its columns may be one that
-the plan randomizes: of such a column the plan's statement would be untrue.
+With a plan each owner releases its part whole, beside public columns. Nothing randomized may have
+been announced before that does not follow the plan, and the plan stays once a release follows it. A
+release of masked records or of a tree may stand beside it, without columns that the plan
+randomizes.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from miner_service.store.people import (
 )
 from miner_service.store.releases import announced_releases, content_of, kind_of_release
 from miner_service.store.report_rows import report_plan_of
-from miner_service.store.schema import ReleaseRow, ReportPlanRow
+from miner_service.store.schema import ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, StudyPlanNotFollowed, require_at_most
 from pramana_core.plan import Plan
@@ -41,14 +37,9 @@ _SLACK = 1 + 1e-9
 
 
 def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
-    """Give a study its plan, or find the same one there; say which.
+    """Give a study its plan, or find the same one; say which.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one.
-        BudgetExceeded: it states more of a record than the study's budget allows.
-        Conflict: it names somebody who is neither owner nor invited, or a release does not follow
-            it; the plan there was stays.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, BudgetExceeded, Conflict.
     """
     plan = checked_study_plan(services.settings.limits, message)
     with services.database.write() as session:
@@ -56,32 +47,14 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
         if found is not None and found.digest == plan.digest:
             return found, False
         _require_known(services, session, study, plan)
-        require_within(find_study(session, study).max_epsilon_record, plan)
+        _require_within(find_study(session, study).max_epsilon_record, plan)
         _require_free(session, study, plan)
         store_study_plan(session, study, plan, services.now())
     return plan, True
 
 
-def require_unopposed(services: Services, study: str, message: StudyPlanMessage) -> None:
-    """Check that no release is in the way of a plan, before its owners are invited.
-
-    Raises:
-        LimitExceeded, PlanError, ChannelError, DomainError: as `checked_study_plan`.
-        Conflict: a release does not follow it.
-    """
-    plan = checked_study_plan(services.settings.limits, message)
-    with services.database.read() as session:
-        found = find_study_plan(session, study)
-        if found is None or found.digest != plan.digest:
-            _require_free(session, study, plan)
-
-
 def withdraw_agreement(services: Services, study: str) -> None:
-    """Leave a study without a plan; again is harmless.
-
-    Raises:
-        Conflict: a release follows the plan.
-    """
+    """Leave a study without a plan; again is harmless. Raises Conflict."""
     with services.database.write() as session:
         _require_free(session, study, None)
         remove_study_plan(session, study)
@@ -98,29 +71,17 @@ def agreed_plan(session: Session, study: str) -> StudyPlan:
 def require_followed(
     session: Session, study: str, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> None:
-    """Check that an owner's release follows the study's plan.
-
-    Raises:
-        StudyPlanNotFollowed: it says where it does not, and what to do.
-    """
+    """Check that an owner's release follows the study's plan. Raises StudyPlanNotFollowed."""
     found = find_study_plan(session, study)
     why = departures(found, owner, kind, content)
     if not why:
         return
-    if kind.plan(content) is None:
-        remedy = "Leave these columns out: what the study's plan states of them must stay true."
-    elif found is None:
-        remedy = "Agree on the study plan first, or release by a plan of your own."
-    elif owner not in [name for name, _ in found.owners]:
-        remedy = (
-            f"The study plan names {[name for name, _ in found.owners]}; others may release public"
-            " columns alone. Ask whoever runs the study for a plan that names you."
-        )
-    else:
-        remedy = (
-            f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside"
-            " it must be public or withheld."
-        )
+    remedy = (
+        f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside it,"
+        " and all of an owner that it does not name, must be public or withheld."
+        if found is not None
+        else "Agree on the study plan first, or release by a plan of your own."
+    )
     raise StudyPlanNotFollowed(
         f"The release does not follow the study's plan: {'; '.join(why)}.",
         where=owner,
@@ -131,10 +92,7 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """Return in words where a release does not follow a study's plan, or that there is none.
-
-    Without a plan an owner may randomize as it likes, but not by a coin that nobody agreed on.
-    """
+    """Return in words where a release does not follow a plan, or uses a coin without one."""
     plan = kind.plan(content)
     if plan is None:
         return _beside(study_plan, kind, content)
@@ -160,12 +118,7 @@ def _beside(study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: 
 
 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
-    """Return the study plan of a message, which is bounded before it is built.
-
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one.
-    """
+    """Return a message's plan within limits. Raises LimitExceeded, PlanError, ChannelError."""
     variables = [v for owner in message.owners for v in owner.variables]
     found = {
         "variables": (len(variables), limits.variables),
@@ -193,7 +146,7 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
         )
 
 
-def require_within(limit: float | None, plan: StudyPlan) -> None:
+def _require_within(limit: float | None, plan: StudyPlan) -> None:
     """Check a plan against a study's budget for a record. Raises BudgetExceeded."""
     if limit is not None and plan.amplification.epsilon > limit * _SLACK:
         raise BudgetExceeded(
@@ -215,7 +168,8 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
             continue
         why = departures(plan, row.owner, kind, content)
         if why:
-            raise Conflict(_in_the_way(row, why), where=row.id, remedy=_IN_THE_WAY)
+            said = f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
+            raise Conflict(said, where=row.id, remedy=_IN_THE_WAY)
     single = session.get(ReportPlanRow, study)
     # Withdrawn before anybody answered, it told nothing.
     if single is not None and plan is not None and (single.records or single.state == "open"):
@@ -229,10 +183,6 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
 def _is_public(plan: Plan) -> bool:
     """Return whether a plan tells public columns alone: they say nothing that a plan bounds."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
-
-
-def _in_the_way(row: ReleaseRow, why: list[str]) -> str:
-    return f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
 
 
 _IN_THE_WAY = (

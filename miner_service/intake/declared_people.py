@@ -1,9 +1,8 @@
 """What a study says of its owners' people, compared with what arrived.
 
-An owner's view depends on what the study says and on fingerprints of linkage secrets, never on
-whether pseudonyms match: else it could publish one person's record and read off whether another
-owner knows that person. Where secrets differ, or are not known, nothing is concluded from
-pseudonyms that do not match.
+An owner's view never depends on whether pseudonyms match: it could publish one person's record and
+read off whether another owner knows that person. Pseudonyms under different or unknown secrets say
+nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +24,7 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """What a study says of its people, and what is told of it first.
-
-    `apart` is whether a record has lost what its own owner told, and not the sum.
-    """
+    """What a study says of its people, and warnings; `apart`: owners' losses do not add."""
 
     people: People
     apart: bool
@@ -89,13 +85,8 @@ def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
     """Return why pseudonyms that do not match say nothing of people; None if they do."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
-    if names := ", ".join(unseen):
-        return (
-            f"nothing is known of the records of releases of {names} that are not sealed, were"
-            " withdrawn, or hold a model learned from records."
-        )
-    if names := ", ".join(secrets.unsaid):
-        return f"releases of {names} carry no fingerprint of their linkage secret."
+    if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unsaid)}):
+        return f"records of {names} are not there, or carry no fingerprint of their secret."
     return None
 
 
@@ -122,9 +113,7 @@ def _unjoined(secrets: LinkageSecrets) -> str:
 
 _CORRECT = "`miner-service study people` corrects what the study says."
 
-
 _DIFFERENT = "The study says that its owners hold different people."
-
 
 _MET = (
     f"{_DIFFERENT} But records of several owners have the same pseudonym: some people are at more"

@@ -1,9 +1,8 @@
-"""What is asked of a release when it is sealed, and never in its way.
+"""The checks of a release when it is sealed; none of them prevents the seal.
 
-Does it agree with its plan? And does it report everybody as earlier releases by the same draws
-do? The same draws give an unchanged value the same report. An owner's agent that lost its memory
-draws again by the same keys: a record whose value was corrected since is then reported
-differently, and whoever holds both releases knows that it was corrected.
+Does it agree with its plan? Does it report records as earlier releases by the same draws do? An
+agent that lost its memory draws again by the same keys, and then a report that differs shows that
+the value was corrected.
 """
 
 from __future__ import annotations
@@ -28,16 +27,12 @@ from pramana_core.wire.releases import Consistency, RepeatedReports
 
 log = logging.getLogger(__name__)
 
-
 Load = Callable[[Sequence[str]], dict[str, Values]]
 """Returns columns of the release by their names."""
 
 
 def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
-    """Return what the reports of a release say of its plan, if it has one.
-
-    Whatever goes wrong is an answer too: a release that cannot be examined is sealed all the same.
-    """
+    """Return what a release's reports say of its plan; no error prevents the seal."""
     plan = kind.plan(content)
     if plan is None:
         return _not_examined(kind.unexamined or "")
@@ -85,11 +80,7 @@ class Repetitions:
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release whose columns are there with the earlier ones by the same draws.
-
-    An earlier release that cannot be read keeps no release from being sealed: it counts as not
-    compared, and the study's privacy says so.
-    """
+    """Compare a release with the earlier ones by the same draws, but for unreadable ones."""
     with services.database.read() as session:
         row = find_release(session, release)
         earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
@@ -133,13 +124,9 @@ def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks
 
 
 def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
-    """Check that whoever announces a release knows what it adds to.
+    """Check that whoever announces a release knows the releases before it. Raises HistoryLost.
 
-    A copy of an owner's state, or an older one, does not know the newest release: it could report
-    records differently by the same draws, and would not count what that release cost.
-
-    Raises:
-        HistoryLost: the owner has another release here, or the study has one by the same draws.
+    An old copy of an owner's state could report records differently by the same draws.
     """
     mine, known = drawn(row), set(builds_on or ())
     for other in releases_of(session, row.study):

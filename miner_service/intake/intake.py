@@ -1,8 +1,7 @@
 """How a release comes in: manifest, parts, seal.
 
-A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
-can be done again with the same result. A release of a kind without records has told all it tells
-when it is announced; sealing puts it to use.
+Whatever is interrupted can be repeated with the same result. A release without records has told
+everything when it is announced.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, rele
 
 log = logging.getLogger(__name__)
 
-
 _NAMED = 10
 
 
@@ -50,16 +48,8 @@ def announce(
 ) -> tuple[Release, bool]:
     """Open a release, or find the same one opened before; say which.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError, ModelError: what it holds cannot be, or is not what
-            was announced.
-        Conflict: a release of this name has other content or other draws.
-        StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
-        HistoryLost: it does not build on all that its owner announced; nothing is stored.
-        LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
-        BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
-        LimitExceeded: the owner would have more here than one may keep; nothing is stored.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError, Conflict,
+    StudyPlanNotFollowed, HistoryLost, LinkageDiffers, BudgetExceeded.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -91,14 +81,7 @@ def announce(
 
 
 def seal(services: Services, release: str) -> Release:
-    """Close a release, join its parts into columns and examine them; again is harmless.
-
-    Raises:
-        Conflict: parts are missing.
-        Conflict: withdrawn.
-        StoreCorrupt: a part is not as it was acknowledged.
-        PartInvalid: pseudonyms do not ascend from part to part.
-    """
+    """Close a release; again is harmless. Raises Conflict, StoreCorrupt, PartInvalid."""
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
     with services.database.exclusive(closing(release)):
@@ -115,7 +98,7 @@ def _seal(services: Services, release: str) -> Release:
     _require_complete(release, [part.number for part in parts if part.received is None])
     kind, content = kind_of_release(row), content_of(row)
     if not kind.has_records:
-        found = examined(release, kind, content, _no_columns)
+        found = examined(release, kind, content, lambda _: {})
         return _commit_seal(services, release, None, _NOTHING, found)
     schema = kind.schema_of(content)
     scratch = services.segments.scratch_path()
@@ -135,10 +118,6 @@ _NOTHING = Repetitions(frozenset(), ())
 
 class _SealedMeanwhile(Exception):
     """Another release by the same draws was sealed, with which this one was not compared."""
-
-
-def _no_columns(names: Sequence[str]) -> dict[str, Values]:
-    raise KeyError(f"a release without records has no columns {list(names)}")
 
 
 def _commit_seal(
@@ -196,11 +175,9 @@ def _require_complete(release: str, missing: list[int]) -> None:
 
 
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
-    """Return what a release is announced to hold, which is bounded before it is built.
+    """Return a release's content within limits.
 
-    Raises:
-        LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError, ModelError: it cannot be, or contradicts itself.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError.
     """
     blocks = getattr(message, "blocks", ())
     _require_few(

@@ -1,7 +1,4 @@
-"""How one part comes in: expected before it is read, checked from its file, kept, acknowledged.
-
-It is acknowledged only when its bytes and its row are both on disk.
-"""
+"""How one part comes in. It is acknowledged once its bytes and its row are both on disk."""
 
 from __future__ import annotations
 
@@ -18,9 +15,13 @@ from miner_service.intake.admission import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import Limits
-from miner_service.store.database import cached_by_content
 from miner_service.store.people import no_such
-from miner_service.store.releases import content_of, find_release, kind_of_release
+from miner_service.store.releases import (
+    cached_by_content,
+    content_of,
+    find_release,
+    kind_of_release,
+)
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,
@@ -49,13 +50,7 @@ _NOT_OPEN_REMEDY = {
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """A part that may come, as it was announced, and the media type it will have.
-
-    Attributes:
-        content: the kind and digest of what its release holds.
-        bytes: its size.
-        stored: whether it came before, so that it is only compared.
-    """
+    """An announced part; `content`: its release's kind and digest; `stored`: it came before."""
 
     release: str
     number: int
@@ -107,15 +102,7 @@ def expect_part(
     media: str,
     length: int | None,
 ) -> ExpectedPart:
-    """Look whether a part of `length` bytes, if that is known, may come.
-
-    Raises:
-        NotFound: the release has no such part.
-        LimitExceeded: it is longer than any part may be.
-        PartInvalid: it is not as long as the manifest announced.
-        Conflict: stored with other bytes; those stay.
-        Conflict: sealed or withdrawn.
-    """
+    """Check that a part may come. Raises NotFound, LimitExceeded, PartInvalid, Conflict."""
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:
@@ -144,16 +131,9 @@ def expect_part(
 def take_part(
     services: Services, expected: ExpectedPart, arrived: ReceivedPart, digest_header: str | None
 ) -> bool:
-    """Check what came, store it durably and acknowledge it; say whether it is new.
+    """Check, store and acknowledge a part; say whether it is new.
 
-    Raises:
-        PartInvalid: not the bytes that the header or the manifest announced.
-        Conflict: stored with other bytes; those stay.
-        PartInvalid: not what the release announces.
-        StorageFull, NotReady: it could not be stored; nothing was changed.
-        Conflict: withdrawn, or sealed without this part.
-        BudgetExceeded: it is the first part, and there is no room left.
-        NotFound: its study was deleted.
+    Raises PartInvalid, Conflict, StorageFull, NotReady, BudgetExceeded, NotFound.
     """
     _require_bytes(expected, arrived.size, arrived.sha256, digest_header)
     if expected.stored or arrived.scratch is None:

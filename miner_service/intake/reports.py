@@ -1,8 +1,7 @@
-"""Reports of single records: a plan is published, batches are counted, and jobs use the counts.
+"""Reports of single records: a plan is published, batches are counted, jobs use the counts.
 
-What is stored is how often each row of codes was reported: not who sent it, when, from where or
-beside which others. A batch is counted and its receipt kept in one transaction, so that it counts
-once whatever is interrupted and however often it is sent.
+Stored is how often each row of codes was reported: not by whom, when or in which batch. A batch and
+its receipt are one transaction, so that it counts once.
 """
 
 from __future__ import annotations
@@ -60,11 +59,8 @@ from pramana_core.wire.reports import (
 def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[PublishedPlan, bool]:
     """Publish the plan by which single records are reported, or find the same one; say which.
 
-    Raises:
-        LimitExceeded, PlanError, ChannelError, DomainError: it is no plan that the service takes.
-        Conflict: another plan was published, or the study has an owner of that name.
-        StudyPlanNotFollowed: the study's owners agreed on a plan that it does not follow.
-        BudgetExceeded: it would tell more than the study's budget leaves.
+    Raises LimitExceeded, PlanError, ChannelError, DomainError, Conflict, StudyPlanNotFollowed,
+    BudgetExceeded.
     """
     plan = _checked(services, body)
     with services.database.write() as session:
@@ -120,14 +116,9 @@ def published(session: Session, study: str) -> PublishedPlan:
 def count(
     services: Services, study: str, gateway: str, body: ReportBatch
 ) -> tuple[BatchReceipt, bool]:
-    """Count a batch, or find that it was counted before; say whether it is new.
+    """Count a batch, or find it counted before; say which.
 
-    Raises:
-        NotFound: no plan was published.
-        PlanConflict: the reports were made by another plan.
-        LimitExceeded: there are too many reports in it.
-        InputError: a report does not fit the plan; nothing of the batch is counted.
-        Conflict: the gateway sent other reports under this name; or reports are taken no more.
+    Raises NotFound, PlanConflict, LimitExceeded, InputError, Conflict.
     """
     most = services.settings.limits.batch_reports
     remedy = "Send them in several batches, each with a name of its own."
@@ -201,9 +192,9 @@ def close(services: Services, study: str) -> ReportCounts:
 
 
 def withdraw(services: Services, study: str) -> ReportCounts:
-    """Delete what was counted, and withdraw its releases; again is harmless. Raises NotFound.
+    """Delete the counts and withdraw their releases; the study's sums keep them.
 
-    Jobs wait for these people no more. That it was told stays in the study's sums.
+    Raises NotFound.
     """
     with services.database.exclusive(_releasing(study)):
         with services.database.write() as session:
@@ -236,13 +227,7 @@ _PART = 1 << 17
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:
-    """Put into use what was counted so far; say whether it was not in use before.
-
-    Raises:
-        NotFound: no plan was published.
-        Conflict: nothing was counted, or it was withdrawn.
-        NotReady, StorageFull: it could not be stored; asking again goes on.
-    """
+    """Put the counts into use; say whether they were not. Raises NotFound, Conflict, NotReady."""
     with services.database.exclusive(_releasing(study)):
         scratch: list[Path] = []
         try:

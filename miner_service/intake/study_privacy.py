@@ -1,19 +1,9 @@
-"""What everything that left for a study comes to, and whether its budget has room for more.
+"""What all releases of a study tell of a record, and whether the budget has room for more.
 
-A release counts from the first part that arrived, whatever became of it afterwards. The budget
-also holds back what is announced and has not arrived yet, so that two owners who announce at once
-cannot both take what is left; who withdraws such a release gives it back.
-
-Reports of single records count from the first batch that arrived, and what was published and not
-reported yet is held back.
-
-A release without parts counts as soon as it is announced, and it is refused before it is stored.
-
-Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
-losses add, which no owner sees from its own figure: the sum is stated with a warning. Where the
-study says that its owners have different people, the largest owner's counts, and the sum is stated
-beside it; what was said is compared with what arrives. Releases that carry no gamma
-are in no sum; they are listed beside it, and a warning says so.
+A release counts from its first part, one without parts from its announcement, reports of single
+records from their first batch. The budget also reserves what is announced, so that two owners
+cannot both take what is left. Parts of a study plan add set by set. Without a plan the owners'
+losses add; of different people the largest counts. Releases without a gamma are in no sum.
 """
 
 from __future__ import annotations
@@ -75,11 +65,7 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """What a study's releases told: of those that `left`, and of those that are still to come.
-
-    `apart` is whether the study says that its owners have different people; `removed` are owners
-    that left the study.
-    """
+    """What releases told that `left`, and those to come; `apart`: owners have different people."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
@@ -99,10 +85,9 @@ class AnnouncedReleases:
 
     @property
     def owed(self) -> StudyDisclosure:
-        """What a budget must cover. Whose records are found to be whose never counts in it.
+        """What a budget must cover; whose records match never counts in it.
 
-        Else an owner could publish one person's record and read off from a refusal whether the
-        others know that person. What the study says of its people was said before.
+        An owner could otherwise read off from a refusal whether others know a person.
         """
         all_of_them = (*self.left, *self.to_come)
         return total_loss(all_of_them, different_people=self.apart, removed=self.removed)
@@ -140,10 +125,9 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return what a release tells, block by block; of one that nothing bounds the told columns.
+    """Return what a release tells, by block; of one that nothing bounds, its told columns.
 
-    A release that is bounded as a whole is one block: a differentially private tree tells its
-    epsilon of any record, and again nothing if the same tree is announced again.
+    A private tree is one block of its epsilon; the same tree again tells nothing more.
     """
     bound = bound_of(row)
     if bound.epsilon is not None:
@@ -179,11 +163,7 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 
 
 def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
-    """Check that what single records are to report fits, before it is published.
-
-    Raises:
-        BudgetExceeded: it would tell more than the study's budget leaves.
-    """
+    """Check that a plan of single records fits the budget. Raises BudgetExceeded."""
     row, found = people.find_study(session, study), announced(session, study)
     disclosures = _told(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
@@ -192,21 +172,16 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
 
 
 def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return what a release of an owner would tell; without `draws` all of it would be new.
-
-    Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
-    """
+    """Return what a release would tell; all of it is new without `draws`. Nothing is kept."""
     return _told(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
     services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return what everything that left for a study comes to, as an owner or others may see it.
+    """Return what all releases of a study come to, as an owner or others may see it.
 
-    What an owner is told hangs on what the study says of its people, and never on whether records
-    are found to be at several owners: that is more than the alignment shows it. Of records that
-    are reported differently it is told its own.
+    An owner's view depends on what the study says of its people, never on matching pseudonyms.
     """
     row = people.find_study(session, study)
     plan = find_study_plan(session, study)
@@ -223,10 +198,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return what a study comes to before and after another release.
-
-    `refused` is why it would not be taken whatever it tells.
-    """
+    """Return a study's sums before and after another release, and why it is refused."""
     row = people.find_study(session, study)
     found = announced(session, study).seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
@@ -241,11 +213,7 @@ def forecast(
 
 
 def require_within_budget(session: Session, release: ReleaseRow) -> None:
-    """Check that a release whose row is in the session fits, before it has told anything.
-
-    Raises:
-        BudgetExceeded: it would tell more than the study's budget leaves.
-    """
+    """Check that a release in the session fits the budget. Raises BudgetExceeded."""
     study = people.find_study(session, release.study)
     if study.max_epsilon_record is None and study.max_epsilon_column is None:
         return

@@ -1,8 +1,4 @@
-"""What no epsilon bounds, and what is said of it.
-
-These are releases that no plan bounds, which a budget refuses, and records that releases report
-differently by the same draws: their values changed, and whoever holds these releases knows it.
-"""
+"""What no epsilon bounds: releases without a plan, and records reported differently by one draw."""
 
 from __future__ import annotations
 
@@ -11,8 +7,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.store.database import cached_by_content
-from miner_service.store.releases import content_of, kind_of_release, plan_of, repeated_of
+from miner_service.store.releases import (
+    cached_by_content,
+    content_of,
+    kind_of_release,
+    plan_of,
+    repeated_of,
+)
 from miner_service.store.schema import ReleaseRow, StudyRow
 from pramana_core.alike import first_few
 from pramana_core.errors import BudgetExceeded, LimitExceeded
@@ -62,11 +63,7 @@ def unbounded_of(row: ReleaseRow) -> Unbounded | None:
 
 
 def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
-    """Check that a release that nothing bounds need not fit into a budget.
-
-    Raises:
-        BudgetExceeded: the study has one.
-    """
+    """Check that nothing must bound a release. Raises BudgetExceeded."""
     found = unbounded_of(row)
     limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}
     if found is None or all(limit is None for limit in limits.values()):
@@ -84,12 +81,7 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return what a reader of a study's sums must know of the releases that they leave out.
-
-    Args:
-        releases: those that left and that nothing bounds.
-        randomized: the owner and name of each column that left by a plan that randomizes it.
-    """
+    """Return warnings about releases that sums leave out, given columns that a plan randomizes."""
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
@@ -128,10 +120,9 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return what identifies the draws of each block of a release; None if all are its own.
+    """Return the identity of each block's draws; None if all are the release's own.
 
-    A block that reports some record as no earlier release did counts as drawn anew, whatever the
-    owner says. So a block counts as often as any record has different reports of it, or more often.
+    A block that reports some record as no earlier release did counts as drawn anew.
     """
     if row.draws is None:
         return None
@@ -143,11 +134,7 @@ def draws_of(row: ReleaseRow) -> list[str] | None:
 
 
 def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
-    """Return of which blocks releases that left report records differently, or were not compared.
-
-    Args:
-        rows: releases of which something arrived.
-    """
+    """Return the blocks that releases report differently, or that were not compared."""
     groups: dict[str, list[_SameDraws]] = {}
     for row in rows:
         for block in drawn(row):
@@ -266,10 +253,10 @@ def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
 
 @dataclass(frozen=True)
 class DrawnBlock:
-    """A randomized block whose draws a release names; `digest` is that of variables and channel.
+    """A randomized block and the identities of its draws; `digest`: of variables and channel.
 
-    Equal `draws` are those of the same records. Where they are not, the keyed ones among them may
-    still be: an agent without a ledger does not know which records it had before.
+    An agent without a ledger does not know which records it had before: keyed draws then still
+    match.
     """
 
     digest: str
@@ -282,10 +269,7 @@ class DrawnBlock:
 
 
 def drawn(row: ReleaseRow) -> list[DrawnBlock]:
-    """Return the randomized blocks whose draws a release names.
-
-    Values that are told as they are hide no change.
-    """
+    """Return the randomized blocks whose draws a release names."""
     blocks = costs_of(row)
     said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not said:

@@ -22,10 +22,8 @@ def closing(release: str) -> str:
 def withdraw(services: Services, release: str) -> Release:
     """Withdraw a release: its records are deleted, its row stays; again is harmless.
 
-    The rows of parts that never arrived are deleted, too.
-
-    What it holds is deleted, too, where that is all it told: a shared tree. So are the models
-    that have it in them. Unfinished jobs that were to use it fail.
+    A shared tree is deleted, too, with the models that contain it. Unfinished jobs on the release
+    fail.
     """
     with services.database.exclusive(closing(release)):
         with services.database.write() as session:
@@ -57,11 +55,9 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 
 
 def recover(services: Services) -> None:
-    """Make the directories, and remove files left by an interruption that no release needs.
+    """Make the directories, and sweep files that no release needs.
 
-    Raises:
-        StoreCorrupt: the files are not this database's; nothing was removed.
-        NotReady: database or files do not answer.
+    Raises StoreCorrupt, NotReady.
     """
     services.segments.prepare()
     require_one_store(services.database, services.segments, begin=True)

@@ -33,12 +33,9 @@ from pramana_core.wire.releases import Alignment, secrets_differ
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
-    """Create a job, or find the same one created before; say whether it is to run.
+    """Create a job, or find the same one; say whether it is to run.
 
-    Raises:
-        StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
-            run, or its key belongs to another job.
-        LimitExceeded: too many jobs of the study wait.
+    Raises StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded.
     """
     with services.database.read() as session:
         find_study(session, study)
@@ -109,10 +106,10 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
-    """Return the loss of one person's whole record by releases, if columns determine each other.
+    """Return the loss of a whole record by releases, if columns determine each other.
 
-    It is infinite if a release carries no gamma, or no column is randomized. Public columns do not
-    count where others are randomized, as in the study's sums.
+    It is infinite if a release has no gamma, or nothing is randomized. Public columns do not count
+    beside randomized ones.
     """
     disclosures = [block for row in rows for block in told_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):

@@ -1,7 +1,7 @@
-"""One run of a job in a process of its own, which any signal can end whatever it computes.
+"""One run of a job in a process of its own, which any signal can end.
 
-Processes are forked from multiprocessing's fork server, which has loaded what jobs need. A process
-opens the store itself, notes its progress there, and stores what the job made if its lease holds.
+A fork server has loaded what jobs need. The process opens the store, notes its progress, and stores
+the result while its lease holds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from multiprocessing.context import ForkServerContext
 from typing import TYPE_CHECKING
 
 from miner_service.settings import Settings, utc_now
-from miner_service.store.jobs import add_line
 from miner_service.store.queue import Lease, give_back, leased, note_progress
 from pramana_core.errors import NotReady, StorageFull
 
@@ -36,8 +35,6 @@ _PAUSE_SECONDS = 2.0
 
 _PROGRESS_SECONDS = 0.5
 """Progress is written at most this often."""
-_LINE_SECONDS, _LINE_SHARE = 5.0, 0.05
-"""A line about a step is written after this time and this share of the work."""
 
 
 @cache
@@ -78,11 +75,7 @@ def bound_memory(job_bytes: int) -> None:
 
 
 def end_with_parent() -> None:
-    """Let the kernel end this process when its supervisor does.
-
-    The end of the pipe from it raises SIGIO, whose default is to end the process: nothing of Python
-    has to run for that.
-    """
+    """Let the kernel end this process when its supervisor ends: by SIGIO from the pipe."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -102,7 +95,6 @@ class _Progress:
     ) -> None:
         self._services, self._lease, self._clock = services, lease, clock
         self._noted = -_PROGRESS_SECONDS
-        self._line_at, self._line_share = clock(), 0.0
 
     def __call__(self, done: int, total: int, /) -> None:
         now, share = self._clock(), min(done / max(total, 1), 1.0)
@@ -111,11 +103,6 @@ class _Progress:
         self._noted = now
         try:
             with self._services.database.write() as session:
-                note_progress(session, self._lease, share, utc_now())
-                due = now - self._line_at >= _LINE_SECONDS
-                row = leased(session, self._lease)
-                if due and share - self._line_share >= _LINE_SHARE and row is not None:
-                    self._line_at, self._line_share = now, share
-                    add_line(session, row, f"Step {done} of {total}.", utc_now())
+                note_progress(session, self._lease, share)
         except (NotReady, StorageFull):
             return

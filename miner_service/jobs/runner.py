@@ -1,7 +1,7 @@
-"""One run of a job, from its row to its model, in whatever process or thread.
+"""One run of a job, from its row to its model.
 
-After a crash an unfinished job runs again, on the same releases, and ends with the same model. Only
-the run that holds the job's lease can end it; results of any other run are discarded.
+After a crash a job runs again on the same releases and makes the same model. Only the run that
+holds the lease can end the job.
 """
 
 from __future__ import annotations
@@ -46,18 +46,9 @@ def learn_model(
 
 
 def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress) -> bool:
-    """Run a leased job to its end, and store what it made or why it failed.
+    """Run a leased job to its end; store its model or why it failed, if the lease still holds.
 
-    At most one run of a job ends it: nothing is stored unless the lease still holds.
-
-    `on_step` is called after each step.
-
-    Returns:
-        Whether this run ended the job; if not, it was no longer wanted.
-
-    Raises:
-        NotReady, StorageFull: the store or the cluster is away, or has no room; the job is
-            unchanged. A finished model is stored again and again for the time of a lease before.
+    Returns whether this run ended the job. Raises NotReady, StorageFull: the job is unchanged.
     """
     try:
         with services.database.read() as session:

@@ -1,7 +1,7 @@
 """A supervisor leases jobs, runs each in a process, and ends what must end.
 
-`serve` has one in a thread, and `miner-service worker` is one. Supervisors on other machines share
-the database: a job whose supervisor is silent for the time of a lease is run again by another.
+`serve` has one in a thread; `miner-service worker` is one. A job whose supervisor is silent for the
+time of a lease is run again by another.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class Watch(Generic[KeyT]):
-    """Finds who has given no sign of life for too long, by the clock of the one who watches.
-
-    No agreement of clocks is needed: a sign is a number that changes.
-    """
+    """Finds who gave no sign of life (a changing number) for too long, by its own clock."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -84,14 +81,7 @@ class Run:
 
 
 class Supervisor:
-    """Runs jobs until it is asked to stop.
-
-    Args:
-        settings: where the rows and files are, how many jobs run at once, what a job may take.
-        database: the rows.
-        name: that no other supervisor has; jobs of its earlier life are taken back.
-        learn: does the work of a job in place of its kind; a function of a module.
-    """
+    """Runs jobs until asked to stop, under a name of its own; `learn` replaces a kind's work."""
 
     def __init__(
         self, settings: Settings, database: Database, name: str, learn: Learn | None = None
@@ -113,11 +103,6 @@ class Supervisor:
         """Whether a turn ended well within the time of a lease."""
         return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
-    @property
-    def stopping(self) -> bool:
-        """Whether it was asked to stop."""
-        return self._stopping.is_set()
-
     def wake(self) -> None:
         """Say that a job was queued or cancelled."""
         self._wake.set()
@@ -130,7 +115,7 @@ class Supervisor:
     def run(self) -> None:
         """Run jobs until asked to stop."""
         try:
-            while not self.stopping:
+            while not self._stopping.is_set():
                 try:
                     self._turn()
                     self._turned = time.monotonic()
@@ -205,7 +190,7 @@ class Supervisor:
         if self._renewed is None:
             queue.take_back(session, self.name, moment)
         queue.show_up(session, self.name, socket.gethostname(), workers, moment)
-        queue.beat(session, here, moment)
+        queue.beat(session, here)
         for lease in queue.wanted(session, self.name) - here:  # the answer to a claim was lost
             if (row := leased(session, lease)) is not None:
                 queue.give_back(session, row, "it had not begun.", moment)
@@ -220,7 +205,7 @@ class Supervisor:
     def _begin_run(self) -> bool:
         """Begin the job whose turn it is; say whether there is one."""
         with self._database.read() as session:
-            if queue.next_job(session, queue.workers_known(session)) is None:
+            if queue.next_job(session) is None:
                 return False
         if not self._warm:  # loading what jobs need takes longer than a lease should wait for
             first = processes().Process(target=int, daemon=True)
@@ -228,8 +213,7 @@ class Supervisor:
             first.join()
             self._warm = True
         with self._database.write() as session:
-            workers = queue.workers_known(session)
-            lease = queue.claim_next(session, self.name, workers, utc_now())
+            lease = queue.claim_next(session, self.name, utc_now())
         if lease is None:
             return False
         process = processes().Process(
@@ -274,12 +258,7 @@ def _too_long(allowed: float) -> LimitExceeded:
 
 
 def supervise(settings: Settings) -> None:
-    """Run jobs until SIGTERM or SIGINT, as `miner-service worker` does.
-
-    Raises:
-        NotReady: it is away, or no service has begun a store there.
-        StoreCorrupt: its place of files is another store's.
-    """
+    """Run jobs until SIGTERM or SIGINT. Raises NotReady, StoreCorrupt."""
     require_own_folder(settings.data_dir)
     with closing(open_database(settings)) as database:
         if not require_one_store(database, open_segments(settings)):

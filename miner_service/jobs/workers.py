@@ -23,21 +23,14 @@ class WorkerPool(Protocol):
     def alive(self) -> bool:
         """Whether jobs are being run. Raises NotReady."""
 
-    @property
-    def stopping(self) -> bool:
-        """Whether the service is about to end."""
-
     def start(self) -> None:
         """Start to run jobs."""
 
     def wake(self) -> None:
         """Report a queued or cancelled job."""
 
-    def ask_to_stop(self) -> None:
-        """Give running jobs back; they run again at the next start."""
-
     def stop(self) -> None:
-        """Ask to stop, and wait for the end."""
+        """Give running jobs back, which run again at the next start, and end."""
 
 
 CrewMaker = Callable[["Services"], WorkerPool]
@@ -55,21 +48,15 @@ class LocalWorkers:
         self._thread = threading.Thread(target=self.supervisor.run, name="jobs", daemon=True)
         self._stop_seconds = services.settings.stop_seconds
         self.start, self.wake = self._thread.start, self.supervisor.wake
-        self.ask_to_stop = self.supervisor.ask_to_stop
 
     @property
     def alive(self) -> bool:
         """Whether the supervisor lives and makes its turns."""
         return self._thread.is_alive() and self.supervisor.alive
 
-    @property
-    def stopping(self) -> bool:
-        """Whether the service is about to end."""
-        return self.supervisor.stopping
-
     def stop(self) -> None:
         """Ask to stop, and wait for the end."""
-        self.ask_to_stop()
+        self.supervisor.ask_to_stop()
         self._thread.join(self._stop_seconds)
 
 
@@ -78,9 +65,7 @@ class DistantWorkers:
 
     def __init__(self, services: Services) -> None:
         self._database = services.database
-        self._stopping = threading.Event()
         self._silent = Watch[str](services.settings.jobs.lease_seconds)
-        self.ask_to_stop = self.stop = self._stopping.set
 
     @property
     def alive(self) -> bool:
@@ -89,16 +74,14 @@ class DistantWorkers:
             signs = queue.supervisor_signs(session)
         return bool(set(signs) - self._silent.look(signs, time.monotonic()))
 
-    @property
-    def stopping(self) -> bool:
-        """Whether the service is about to end."""
-        return self._stopping.is_set()
-
     def start(self) -> None:
         """Do nothing: they run already, or come later."""
 
     def wake(self) -> None:
         """Do nothing: they look for jobs on their own."""
+
+    def stop(self) -> None:
+        """Do nothing: they end on their own."""
 
 
 def workers_of(services: Services) -> WorkerPool:

@@ -1,7 +1,6 @@
-"""The kinds of jobs and of models: one class each, and nothing else in the service names them.
+"""The kinds of jobs and of models: one class each; every module here is found by itself.
 
-Each checks what a job asks and may cost, and hands it to a learner of `pramana_core.learn`; jobs
-are run by `miner_service.jobs`. A module put into this room is a kind that there is.
+Learners are in `pramana_core.learn`; `miner_service.jobs` runs the jobs.
 """
 
 from __future__ import annotations

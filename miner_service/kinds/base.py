@@ -1,7 +1,6 @@
-"""A kind of job: how it is prepared and run on the releases in use, and how its model is read.
+"""A kind of job: how it is prepared and run, and how its model is read.
 
-`prepare` decides from the metadata alone whether a job can run: when the job is created, and again
-when it runs. `learned` does the work. Kinds that learn from counts extend `CountsKind`.
+`prepare` decides from metadata whether a job can run, at creation and again at its run.
 """
 
 from __future__ import annotations
@@ -9,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -26,13 +25,6 @@ from pramana_core.wire.base import Message
 from pramana_core.wire.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.release_kinds import ReleaseKindName
 from pramana_core.wire.releases import Alignment
-
-if TYPE_CHECKING:
-    from pramana_core.learn.networks.documents import NetworkDocument
-    from pramana_core.learn.prediction import Predictor
-    from pramana_core.mixed import MixedTable
-    from pramana_core.model_sharing.global_models.model import GlobalModel
-    from pramana_core.model_sharing.tree import SharedTree
 
 Content = dict[str, Any]
 """What a model's message says besides its head."""
@@ -57,10 +49,7 @@ class PreparedJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a job makes: what its model's message says, of how many records, and how they fit.
-
-    `filled_in` has the sets of variables of tables that were made of smaller ones.
-    """
+    """What a job makes, of how many records; `filled_in`: tables made of smaller ones."""
 
     records: int
     content: Content
@@ -83,37 +72,19 @@ def media_type_of(form: str) -> str:
 class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     """A kind of job, and the kind of model that it makes.
 
-    Attributes:
-        release_kind: the kind of release that it uses; it ignores all others.
-        spec: what is asked for.
-        message: the model as it is stored and answered.
-        views: what writes it, by the forms it can be read in: the last part of their address.
-        network: returns the network to ask and to draw records from, where the model is one.
-        predictor: returns what predicts a class from records, where the model does.
-        classifier: returns what does so from records of numbers and categories.
-        pseudo_data: draws again the pseudo-data that the model was learned from, chunk by chunk.
+    It uses releases of one `release_kind`. `views` write the model, by the last part of their
+    address.
     """
 
     release_kind: ClassVar[ReleaseKindName]
     spec: type[SpecT]
     message: type[MessageT]
     views: ClassVar[Mapping[str, Callable[[Any], str]]]
-    network: Callable[[MessageT], NetworkDocument] | None = None
-    predictor: Callable[[MessageT], Predictor] | None = None
-    classifier: Callable[[MessageT], GlobalModel] | None = None
-    pseudo_data: Callable[[MessageT, Sequence[SharedTree]], Iterator[MixedTable]] | None = None
 
     @property
     def makes(self) -> str:
         """The `kind` of the models that it makes."""
         return str(self.message.model_fields["kind"].default)
-
-    @property
-    def offers(self) -> tuple[str, ...]:
-        """What follows the address of a model of this kind."""
-        asked = ("queries", "samples") if self.network else ()
-        predicts = ("predictions",) if self.predictor or self.classifier else ()
-        return (*self.views, *asked, *predicts, *(("pseudo-data",) if self.pseudo_data else ()))
 
     def check(self, spec: SpecT) -> None:
         """Raise what is wrong with a specification, whatever the releases are."""
@@ -129,14 +100,8 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     ) -> PreparedT:
         """Check that a job can run on these releases, all of the kind that it uses.
 
-        Raises:
-            StructureError, OptionError: the specification is wrong in itself, or its estimator
-                cannot serve records reported differently.
-            RecordsDoNotAlign: the owners' records may not be joined as the job asks.
-            VariablesMissing: a variable is not reported, or withheld from every report.
-            Conflict: two owners report the same variable (with records `any`: of the same record).
-            UnknownCategory: the job names a category that does not exist.
-            LimitExceeded: the job would be too large.
+        Raises StructureError, OptionError, RecordsDoNotAlign, VariablesMissing, Conflict,
+        UnknownCategory, LimitExceeded.
         """
 
     def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
@@ -151,19 +116,11 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Do the work of a job.
-
-        Raises:
-            EstimationError, SingularChannel, TableError, LimitExceeded: the data cannot support it.
-        """
+        """Do a job's work. Raises EstimationError, SingularChannel, TableError, LimitExceeded."""
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
-    """Check that each variable of a record comes from one owner, given variables with owners.
-
-    Raises:
-        Conflict: two owners have a variable.
-    """
+    """Check that each variable comes from one owner. Raises Conflict."""
     owners: dict[str, list[str]] = {}
     for name, owner in variables:
         owners.setdefault(name, []).append(owner)
@@ -195,13 +152,7 @@ def write_document(message: Any) -> str:
 
 
 def render(template: str, model: ModelHead, **shown: Any) -> str:
-    """Return the HTML page of a model.
-
-    Args:
-        template: a file of `miner_service/kinds/templates` that extends `model.html.j2`.
-        model: the model as it is answered.
-        shown: what else the template names.
-    """
+    """Return the HTML page of a model by a file of `templates`, with what that names."""
     environment = Environment(
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )

@@ -36,10 +36,7 @@ class RecordLayout:
         return [{name: b for b in plan.blocks for name in b.names} for plan in self.plans]
 
     def cells(self, names: Collection[str]) -> int:
-        """Return the most cells, true or reported, that a table over some variables needs.
-
-        A joint block whose channel is not lumpable for the variables of the table counts whole.
-        """
+        """Return the most cells of a table; joint blocks that are not lumpable count whole."""
         whole, reported = set(names), [1]
         for block_of in self._blocks:
             cells = 1
@@ -101,18 +98,9 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Bound the tables and parameters of a Bayesian network classifier.
+    """Bound the tables and parameters of a Bayesian network classifier. Raises LimitExceeded.
 
-    Args:
-        spec: the job.
-        target: the class.
-        features: the variables that predict it.
-        most: the most features that one depends on.
-        layout: the plans.
-        limits: what is allowed.
-
-    Raises:
-        LimitExceeded: the largest table, or all of them, are too large.
+    A feature depends on at most `most` others.
     """
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
@@ -150,11 +138,7 @@ def require_pairs(
 def require_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Bound the largest table that a search could ask for, with its bootstrap samples.
-
-    Raises:
-        LimitExceeded: too many variables, or too many parents for their categories.
-    """
+    """Bound the largest table of a search and its samples. Raises LimitExceeded."""
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER
     )

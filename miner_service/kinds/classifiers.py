@@ -1,7 +1,4 @@
-"""Decision trees, linear classifiers and Bayesian classifiers.
-
-What they are is in `pramana_core.learn.learners`; here is what their jobs may cost, and their page.
-"""
+"""Decision trees, linear and Bayesian classifiers: what their jobs may cost, and their pages."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ from pramana_core.learn.common.options import LinearOptions
 from pramana_core.learn.learners import BAYES, DOCUMENT, LINEAR, TREE, ClassLearner
 from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
-from pramana_core.learn.networks.documents import NetworkDocument
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.tree.words import model_note
 from pramana_core.marginals.counts import Marginals
@@ -81,7 +77,6 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         forms = [form for form in _FORMS if form in cls.learner.forms]
         written = {form: partial(cls._written, form) for form in forms}
         cls.views = {"page": cls._page, **written, DOCUMENT: write_document}
-        cls.predictor = staticmethod(cls._model)
 
     @classmethod
     def _model(cls, message: MessageT) -> Any:
@@ -161,10 +156,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         return {"through": model_note(model)}
 
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
-        """Bound the variables, the table of each split, and what its counts come from.
-
-        These are tables of whole paths where reports are not weighed, or those of a model.
-        """
+        """Bound variables, splits, and the tables of paths or of a model. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         attributes = layout.domain.project(variables[:-1])
@@ -229,12 +221,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
     def require_affordable(
         self, spec: LinearClassifierSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Bound columns, classes, and the table of all variables or else those of a model of them.
-
-        Raises:
-            LimitExceeded: they are too many.
-            UnknownVariable, OptionError: `numeric` does not fit the features.
-        """
+        """Bound columns, classes and tables. Raises LimitExceeded, UnknownVariable, OptionError."""
         variables, layout, _records = extent
         domain = layout.domain.project(variables)
         features = domain.project(variables[:-1])
@@ -253,16 +240,11 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
         require_network(spec, spec.target, features.names, 1, layout, limits)
 
 
-def _network(message: BayesClassifierMessage) -> NetworkDocument:
-    return NetworkDocument(BAYES.read(read_document(message)).learned)
-
-
 class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMessage]):
     """Bayesian network classifiers."""
 
     spec, message = BayesClassifierSpec, BayesClassifierMessage
     learner, template = BAYES, "bayes.html.j2"
-    network = staticmethod(_network)
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:
@@ -270,11 +252,7 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
         return {"name": NAMES[model.model], "structure": structure}
 
     def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
-        """Bound the variables, the largest table that may be asked for, and all parameters.
-
-        Raises:
-            LimitExceeded: they are too many.
-        """
+        """Bound variables, the largest table and all parameters. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         most = spec.options().depends_on

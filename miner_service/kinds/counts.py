@@ -54,8 +54,7 @@ class CountsJob(PreparedJob):
 class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
     """A kind of job that learns from counts, estimated from randomized records.
 
-    Attributes:
-        settles_order: whether an order that is left out follows the records, and not the table.
+    `settles_order`: an order that is left out follows the records, and not the table.
     """
 
     release_kind = RANDOMIZED
@@ -142,10 +141,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Estimate the counts that a job needs and learn its model from them.
-
-        Between two steps the last one is reported again, so that the work can be stopped there.
-        """
+        """Estimate the counts that a job needs and learn its model from them."""
         steps = Repeating(on_step)
         spec = self.settled(spec, prepared)
         marginals = marginals_of(

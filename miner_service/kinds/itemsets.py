@@ -19,7 +19,7 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
-from pramana_core.estimation.estimated import COUNT_ESTIMATORS
+from pramana_core.estimation.estimated import MARGINALS
 from pramana_core.learn.rules.decisions import NOT_FREQUENT
 from pramana_core.learn.rules.documents import findings_csv, write_findings
 from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset, Level, items_of
@@ -74,14 +74,6 @@ def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
     return _JOINED.join(_word(model, place) for place in items)
 
 
-def _itemsets_csv(model: AssociationRulesMessage) -> str:
-    return findings_csv(Itemset, model.itemsets, partial(_word, model))
-
-
-def _rules_csv(model: AssociationRulesMessage) -> str:
-    return findings_csv(Rule, model.rules, partial(_word, model))
-
-
 def _page(model: AssociationRulesMessage) -> str:
     held = [itemset for itemset in model.itemsets if itemset.chosen]
     frequent = [held[at] for at in descending([i.support or 0 for i in held]).tolist()]
@@ -103,7 +95,11 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
     """Frequent itemsets and association rules."""
 
     spec, message = AssociationRulesSpec, AssociationRulesMessage
-    views: ClassVar = {"page": _page, "itemsets.csv": _itemsets_csv, "rules.csv": _rules_csv}
+    views: ClassVar = {
+        "page": _page,
+        "itemsets.csv": lambda model: findings_csv(Itemset, model.itemsets, partial(_word, model)),
+        "rules.csv": lambda model: findings_csv(Rule, model.rules, partial(_word, model)),
+    }
     settles_order = False
 
     def check(self, spec: AssociationRulesSpec) -> None:
@@ -139,7 +135,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             len(variables), limits.search_variables, "variables of the job", "variables", FEWER
         )
         require_at_most(len(items), MOST_ITEMS, "items of the job", "items", FEWER)
-        if COUNT_ESTIMATORS[spec.estimator or "moment"].makes_of_pairs(spec.order):
+        if MARGINALS[spec.estimator or "moment"].makes_of_pairs(spec.order):
             require_pairs(variables, layout, where="variables")
             return
         # By reports, longer itemsets whose table is too large are left undecided.

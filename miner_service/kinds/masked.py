@@ -54,15 +54,7 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run.
-
-    Attributes:
-        variables: the features and, last, the target.
-        releases: all in use.
-        needed: those that have variables.
-        copies: the masked copies of each.
-        apart: whether releases hold different people, to be put one under the other.
-    """
+    """A job that can run; `apart`: its releases hold different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
@@ -117,12 +109,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         limits: Limits,
         aligner: Aligner,
     ) -> TablesJob:
-        """Check that a job can run on releases that hold masked tables.
-
-        Raises (besides what other jobs do):
-            Conflict: the owners have not the same number of masked copies.
-            DomainError: owners describe a column differently.
-        """
+        """Check that a job can run on masked releases. Raises Conflict, DomainError and others."""
         self.check(spec)
         releases = tuple(MaskedRelease(source, table) for source, table in held)
         if not releases and not alignment.missing:

@@ -112,7 +112,6 @@ class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
 
     message = BayesNetMessage
     views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif}
-    network = staticmethod(document_of)
 
 
 class ParametersKind(_NetworkKind[BayesNetParametersSpec]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import ClassVar
@@ -137,19 +137,6 @@ def _model(message: ModelSharingMessage) -> GlobalModel:
     return read_model_json(read_document(message))
 
 
-def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> Iterator[MixedTable]:
-    """Draw again what the model was learned from. Raises NotFound: from nothing."""
-    spec = message.spec
-    if not isinstance(spec, ModelSharingSpec) or not spec.options().draws:
-        raise NotFound(
-            "No pseudo-data were drawn for this model: the trees themselves are it.",
-            where="pseudo-data",
-            remedy="Create a job with the method `pgen`, `basegen` or `labelled`.",
-        )
-    options = spec.options()
-    return pseudo_chunks(trees, options, stream(options.seed))
-
-
 def _draw(message: ModelSharingMessage) -> str:
     model = _model(message)
     if not _drawable(model):
@@ -235,8 +222,6 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         "text": lambda message: write_model_text(_model(message)),
         "document": write_document,
     }
-    classifier = staticmethod(_model)
-    pseudo_data = staticmethod(_pseudo_data)
 
     def prepare(
         self,
@@ -246,15 +231,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         limits: Limits,
         _aligner: Aligner,
     ) -> ModelsJob:
-        """Check that a job can run on releases that hold trees.
-
-        Raises:
-            OptionError: the specification is wrong in itself.
-            VariablesMissing: no tree is in use, none of an owner that is named, or none that tells
-                the class that is asked for.
-            Conflict: an owner has released nothing yet, or trees cannot be combined.
-            LimitExceeded: the job would be too large.
-        """
+        """Check that a job can run. Raises VariablesMissing, Conflict, LimitExceeded."""
         self.check(spec)
         if spec.owners is None and alignment.missing:
             raise Conflict(
@@ -293,11 +270,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         _access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Combine a job's trees.
-
-        Raises:
-            ModelError, LimitExceeded: they cannot be combined so.
-        """
+        """Combine a job's trees. Raises ModelError, LimitExceeded."""
         options, trees = spec.options(), []
         for source in prepared.used:
             on_step(0, 1)

@@ -11,11 +11,11 @@ from miner_service.kinds.bounds import FEWER, Extent, require_table
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.csv_text import csv_text
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
-from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.tables import column_of
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.models import CategoriesMessage, CellMessage, ContingencyTableMessage
@@ -42,11 +42,6 @@ def _bytes(domain: Domain) -> int:
 
 def _length(text: str) -> int:
     return len(text.encode())
-
-
-def categories_of(variable: Variable) -> CategoriesMessage:
-    """Return a variable as a model tells it."""
-    return CategoriesMessage(name=variable.name, categories=list(variable.categories))
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:
@@ -119,4 +114,9 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
             )
         ]
         on_step(1, 1)
-        return {"variables": [categories_of(v) for v in table.domain], "cells": cells}
+        return {
+            "variables": [
+                CategoriesMessage(name=v.name, categories=list(v.categories)) for v in table.domain
+            ],
+            "cells": cells,
+        }

@@ -64,18 +64,9 @@ def build_columns(
     *,
     scratch: Path,
 ) -> SealedFile:
-    """Join decoded parts into one file of columns, in the memory of one part.
+    """Join decoded parts into one file of columns, `scratch`, in the memory of one part.
 
-    Args:
-        columns: their types.
-        records: in all parts together.
-        parts: pseudonyms and columns of each part, in order.
-        scratch: a free path for the file. After an error it is not there.
-
-    Raises:
-        PartInvalid: pseudonyms do not ascend from part to part, or the number of records differs.
-        StorageFull: there is no room for the columns, which are written twice.
-        NotReady: the disk does not work.
+    Raises PartInvalid, StorageFull, NotReady; then the file is not there.
     """
     schema, raw = columns.arrow, scratch.with_suffix(".raw")
     sizes = [records * int(field.type.bit_width) // 8 for field in schema]

@@ -1,7 +1,7 @@
 """Bearer tokens and invitation secrets: `<id>.<256 random bits>`.
 
-The id finds the row, the rest is compared with its stored SHA-256 in constant time. A plain hash
-is enough, because what it hides is not a password but 256 bits of randomness.
+The rest after the id is compared with its stored SHA-256 in constant time. A plain hash is enough
+for 256 random bits.
 """
 
 from __future__ import annotations
@@ -15,12 +15,9 @@ from dataclasses import dataclass
 
 SECRET_BYTES = 32
 
-
 ID_BYTES = 6
 
-
 _ID = re.compile(r"[a-z]-[0-9a-f]{12}")
-
 
 _WHOLE = re.compile(r"([a-z]-[0-9a-f]{12})\.[\w-]+")
 

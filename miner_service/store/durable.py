@@ -14,14 +14,7 @@ from pramana_core.full_disks import is_full
 
 @contextmanager
 def storing(what: str, *scratch: Path) -> Iterator[None]:
-    """Translate errors of the disk; after any error remove the `scratch` files.
-
-    `what` begins the message: "Part 3 of release r-1".
-
-    Raises:
-        StorageFull: the disk has no room, or a quota is exhausted.
-        NotReady: the file cannot be written for another reason.
-    """
+    """Translate disk errors and remove `scratch` after any. Raises StorageFull, NotReady."""
     try:
         yield
     except BaseException as error:

@@ -1,7 +1,7 @@
-"""The marker of a store: the same in its database and beside its files, or they are of two stores.
+"""The marker of a store, the same in its database and beside its files.
 
 It is drawn at the first start and compared at every start: another store's files, or a disk that is
-not mounted, are found before anything is taken in, and nothing of them is swept away.
+not mounted, are found before anything is swept away.
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ _BYTES = 16
 def require_one_store(database: Database, segments: Segments, *, begin: bool = False) -> bool:
     """Check that database and files are of one store; say whether they have a marker.
 
-    Without one they get it where `begin` says so: a database without releases, and no files.
-
-    Raises:
-        StoreCorrupt: they are not of one store.
-        NotReady: one of them does not answer.
+    With `begin` a database without releases, and no files, get one. Raises StoreCorrupt, NotReady.
     """
     found = segments.identity()
     with database.read() as session:
@@ -64,12 +60,9 @@ def _other_store(
         f"The database {database.place} is of store {marker or 'none'}, and the files in"
         f" {segments.place} are of store {found or 'none'}.",
         where="files",
-        remedy="Name the place of files that belongs to this database, or the database that belongs"
-        " to these files (--data, and database and files under [storage]). If it is a disk, look"
-        f" whether it is mounted. Where it is right as it is, write {marker} into"
-        f" {segments.place}/{IDENTITY}: records that are not there stay lost, and records that the"
-        " database does not name are removed."
+        remedy="Name files and a database that belong together (--data, [storage]), and mount their"
+        f" disk. To accept that records are lost, write {marker} into {segments.place}/{IDENTITY}."
         if marker
-        else f"Name an empty place of files: {segments.place} has files or a marker already. If it"
-        f" was to be new and its first start was broken off, remove {segments.place}/{IDENTITY}.",
+        else f"Name an empty place of files. If the first start in {segments.place} was broken off,"
+        f" remove {segments.place}/{IDENTITY}.",
     )

@@ -35,36 +35,18 @@ def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobL
             "finished": row.finished,
             "inconsistent": inconsistent(session.scalars(used)),
             "started": row.started,
-            "heartbeat_age": _heartbeat_age(row, now),
             "seconds_left": _seconds_left(row, now),
             "worker": row.lease,
             "runs": row.attempt,
-            "log": [line_message(line) for line in log],
+            "log": [JobLine(run=line.attempt, at=line.at, line=line.line) for line in log],
         }
     )
-
-
-def line_message(row: JobLogRow) -> JobLine:
-    """Return a line of a job's log."""
-    return JobLine(run=row.attempt, at=row.at, line=row.line)
 
 
 def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
     """Return the last lines of a job's log, in their order."""
     query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
     return list(session.scalars(query.limit(LOG_LINES)))[::-1]
-
-
-def lines_since(session: Session, row: JobRow, revision: int) -> list[JobLogRow]:
-    """Return the lines that a job's log got after one of its revisions."""
-    query = select(JobLogRow).where(JobLogRow.job == row.id, JobLogRow.revision > revision)
-    return list(session.scalars(query.order_by(JobLogRow.seq)))
-
-
-def _heartbeat_age(row: JobRow, now: datetime) -> float | None:
-    if row.state != "running" or row.heartbeat is None:
-        return None
-    return max((now - row.heartbeat).total_seconds(), 0.0)
 
 
 def _seconds_left(row: JobRow, now: datetime) -> float | None:
@@ -102,25 +84,11 @@ _LONGEST = 500
 def add_line(
     session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
 ) -> None:
-    """Add a line to the log of a job, which is a change of it; of its last run if none is said."""
-    row.revision += 1
-    session.add(
-        JobLogRow(
-            job=row.id,
-            attempt=attempt or row.attempt,
-            revision=row.revision,
-            at=now,
-            line=line[:_LONGEST],
-        )
-    )
+    """Add a line to the log of a job, by default of its last run."""
+    session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
 
 
 UNFINISHED = ("queued", "running")
-
-
-def touch(row: JobRow) -> None:
-    """Note that something changed that a reader can see."""
-    row.revision += 1
 
 
 def queue_again(row: JobRow) -> None:
@@ -131,7 +99,6 @@ def queue_again(row: JobRow) -> None:
     row.problem = None
     row.finished = None
     row.lease = None
-    touch(row)
 
 
 def create_job(
@@ -145,14 +112,10 @@ def create_job(
     most_queued: int,
     now: datetime,
 ) -> tuple[JobRow, bool]:
-    """Queue a job, or find the same one made before; say whether it is to run.
+    """Queue a job, or find the same one; say whether it is to run.
 
-    A job under its default key that failed or was cancelled is queued again, on the releases in
-    use now: they have the same content, but the ones it had before may be withdrawn.
-
-    Raises:
-        Conflict: the key belongs to a job with another specification.
-        LimitExceeded: as many jobs of the study wait as may.
+    A job under its default key that failed or was cancelled is queued again, on the releases in use
+    now. Raises Conflict, LimitExceeded.
     """
     row = job_by_key(session, study, key)
     if row is not None and read_job_spec(row.spec) != spec:
@@ -178,7 +141,6 @@ def create_job(
             created=now,
             records=getattr(spec, "records", None),
             estimator=getattr(spec, "estimator", None),
-            revision=0,
             beat=0,
         )
         session.add(row)

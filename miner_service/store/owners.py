@@ -16,7 +16,7 @@ from miner_service.store.credentials import (
 )
 from miner_service.store.people import OWNER, no_such
 from miner_service.store.schema import InvitationRow, OwnerRow, ReportPlanRow, TokenRow
-from miner_service.store.tokens import _find, find_token, issue_token
+from miner_service.store.tokens import find_token, issue_token, token_row
 from pramana_core.errors import Conflict, NotFound
 from pramana_core.wire.privacy import Invitation
 
@@ -36,11 +36,7 @@ def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitat
 def invite(
     session: Session, *, study: str, owner: str, hours: int, days: int | None, now: datetime
 ) -> tuple[InvitationRow, Credential]:
-    """Invite an owner into a study; its token will be good for `days`.
-
-    Raises:
-        Conflict: it is an active owner already, or the name of holders of single records.
-    """
+    """Invite an owner into a study; its token will be good for `days`. Raises Conflict."""
     _require_absent(session, study, owner)
     credential = new_credential("i")
     row = InvitationRow(
@@ -61,14 +57,10 @@ def invite(
 def accept_invitation(
     session: Session, secret: str, now: datetime, *, days: int, key: str | None = None
 ) -> tuple[TokenRow, Credential]:
-    """Make the invited an owner of the study and issue its token.
+    """Make the invited an owner of the study and issue its token, for `days` by default.
 
-    It is valid for the days in the invitation, or for `days`. The token follows from the secret and
-    the request's `key`: repeated under the same key the same token is returned.
-
-    Raises:
-        NotFound: unknown or expired; the answer does not say which.
-        Conflict: accepted before, or the owner joined by another invitation.
+    The token follows from the secret and the request's `key`: a repeated request has the same
+    answer. Raises NotFound, Conflict.
     """
     query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
     row = session.scalar(query)
@@ -82,7 +74,7 @@ def accept_invitation(
     if row.accepted is not None:
         known = None if credential is None else find_token(session, credential.text)
         if credential is not None and known is not None:
-            return _find(session, known.id), credential
+            return token_row(session, known.id), credential
         raise Conflict(
             "The invitation was accepted before.",
             where="secret",
@@ -124,15 +116,7 @@ def revoke_invitation(row: InvitationRow, now: datetime) -> None:
 
 
 def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Take an owner out of a study; again is harmless.
-
-    Its tokens are revoked and invitations that it has not taken up end: it can come back only
-    by one issued later.
-
-    Raises:
-        NotFound: there was no such owner.
-        Conflict: it stands for holders of single records, whose reports are not withdrawn.
-    """
+    """Take an owner out of a study, with tokens and invitations. Raises NotFound, Conflict."""
     row = _owner(session, study, owner)
     if row is None:
         raise no_such("owner")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import lru_cache
-from typing import cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -27,19 +26,12 @@ gateway brings reports of single records to one study, and reads the plan they a
 
 def study_message(row: StudyRow) -> Study:
     """Return a study as the outside sees it."""
-    return Study(
-        name=row.name,
-        title=row.title,
-        max_epsilon_record=row.max_epsilon_record,
-        max_epsilon_column=row.max_epsilon_column,
-        people=cast(People, row.people),
-        created=row.created,
-    )
+    return Study.model_validate(row, from_attributes=True)
 
 
 def owner_message(row: OwnerRow) -> Owner:
     """Return an owner as the outside sees it."""
-    return Owner(name=row.name, joined=row.joined, active=row.active)
+    return Owner.model_validate(row, from_attributes=True)
 
 
 def find_study(session: Session, name: str) -> StudyRow:

@@ -1,11 +1,8 @@
-"""PostgreSQL, for several service processes and workers at once.
+"""PostgreSQL, for several services and workers at once.
 
-A writer first takes one lock of the whole database (an advisory lock of the transaction): there is
-one writer at a time, as with SQLite, so that a budget that was read is still what it was when the
-release that spends of it is committed. Readers see one snapshot and wait for nobody. Whether a
-commit waits for the disk is the server's ``synchronous_commit``, which is left on as it is.
-
-Session locks and time-outs need sessions: a pooler in front must not share them by transaction.
+A writer first takes an advisory lock: one writer at a time, as with SQLite, so that a budget that
+was read still holds when the release that spends it is committed. Session locks need sessions: a
+pooler in front must not share them by transaction.
 """
 
 from __future__ import annotations
@@ -31,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from miner_service.store.database import READ_ONLY, Database, answering
 from miner_service.store.schema import Base
-from miner_service.store.sql_database import READ_ONLY, SqlDatabase, answering
 from pramana_core.errors import NotInstalled, OptionError
 
 SCHEMES = ("postgresql", "postgres")
@@ -57,16 +54,10 @@ _ON_THE_SERVER = {
 }
 
 
-class PostgresStore(SqlDatabase):
-    """A PostgreSQL database with the miner's tables, made if they are not there.
+class PostgresStore(Database):
+    """A PostgreSQL database with the miner's tables, made if they are missing.
 
-    A `password` given apart holds before one in the address; without either libpq finds it.
-
-    Raises:
-        OptionError: the address is not one of a PostgreSQL database.
-        NotInstalled: its driver is not there.
-        NotReady: it cannot be reached.
-        StoreCorrupt: it has other tables.
+    `password` overrides the address. Raises OptionError, NotInstalled, NotReady, StoreCorrupt.
     """
 
     def __init__(self, address: str, *, password: str | None = None) -> None:
@@ -146,18 +137,13 @@ def read_password(file: Path) -> str:
     """Return the password that a file holds: its first line. Raises OptionError."""
     try:
         password = file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise OptionError(
-            f"The file {file} of the database's password cannot be read: {reason}.",
-            where="database_password_file",
-            remedy="Name a file that this process may read, with the password as its first line.",
-        ) from None
+    except (OSError, UnicodeDecodeError):
+        password = ""
     if not password:
         raise OptionError(
-            f"The file {file} of the database's password is empty.",
+            f"The database's password cannot be read from the file {file}.",
             where="database_password_file",
-            remedy="Write the password as its first line.",
+            remedy="Name a file that this process may read, with the password as its first line.",
         )
     return password
 

@@ -1,7 +1,7 @@
-"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends, supervisors.
+"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends.
 
-A run is told from others by the number of its attempt and by who holds the lease. Only the run
-that the row names may change it, which is looked at in the transaction that changes.
+A run has the number of its attempt and the holder of its lease; only the run that the row names may
+change it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.jobs import UNFINISHED, add_line, queue_again, touch
-from miner_service.store.schema import JobRow, ModelRow, StudyRow, SupervisorRow
+from miner_service.store.jobs import UNFINISHED, add_line, queue_again
+from miner_service.store.schema import JobRow, ModelRow, SupervisorRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.services import ProblemDetail, problem_of
 
@@ -108,7 +107,7 @@ def lease_to(session: Session, row: JobRow, holder: str, now: datetime) -> Lease
     """Begin a run of a queued job."""
     row.state = "running"
     row.lease = holder
-    row.started = row.heartbeat = now
+    row.started = now
     row.beat += 1
     add_line(session, row, f"Run {row.attempt} began.", now)
     return Lease(row.id, row.attempt, holder)
@@ -122,20 +121,17 @@ def wanted(session: Session, holder: str) -> set[Lease]:
     return {Lease(job, attempt, holder) for job, attempt in session.execute(query)}
 
 
-def beat(session: Session, leases: Iterable[Lease], now: datetime) -> None:
+def beat(session: Session, leases: Iterable[Lease]) -> None:
     """Give a sign of life of runs; those no longer wanted are left as they are."""
     for lease in leases:
         if (row := leased(session, lease)) is not None:
             row.beat += 1
-            row.heartbeat = now
 
 
-def note_progress(session: Session, lease: Lease, share: float, now: datetime) -> None:
+def note_progress(session: Session, lease: Lease, share: float) -> None:
     """Note which share of a run is done."""
     if (row := leased(session, lease)) is not None and row.progress != (share := min(share, 1.0)):
         row.progress = share
-        row.heartbeat = now
-        touch(row)
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:
@@ -186,43 +182,27 @@ def _given_up() -> ProblemDetail:
     )
 
 
-# The study with the fewest running jobs comes first, then the one that was served longest ago.
-# With several workers and several studies no study alone can hold all of them.
-def claim_next(session: Session, holder: str, workers: int, now: datetime) -> Lease | None:
-    """Begin the job whose turn it is, if one may begin."""
-    row = next_job(session, workers)
+def claim_next(session: Session, holder: str, now: datetime) -> Lease | None:
+    """Begin the job whose turn it is, if any is queued."""
+    row = next_job(session)
     return lease_to(session, row, holder, now) if row is not None else None
 
 
-def next_job(session: Session, workers: int) -> JobRow | None:
-    """Return the queued job whose turn it is of `workers` in all, if one may begin."""
-    keep = workers - 1 if workers > 1 else None
-    running = session.scalars(select(JobRow.study).where(JobRow.state == "running"))
-    held = Counter(running)
-    alone = keep is None or session.scalar(select(func.count()).select_from(StudyRow)) == 1
-    for study in _turns(session, held):
-        if not alone and held.get(study, 0) >= (keep or 0):
-            continue
-        queued = select(JobRow).where(JobRow.state == "queued", JobRow.study == study)
-        return session.scalar(queued.order_by(JobRow.created, JobRow.seq).limit(1))
-    return None
-
-
-def _turns(session: Session, held: dict[str, int]) -> list[str]:
-    """Return the studies with queued jobs in the order of their turns."""
+def next_job(session: Session) -> JobRow | None:
+    """Return the job whose turn it is: of the study with the fewest running, served longest ago."""
+    running = Counter(session.scalars(select(JobRow.study).where(JobRow.state == "running")))
     waiting = select(JobRow.study).where(JobRow.state == "queued").distinct()
     served = session.execute(
         select(JobRow.study, func.max(JobRow.started), func.min(JobRow.seq))
         .where(JobRow.study.in_(waiting))
         .group_by(JobRow.study)
     ).all()
+    if not served:
+        return None
     never = datetime.min.replace(tzinfo=UTC)
-
-    def turn(one: Any) -> Any:
-        study, last, first = one
-        return held.get(study, 0), last or never, first
-
-    return [study for study, *_ in sorted(served, key=turn)]
+    study, *_ = min(served, key=lambda one: (running[one[0]], one[1] or never, one[2]))
+    queued = select(JobRow).where(JobRow.state == "queued", JobRow.study == study)
+    return session.scalar(queued.order_by(JobRow.created, JobRow.seq).limit(1))
 
 
 def register_supervisor(
@@ -252,8 +232,3 @@ def supervisor_signs(session: Session) -> dict[str, int]:
     """Return the count of signs of life of each supervisor."""
     found = session.execute(select(SupervisorRow.name, SupervisorRow.beat))
     return {row.name: row.beat for row in found}
-
-
-def workers_known(session: Session) -> int:
-    """Return how many workers all supervisors have together."""
-    return int(session.scalar(select(func.coalesce(func.sum(SupervisorRow.workers), 0))) or 0)

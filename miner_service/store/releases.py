@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from cachetools import LRUCache, cached
 from pydantic import TypeAdapter
-from sqlalchemy import Select, exists, func, select, update
+from sqlalchemy import exists, func, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import ID_BYTES, new_id
-from miner_service.store.database import cached_by_content
 from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
-from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.plan import Plan
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
+
+FoundT = TypeVar("FoundT")
+
+
+def cached_by_content(
+    find: Callable[[ReleaseRow], FoundT], most: int = 256
+) -> Callable[[ReleaseRow], FoundT]:
+    """Remember the last `most` results, which follow from a release's content alone."""
+    cache: LRUCache[tuple[str, str], FoundT] = LRUCache(most)
+    return cached(cache, key=lambda row: (row.kind, row.content_digest), lock=threading.Lock())(
+        find
+    )
 
 
 def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:
@@ -87,11 +99,10 @@ _SHORT = 1 << 17
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
-    """Return of each release how many parts it has and the numbers of those that arrived.
+    """Return by release how many parts it has, and the numbers of those that arrived.
 
-    Three statements, whatever the number of releases, and no row per part: numbers start at 0 and
-    have no gap, a sealed release has all of them, and of one whose parts are on their way the
-    database tells the stretches of numbers that are there.
+    Numbers start at 0 without a gap, and of a sealed release all are there: of the parts that were
+    announced only the last is read.
     """
     last = select(func.max(PartRow.number)).where(PartRow.release == ReleaseRow.id)
     announced = select(ReleaseRow.id, last.correlate(ReleaseRow).scalar_subquery()).where(
@@ -100,37 +111,14 @@ def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tup
     parts = {
         name: 0 if number is None else number + 1 for name, number in session.execute(announced)
     }
-    there = PartRow.received.is_not(None)
-    counted = select(PartRow.release, func.count()).where(
-        PartRow.release.in_([row.id for row in rows if row.state != "sealed"]), there
+    arrived = {row.id: list(range(parts[row.id])) if row.state == "sealed" else [] for row in rows}
+    query = select(PartRow.release, PartRow.number).where(
+        PartRow.release.in_([row.id for row in rows if row.state != "sealed"]),
+        PartRow.received.is_not(None),
     )
-    arrived = dict(session.execute(counted.group_by(PartRow.release)).all())
-    found: dict[str, list[int]] = {
-        row.id: list(range(parts[row.id]))
-        if row.state == "sealed" or arrived.get(row.id, 0) == parts[row.id]
-        else []
-        for row in rows
-    }
-    partly = [name for name in arrived if arrived[name] < parts[name]]
-    for name, first, end in session.execute(_stretches(partly)):
-        found[name] += range(first, end + 1)
-    return {row.id: (parts[row.id], found[row.id]) for row in rows}
-
-
-def _stretches(releases: Sequence[str]) -> Select[str, int, int]:
-    """Return the query of the stretches of numbers of parts that arrived, first and last."""
-    place = func.row_number().over(partition_by=PartRow.release, order_by=PartRow.number)
-    placed = (
-        select(PartRow.release, PartRow.number, (PartRow.number - place).label("stretch"))
-        .where(PartRow.release.in_(releases), PartRow.received.is_not(None))
-        .subquery()
-    )
-    first = func.min(placed.c.number)
-    return (
-        select(placed.c.release, first, func.max(placed.c.number))
-        .group_by(placed.c.release, placed.c.stretch)
-        .order_by(placed.c.release, first)
-    )
+    for name, number in session.execute(query.order_by(PartRow.number)):
+        arrived[name].append(number)
+    return {row.id: (parts[row.id], arrived[row.id]) for row in rows}
 
 
 def consistency_of(row: ReleaseRow) -> Consistency | None:
@@ -162,24 +150,6 @@ def find_release(session: Session, identifier: str) -> ReleaseRow:
     if row is None:
         raise no_such("release")
     return row
-
-
-def tree_of_release(session: Session, identifier: str) -> SharedTree:
-    """Return the tree that a release holds.
-
-    Raises:
-        NotFound: there is no such release.
-        Conflict: it was withdrawn, and its tree with it.
-    """
-    row = find_release(session, identifier)
-    if row.state == "withdrawn":
-        raise Conflict(
-            f"Release {row.name} of {row.owner} was withdrawn, and its tree with it.",
-            where=row.id,
-            remedy="Create the job again; it will use the trees there are then.",
-        )
-    tree: SharedTree = content_of(row).to_tree()
-    return tree
 
 
 def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:
@@ -262,11 +232,7 @@ def anything_arrived(session: Session, row: ReleaseRow) -> bool:
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
-    """Return all releases of a study, oldest first, and of each whether any of it arrived.
-
-    What has no parts arrived when it was announced. A release that was withdrawn, and one whose
-    owner was removed, arrived as before.
-    """
+    """Return all releases of a study, oldest first, and whether any part of each arrived."""
     arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
     query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
     return [
@@ -284,11 +250,7 @@ def releases_of(session: Session, study: str, owner: str | None = None) -> Seque
 
 
 def linkages_now(session: Session, study: str) -> dict[str, str | None]:
-    """Return, per active owner that has one, the fingerprint of the newest release with records.
-
-    A release that was withdrawn does not count, and one that a newer one followed neither: under
-    another secret than before, the newer one is what is joined.
-    """
+    """Return the linkage fingerprint of each active owner's newest release with records."""
     kinds = [kind.name for kind in KINDS.values() if kind.has_records]
     query = select(ReleaseRow.owner, ReleaseRow.linkage).where(
         ReleaseRow.study == study, ReleaseRow.state != "withdrawn", ReleaseRow.kind.in_(kinds)
@@ -331,10 +293,7 @@ def mark_sealed(
     repeated: Sequence[RepeatedReports],
     now: datetime,
 ) -> None:
-    """Close a release; from now on it is the one of its owner and kind in use.
-
-    Both digests are None where it has no records.
-    """
+    """Close a release: it is now its owner's in use. Digests are None without records."""
     row.state = "sealed"
     row.sealed = now
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
@@ -347,11 +306,7 @@ def mark_sealed(
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return, per active owner that has one, its release of a kind in use: the one sealed last.
-
-    If that one was withdrawn the owner has none until it seals another: a release that was
-    replaced does not come back by itself. Releases of other kinds do not replace it.
-    """
+    """Return each active owner's release of a kind sealed last, if it was not withdrawn."""
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)
@@ -368,10 +323,7 @@ def kinds_in_use(session: Session, study: str) -> set[str]:
 
 
 def owners_without_release(session: Session, study: str) -> list[str]:
-    """Return the active owners who have no release in use, of whatever kind.
-
-    An owner that only has one of another kind takes no part in a job, and is not waited for.
-    """
+    """Return the active owners who have no release in use, of whatever kind."""
     there = set[str]()
     for kind in KINDS.values():
         there |= releases_in_use(session, study, kind.name).keys()

@@ -21,9 +21,7 @@ from pramana_core.wire.reports import CellFormat, GatewayCount
 CELL_BYTES = 2000
 """A row of codes takes no more: PostgreSQL's indexes hold no longer key."""
 
-
 _AT_ONCE = 1 << 16
-
 
 _ADD = text(
     "INSERT INTO report_cells (study, cell, records) VALUES (:study, :cell, :records)"

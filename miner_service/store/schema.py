@@ -1,8 +1,4 @@
-"""The tables. `seq` gives every list its order, and never leaves the service.
-
-What releases hold, specifications, problems and models are stored as the canonical JSON of their
-messages: they are read back whole and never searched.
-"""
+"""The tables. `seq` gives every list its order, and never leaves the service."""
 
 from __future__ import annotations
 
@@ -78,10 +74,7 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study.
-
-    `days` is for how long such a token is good, `replaces` the token that was rotated into it.
-    """
+    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study."""
 
     __tablename__ = "tokens"
 
@@ -94,8 +87,6 @@ class TokenRow(Base):
     created: Mapped[datetime]
     revoked: Mapped[bool] = mapped_column(default=False)
     expires: Mapped[datetime | None]
-    days: Mapped[int | None]
-    replaces: Mapped[str | None]
     last_used: Mapped[datetime | None]
 
 
@@ -130,15 +121,11 @@ class OwnerRow(Base):
 
 
 class ReleaseRow(Base):
-    """A release; what follows `sealed` is known from then on.
+    """A release of some kind of `content`; columns after `sealed` are known from then on.
 
-    `content` is what a release of its `kind` holds: a plan, a masked table, or a shared tree,
-    of which nothing stays in a withdrawn release but the names of its columns. `sealing` counts the
-    seals of all releases: their order, whatever the clock says. `draws` is what the owner says of
-    the identity of each block's draws; `consistency` is what was found of the reports against the
-    plan when the release was sealed, `repeated` of those against earlier reports by the same draws.
-    `linkage` is the fingerprint of the linkage secret. `keyed_draws` is what the owner says of the
-    identity of each block's keyed draws. `row_bytes` is the size of a record in its columns.
+    `sealing` counts seals, whatever the clock says. `draws` and `keyed_draws` identify each block's
+    draws, as its owner says. `consistency` and `repeated` are the findings at the seal. `linkage`
+    is the fingerprint of the linkage secret, `row_bytes` the size of a record's columns.
     """
 
     __tablename__ = "releases"
@@ -169,10 +156,7 @@ class ReleaseRow(Base):
 
 
 class PartRow(Base):
-    """A part as announced; `received` and `media` are set once its bytes are safe on disk.
-
-    Those that arrived are counted by an index of their own: what was announced may be much more.
-    """
+    """A part as announced; `received` and `media` are set once its bytes are safe on disk."""
 
     __tablename__ = "parts"
     __table_args__ = (
@@ -195,10 +179,7 @@ class PartRow(Base):
 
 
 class ReportPlanRow(Base):
-    """The plan by which holders of single records report in a study, under the name of an `owner`.
-
-    `records` are counted so far.
-    """
+    """The plan of single records, under the name of an `owner`; `records` are counted."""
 
     __tablename__ = "report_plans"
 
@@ -212,10 +193,7 @@ class ReportPlanRow(Base):
 
 
 class ReportBatchRow(Base):
-    """A batch that was counted: never which reports, nor when.
-
-    `key` is a hash of the gateway's name for it, `digest` a MAC of its reports under that name.
-    """
+    """A counted batch; `key` hashes the gateway's name for it, `digest` is a MAC of its reports."""
 
     __tablename__ = "report_batches"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -239,12 +217,11 @@ class ReportCellRow(Base):
 
 
 class JobRow(Base):
-    """A job; `releases` pins what it runs on, `attempt` tells its runs apart.
+    """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
-    `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
-    that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
-    `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
-    specification, by which jobs are looked up.
+    `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
+    its signs of life. `records` and `estimator` are the
+    specification's.
     """
 
     __tablename__ = "jobs"
@@ -267,22 +244,19 @@ class JobRow(Base):
     finished: Mapped[datetime | None]
     records: Mapped[str | None]
     estimator: Mapped[str | None]
-    revision: Mapped[int] = mapped_column(default=0)
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)
-    heartbeat: Mapped[datetime | None]
 
 
 class JobLogRow(Base):
-    """A line that a run of a job left for its readers; `revision` is the job's with this line."""
+    """A line that a run of a job left for its readers."""
 
     __tablename__ = "job_log"
 
     seq: Mapped[int] = mapped_column(primary_key=True)
     job: Mapped[str] = mapped_column(ForeignKey("jobs.id"), index=True)
     attempt: Mapped[int]
-    revision: Mapped[int]
     at: Mapped[datetime]
     line: Mapped[str] = mapped_column(Text)
 

@@ -1,7 +1,7 @@
 """The folder of the records: parts of open releases, and columns of sealed ones.
 
-A file that has its name is whole: it is written under another name, flushed and renamed. Several
-processes may share the folder, also from other machines; none removes what another is writing.
+A file is written under another name, flushed and renamed. Several processes, also on other
+machines, may share the folder.
 """
 
 from __future__ import annotations
@@ -90,11 +90,7 @@ def _leave(descriptor: int, folder: Path, process: int) -> None:
 
 @dataclass(frozen=True)
 class Segments:
-    """A folder of parts and columns.
-
-    All methods raise StorageFull where there is no room, and NotReady where the disk does not
-    work; then nothing was changed.
-    """
+    """A folder of parts and columns; raises StorageFull and NotReady, and then changes nothing."""
 
     root: Path
     _scratch: _Scratch = field(init=False)
@@ -222,10 +218,7 @@ class Segments:
         self.data_path(release).unlink(missing_ok=True)
 
     def orphans(self, states: States) -> list[str]:
-        """Return the files that no release needs: `parts/ID` and `columns/ID`.
-
-        `states` is called after the files were listed: a listed file has had its row before.
-        """
+        """Return the files that no release needs; `states` is read after files were listed."""
         kept = self.kept()
         known = states()
         return [

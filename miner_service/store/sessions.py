@@ -1,7 +1,4 @@
-"""Browsers that are signed in: a random cookie stands for a token, and each session is a row.
-
-So a session that ended stays ended after a restart, and ends at once with its token.
-"""
+"""Browsers that are signed in: a random cookie stands for a token, and ends with it."""
 
 from __future__ import annotations
 

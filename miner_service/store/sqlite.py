@@ -1,8 +1,4 @@
-"""SQLite in WAL mode, every commit on disk before it is acknowledged.
-
-Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
-way because another wrote in between; readers never wait for writers.
-"""
+"""SQLite in WAL mode, synchronous; writers take the write lock at their start."""
 
 from __future__ import annotations
 
@@ -14,8 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event
 
 from miner_service.settings import Settings
-from miner_service.store.database import Database
-from miner_service.store.sql_database import HEAD, READ_ONLY, SqlDatabase, answering
+from miner_service.store.database import HEAD, READ_ONLY, Database, answering
 from pramana_core.opening import create_private, opening_alone
 
 _PRAGMAS = (
@@ -28,14 +23,10 @@ _PRAGMAS = (
 )
 
 
-class SqliteStore(SqlDatabase):
-    """A SQLite file with the miner's tables, made if they are not there.
+class SqliteStore(Database):
+    """A SQLite file with the miner's tables, made if they are missing. Raises StoreCorrupt.
 
-    One service has it to itself: names are held against the threads of this process. The commands
-    beside it write rows, and hold no names.
-
-    Raises:
-        StoreCorrupt: the file has other tables.
+    One service has it to itself; commands beside it write rows and hold no names.
     """
 
     def __init__(self, path: Path) -> None:
@@ -97,16 +88,7 @@ FILE = "miner.sqlite"
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database that the settings name, making its tables if they are not there.
-
-    Whoever makes it at the same time is waited for, however slow.
-
-    Raises:
-        StoreCorrupt: what is there is not a miner's, or of another version.
-        NotReady, StorageFull: the database is away, or has no room.
-        OptionError: the database's address or password cannot be read.
-        NotInstalled: what is needed for it is not installed.
-    """
+    """Open the database that the settings name; make its tables if they are missing."""
     if settings.storage.database is None:
         path = settings.data_dir / FILE
         with nullcontext() if is_current(path) else opening_alone(settings.data_dir):

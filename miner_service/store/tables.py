@@ -37,10 +37,7 @@ def _copied_tables() -> Iterator[Table]:
 
 
 def copy_rows(source: Session, target: Session) -> int:
-    """Copy all rows into existing tables; return their number.
-
-    Each store keeps its own identity: a copy is another store.
-    """
+    """Copy all rows but the store's marker into existing tables; return their number."""
     count = 0
     for table in _copied_tables():
         copied = table.c.name != MARKER if table.name == KeyRow.__tablename__ else true()

@@ -1,15 +1,11 @@
-"""Rows of bearer tokens: issued, used, rotated, revoked, expired.
-
-A token that was rotated stays good until the new one is used for the first time, and a little
-longer: so an answer that is lost locks nobody out, and requests on their way still arrive.
-"""
+"""Rows of bearer tokens: issued, used, revoked, expired."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.credentials import Credential, credential_id, matches, new_credential
@@ -23,32 +19,13 @@ _SHOWN = 100
 
 def token_message(row: TokenRow) -> TokenInfo:
     """Return what is known of a token."""
-    return TokenInfo.model_validate(
-        {
-            "id": row.id,
-            "role": row.role,
-            "study": row.study,
-            "name": row.name,
-            "created": row.created,
-            "revoked": row.revoked,
-            "expires": row.expires,
-            "last_used": row.last_used,
-        }
-    )
+    return TokenInfo.model_validate(row, from_attributes=True)
 
 
 def issued_message(row: TokenRow, credential: Credential) -> TokenIssued:
     """Return a new token with its secret."""
-    return TokenIssued.model_validate(
-        {
-            "id": row.id,
-            "role": row.role,
-            "study": row.study,
-            "name": row.name,
-            "token": credential.text,
-            "expires": row.expires,
-        }
-    )
+    named = {name: getattr(row, name) for name in ("id", "role", "study", "name", "expires")}
+    return TokenIssued.model_validate({**named, "token": credential.text})
 
 
 def issue_token(
@@ -59,14 +36,9 @@ def issue_token(
     name: str,
     now: datetime,
     days: int | None = None,
-    replaces: str | None = None,
     credential: Credential | None = None,
 ) -> tuple[TokenRow, Credential]:
-    """Store a new token's hash and return it with its secret.
-
-    It is valid for `days`, or, if that is None, until it is revoked. Without a `credential` the
-    secret is random.
-    """
+    """Store a new token's hash and return it with its secret; without `days` it never expires."""
     credential = credential or new_credential("t")
     row = TokenRow(
         id=credential.id,
@@ -77,8 +49,6 @@ def issue_token(
         created=now,
         revoked=False,
         expires=None if days is None else now + timedelta(days=days),
-        days=days,
-        replaces=replaces,
     )
     session.add(row)
     session.flush()
@@ -116,51 +86,10 @@ def find_valid_token(session: Session, identifier: str) -> KnownToken | None:
     return None if row is None else KnownToken(*row[:-1])
 
 
-def note_use(session: Session, identifier: str, now: datetime, *, overlap: float) -> None:
-    """Note that a token is used; at the first time, the one it replaces ends in `overlap` s."""
-    row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
-    if row is None or row.revoked:  # in the moment before
-        return
-    if row.last_used is None and row.replaces is not None:
-        end = now + timedelta(seconds=overlap)
-        later = or_(TokenRow.expires.is_(None), TokenRow.expires > end)
-        session.execute(
-            update(TokenRow).where(TokenRow.id == row.replaces, later).values(expires=end)
-        )
-    row.last_used = now
-
-
-def rotate_token(
-    session: Session, identifier: str, now: datetime, *, days: int
-) -> tuple[TokenRow, Credential]:
-    """Issue the token that takes the place of one, good for as long as that one was.
-
-    `days` is for a token of which that is not known. Tokens that it was rotated into before and
-    that nobody used end.
-
-    Raises:
-        NotFound: there is no such token.
-        Conflict: the token that replaces it is in use.
-    """
-    row = _find(session, identifier)
-    after = TokenRow.replaces == identifier
-    if session.scalar(select(TokenRow.id).where(after, TokenRow.last_used.is_not(None))):
-        raise Conflict(
-            "The token was rotated before, and the new one is in use.",
-            where="token",
-            remedy="Rotate the new one. If you do not have it, ask whoever runs the study to revoke"
-            " it.",
-        )
-    session.execute(update(TokenRow).where(after).values(revoked=True))
-    return issue_token(
-        session,
-        role=row.role,
-        study=row.study,
-        name=row.name,
-        now=now,
-        days=row.days or days,
-        replaces=row.id,
-    )
+def note_use(session: Session, identifier: str, now: datetime) -> None:
+    """Note that a token is used."""
+    used = update(TokenRow).where(TokenRow.id == identifier)
+    session.execute(used.values(last_used=now))
 
 
 def admin_token_exists(session: Session) -> bool:
@@ -183,13 +112,8 @@ def renew_monitor_token(session: Session, name: str, now: datetime, *, days: int
 
 
 def revoke_token(session: Session, identifier: str) -> None:
-    """Revoke a token, and those it was rotated into that nobody used; again is harmless.
-
-    Raises:
-        NotFound: there is no such token.
-        Conflict: it is the admin's.
-    """
-    row = _find(session, identifier)
+    """Revoke a token; again is harmless. Raises NotFound; Conflict: it is the admin's."""
+    row = token_row(session, identifier)
     if row.role == ADMIN:
         raise Conflict(
             "The admin token cannot be revoked through itself.",
@@ -197,42 +121,27 @@ def revoke_token(session: Session, identifier: str) -> None:
             remedy="Issue a new one with `miner-service admin-token --rotate`.",
         )
     row.revoked = True
-    session.execute(
-        update(TokenRow)
-        .where(TokenRow.replaces == identifier, TokenRow.last_used.is_(None))
-        .values(revoked=True)
-    )
 
 
 def tokens_ending(
     session: Session, now: datetime, *, days: int, study: str | None, owner: str | None
 ) -> list[TokenEnding]:
-    """Return the tokens that end within some days and have no successor, the first to end first.
-
-    Of all studies (`study` None) with those of no study, or of one; of one, those of an owner.
-    """
-    replaced = select(TokenRow.replaces).where(
-        TokenRow.replaces.is_not(None), TokenRow.last_used.is_not(None)
-    )
+    """Return tokens that end within days: of all studies, of one, or of one owner there."""
     query = select(TokenRow).where(
         TokenRow.revoked.is_(False),
         TokenRow.expires > now,
         TokenRow.expires <= now + timedelta(days=days),
-        TokenRow.id.not_in(replaced),
     )
     if study is not None:
         query = query.where(TokenRow.study == study)
     if owner is not None:
         query = query.where(TokenRow.role == OWNER, TokenRow.name == owner)
-    return [
-        TokenEnding.model_validate(
-            {"study": row.study, "role": row.role, "name": row.name, "expires": row.expires}
-        )
-        for row in session.scalars(query.order_by(TokenRow.expires, TokenRow.seq).limit(_SHOWN))
-    ]
+    rows = session.scalars(query.order_by(TokenRow.expires, TokenRow.seq).limit(_SHOWN))
+    return [TokenEnding.model_validate(row, from_attributes=True) for row in rows]
 
 
-def _find(session: Session, identifier: str) -> TokenRow:
+def token_row(session: Session, identifier: str) -> TokenRow:
+    """Return a token. Raises NotFound."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
     if row is None:
         raise no_such("token")

@@ -1,5 +1,4 @@
 """The `owner-agent` command: its arguments, and what people see of the answers.
 
-Each command is a line or two over the rooms it uses, and loads only those. Modules that end in
-`_shown` print; reports are shown by `owner_agent.report`.
+Reports are written in `owner_agent.report`.
 """

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from owner_agent.cli.options import (
-    SITE,
-    JsonOption,
-    RecordsOption,
-    SiteOption,
-    require_countable,
-)
+from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json, progress_bar
 
 
@@ -38,9 +32,6 @@ def design(
             help="The public parts of all owners' site files, for one plan of them together.",
         ),
     ] = None,
-    spec: Annotated[
-        Path | None, typer.Option(help="A design file; without one, the site file's variables.")
-    ] = None,
     site: SiteOption = SITE,
     gamma: Annotated[
         float | None, typer.Option(help="The largest gamma about a whole record.")
@@ -50,12 +41,14 @@ def design(
         tuple[float, float] | None,
         typer.Option(help="Instead: no belief of the first may grow to the second."),
     ] = None,
-    learn: Annotated[LearningGoal | None, typer.Option(help="What will be learned.")] = None,
+    learn: Annotated[LearningGoal, typer.Option(help="What will be learned.")] = LearningGoal.pairs,
     length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
     minimum_support: Annotated[
-        float | None, typer.Option(help="Cells of a smaller expected share do not count.")
+        float, typer.Option(help="Cells of a smaller expected share do not count.")
+    ] = 0.0,
+    records: Annotated[
+        int | None, typer.Option(help="The number of records, instead of the table's.")
     ] = None,
-    records: RecordsOption = None,
     target: Annotated[
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
@@ -69,60 +62,61 @@ def design(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare all ways to randomize by their predicted errors; nothing is read but a count.
+    """Compare all ways to randomize by their predicted errors.
 
-    Owners who know different things of the same people design one plan together, from the public
-    parts of their site files: owner-agent design PART... --write-study-plan FILE. They are read,
-    and no site file and no table.
+    The variables are those of the site file, and nothing of the table is read but its number of
+    records. Owners who know different things of the same people design one plan together from the
+    public parts of their site files: owner-agent design PART... --write-study-plan FILE.
     """
     from owner_agent.cli.designs_shown import show_design, show_design_written
-    from owner_agent.design.design_file import load_design, of_site, site_variables
-    from owner_agent.design.designing import DesignArguments, problem_of
-    from owner_agent.design.parts import design_of_parts
-    from owner_agent.design.site_text import (
-        entries_of_file,
-        entries_of_site,
-        site_text,
-        study_plan_text,
-    )
+    from owner_agent.design.parts import variables_of_parts
+    from owner_agent.design.site_text import site_text, study_plan_text
+    from owner_agent.site.planning import planned, without_protection
     from owner_agent.site.site import load_site
     from owner_agent.state.private_files import COMMON_MODE, save
     from owner_agent.table.table import read_table
-    from pramana_core.design import find_design
-    from pramana_core.domain import Variable
-    from pramana_core.errors import OptionError
+    from pramana_core.design import Problem, Requirements, find_design, goal
+    from pramana_core.domain import Domain
+    from pramana_core.wire.base import MAX_RECORDS
 
-    require_countable(records)
-    if parts and spec is not None:
-        raise OptionError(
-            "Give public parts or --spec, not both.",
-            where="spec",
-            remedy="A design file names the variables itself, each with its owner.",
-        )
-    known: Mapping[str, Variable] = {}
+    demands = (gamma, epsilon, breach)
     if parts:
-        file = design_of_parts(parts)
-        entries = entries_of_file(file)
-    elif spec is not None:
-        file = load_design(spec)
-        entries = entries_of_file(file)
+        opened = None
+        domain, owners = variables_of_parts(parts)
+        needs = Requirements.of(domain, *demands, owners=owners)
     else:
         opened = load_site(site)
-        file, known, entries = of_site(opened), site_variables(opened), entries_of_site(opened)
+        domain = Domain(tuple(planned(without_protection(opened)).variables.values()))
+        public = [v.name for v in opened.file.variables if not v.sensitive]
+        needs = Requirements.of(domain, *demands, public)
         if records is None:
             records = read_table(opened.table, [opened.file.record_id]).rows
-    kind = None if learn is None else learn.value
-    asked = (gamma, epsilon, breach, kind, length, minimum_support, records)
-    problem = problem_of(DesignArguments(*asked, target=target).over(file), known)
+    if records is None or records > MAX_RECORDS:
+        raise OptionError(
+            f"The number of records is not known, or above {MAX_RECORDS:,}.",
+            where="records",
+            remedy="Give --records, a smaller number.",
+        )
+    wanted = goal(
+        domain, learn.value, length=length, minimum_support=minimum_support, target=target
+    )
     with progress_bar() as bar:
         made = find_design(
-            problem, family, lambda name, done, total: bar.stage(f"predicting {name}", done, total)
+            Problem(needs, wanted, records),
+            family,
+            lambda name, done, total: bar.stage(f"predicting {name}", done, total),
         )
     if write is not None:
-        save(write, site_text(made, entries).encode(), "write", COMMON_MODE)
+        if opened is None:
+            raise OptionError(
+                "A plan of several owners is not written for one site file.",
+                where="write",
+                remedy="Write it with --write-study-plan; `owner-agent join` names it in each"
+                " owner's site file.",
+            )
+        save(write, site_text(made, opened).encode(), "write", COMMON_MODE)
     if write_study_plan is not None:
-        text = study_plan_text(made)
-        save(write_study_plan, text.encode(), "write-study-plan", COMMON_MODE)
+        save(write_study_plan, study_plan_text(made).encode(), "write-study-plan", COMMON_MODE)
     if json:
         print_json(made.as_dict())
         return

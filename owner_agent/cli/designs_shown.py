@@ -48,9 +48,8 @@ def show_design(console: Console, made: Design) -> None:
     for option in made.unable:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
-    for sentence in (made.unlimited, made.advice):
-        if sentence:
-            console.print(sentence, style="yellow", markup=False)
+    if made.advice:
+        console.print(made.advice, style="yellow", markup=False)
     if made.study_plan is not None:
         _show_study_plan(console, made.study_plan)
     console.print(f"{made.chosen.family}: {_described(made.chosen)}", style="bold", markup=False)
@@ -121,7 +120,7 @@ def show_design_written(
             "To use it, add --write-study-plan FILE; `owner-agent join` brings it to all owners."
             if study_plan is None
             else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
-            f" NAME --owners {owners} --people same --plan {study_plan}"
+            f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"
         )
         console.print(sentence, markup=False, soft_wrap=study_plan is not None)
         return

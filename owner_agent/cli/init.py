@@ -1,14 +1,9 @@
-"""`owner-agent init` and `public-part`: from a table to a site file, and what becomes public of it.
-
-She decides list by list what becomes public; the public part is what one owner hands to those who
-plan a study with her.
-"""
+"""`owner-agent init` and `public-part`: from a table to a site file and its public part."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,28 +18,10 @@ if TYPE_CHECKING:
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
 
 
-class PeopleChoice(StrEnum):
-    """Whose records they are, beside the other owners'."""
-
-    same = "same"
-    different = "different"
-    overlapping = "overlapping"
-
-
-PeopleOption = Annotated[
-    PeopleChoice | None,
-    typer.Option(
-        help="Say in the public part whose records they are: of the `same` people as the other"
-        " owners', of `different` ones, or `overlapping`."
-    ),
-]
-
-
 def public_part(
     out: Annotated[
         Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
     ] = None,
-    people: PeopleOption = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
@@ -58,7 +35,7 @@ def public_part(
     from owner_agent.state.private_files import COMMON_MODE, save
 
     opened = load_site(site)
-    part = PublicPart.of(opened, None if people is None else people.value)
+    part = PublicPart.of(opened)
     path = out or place_of_part(site, opened.owner)
     save(path, part.text.encode(), "out", COMMON_MODE)
     if json:
@@ -80,7 +57,7 @@ def say_written(path: Path) -> None:
 _SHOWN = 12
 """Of a long list so many categories are shown first."""
 
-Lists = Mapping[str, tuple[str, Sequence[str | float]]]
+Lists = Mapping[str, tuple[str, Sequence[str]]]
 """Public lists by column: whether they are `categories` or `cuts`, and what they hold."""
 
 _NAMES = "letters, digits and . _ -, a letter or digit first"
@@ -112,14 +89,6 @@ def init(
         list[str] | None,
         typer.Option(metavar="VAR=30,45", help="The public cuts of a numeric column. Repeatable."),
     ] = None,
-    public: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A TOML file of public lists, NAME = [...] or NAME = {cuts = [...]}, which"
-            " owners may share.",
-        ),
-    ] = None,
     not_sensitive: Annotated[
         list[str] | None,
         typer.Option(metavar="VAR", help="A column that may leave as it is. Repeatable."),
@@ -133,7 +102,6 @@ def init(
             "--yes", help="Take the table's own lists, but for those with rare categories."
         ),
     ] = False,
-    people: PeopleOption = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
@@ -155,10 +123,9 @@ def init(
     asking = at_terminal() and not (yes or json)
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id, header=header)
-    typed = _typed_lists(categories or [], cuts or [])
-    choices = [*typed, *(not_sensitive or []), *(leave_out or [])]
+    lists = _typed_lists(categories or [], cuts or [])
+    choices = [*lists, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
-    lists = {**_filed_lists(public or [], proposed), **typed}
     _require_no_record_id(choices, proposed.record_id)
     named, where = _study_of(owner, invitation, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
@@ -178,8 +145,7 @@ def init(
         require_absent(part, "out")
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
     if part is not None:
-        written = PublicPart.of(load_site(site), None if people is None else people.value)
-        save(part, written.text.encode(), "out", COMMON_MODE)
+        save(part, PublicPart.of(load_site(site)).text.encode(), "out", COMMON_MODE)
     if json:
         print_json(
             {
@@ -204,29 +170,9 @@ def init(
     )
 
 
-def _filed_lists(files: Sequence[Path], proposed: ProposedSite) -> Lists:
-    """Return the lists in files of the columns that are variables here: owners may share a file."""
-    from owner_agent.site.site import read_toml
-
-    found: dict[str, tuple[str, Sequence[str | float]]] = {}
-    for file in files:
-        for name, given in read_toml(file, "public", "Name a TOML file.").items():
-            keys = given if isinstance(given, dict) else {"categories": given}
-            kind = "cuts" if "cuts" in keys else "categories"
-            if not isinstance(keys.get(kind), list):
-                raise OptionError(
-                    f"{file} has no list of {name!r}.",
-                    where="public",
-                    remedy='Write NAME = ["a", "b"], or NAME = {cuts = [30, 45]}.',
-                )
-            if name in proposed.columns and name != proposed.record_id:
-                found[name] = kind, keys[kind]
-    return found
-
-
 def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
     """Return the lists that the options give. Raises OptionError."""
-    found: dict[str, tuple[str, Sequence[str | float]]] = {}
+    found: dict[str, tuple[str, Sequence[str]]] = {}
     for kind, options in (("categories", categories), ("cuts", cuts)):
         for option in options:
             name, sign, listed = option.partition("=")
@@ -297,7 +243,7 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
             f"Fewer than 5 records have some categories of {listed}, so that these lists would tell"
             " of them; nothing was written.",
             where=rare[0].name,
-            remedy="Give public lists, by --categories VAR=a,b,c or --public FILE, or leave the"
+            remedy="Give public lists, by --categories VAR=a,b,c, or leave the"
             " columns out (--leave-out VAR); at a terminal, without --yes, you may confirm them.",
         )
     if own and not yes:
@@ -305,8 +251,8 @@ def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
             "Categories become public with the plan, and nobody confirmed those of"
             f" {', '.join(repr(v.name) for v in own)}; nothing was written.",
             where=own[0].name,
-            remedy="Run it at a terminal, which asks for each; or give public lists by --categories"
-            " and --public, or take the table's with --yes.",
+            remedy="Run it at a terminal, which asks for each; or give public lists by"
+            " --categories, or take the table's with --yes.",
         )
 
 

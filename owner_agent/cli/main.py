@@ -1,8 +1,4 @@
-"""The `owner-agent` command: what a custodian can do, each thing in one line.
-
-Only the command that is called loads what it needs: the modules of commands declare them, and
-import the rooms they use inside.
-"""
+"""The `owner-agent` command. A command's module loads the rooms it uses when it is called."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ COMMANDS = (
     reading.check,
     init.public_part,
     releasing.plan,
-    reading.discretize,
     design.design,
     reading.ledger,
     study.join,
@@ -37,11 +32,10 @@ COMMANDS = (
 EXAMPLES = {
     "init": "init children.csv --owner family",
     "check": "check",
-    "public-part": "public-part --people same",
+    "public-part": "public-part --out family.public.toml",
     "join": "join nursery-family.invitation --linkage linkage.key",
-    "plan": "plan --records 20000 --report approval.html",
+    "plan": "plan --report approval.html",
     "publish": "publish --yes",
-    "discretize": "discretize --column income --minimum-count 50 --granularity 5",
     "design": "design --gamma 19 --learn pairs --write plan.toml",
     "ledger": "ledger --json",
     "mask": "mask --publish",

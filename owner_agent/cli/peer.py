@@ -46,7 +46,7 @@ def peer(
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
     from owner_agent.peer.exchange.outgoing import Consent
-    from owner_agent.peer.opening import opened
+    from owner_agent.peer.participant import opened
     from owner_agent.peer.protocol.session_file import load_session_file
     from owner_agent.peer.server import PeerServer
 
@@ -81,7 +81,7 @@ def _session(path: Path, environment: Environment, peers: Path, consent: Consent
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.joint import run_session
-    from owner_agent.peer.opening import opened
+    from owner_agent.peer.participant import opened
     from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
     from owner_agent.peer.protocol.threads import stopped_like_interrupted
     from owner_agent.peer.server import PeerServer

@@ -16,7 +16,7 @@ from owner_agent.cli.options import (
     SiteOption,
     environment_of,
 )
-from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
+from pramana_core.errors import OptionError, PramanaError
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
@@ -130,66 +130,28 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     raise typer.Exit(max(problem.exit_code for problem in problems))
 
 
-def discretize(
-    column: Annotated[str, typer.Option(help="The numeric column of the table.")],
-    minimum_count: Annotated[int, typer.Option(help="The fewest records in a group.")],
-    granularity: Annotated[float, typer.Option(help="The least width of a group.")],
-    grid: Annotated[
-        float | None, typer.Option(help="The step to which values are rounded first.")
-    ] = None,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """Propose cuts for a numeric column, to put into the site file; nothing is sent."""
-    from owner_agent.site.site import load_site
-    from owner_agent.table.discretizing import propose
-
-    made = propose(load_site(site), column, minimum_count, granularity, grid)
-    if json:
-        print_json(made.as_dict())
-        return
-    for sentence in made.sentences():
-        console().print(sentence, markup=False, highlight=False)
-    console().print("\n".join(["", *made.toml]), markup=False, soft_wrap=True)
-
-
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.sessions_shown import (
-        shared_json,
-        show_lost,
-        show_peer_lines,
-        show_told,
-        told_json,
-    )
-    from owner_agent.peer.exact import disclosures as all_disclosures
-    from owner_agent.peer.session_results import all_kept
+    from owner_agent.cli.sessions_shown import peer_sections, shared_json
+    from owner_agent.peer.exact import shared_tables
+    from owner_agent.peer.exchange.session_record import session_records
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.releases import LedgerSummary, ledger_json
     from owner_agent.site.site import load_site
     from pramana_core.report.terminal import print_sections
 
     opened = load_site(site)
-    entries, kept = Ledger(opened.state).entries(), all_kept(opened.state)
-    # Whoever lost that file wants to know all the same what left.
-    lost: StoreCorrupt | None = None
-    try:
-        disclosures = all_disclosures(opened.state)
-    except StoreCorrupt as error:
-        disclosures, lost = [], error
+    entries = Ledger(opened.state).entries()
+    sessions, tables = session_records(entries), shared_tables(entries)
     if json:
-        shared = {"parameters_shared": shared_json(kept), **told_json(disclosures, lost)}
-        print_json({**ledger_json(entries), **shared})
+        print_json({**ledger_json(entries), **shared_json(sessions, tables)})
         return
-    if entries:
-        print_sections(LedgerSummary.of(entries).sections(), console(), console(stderr=True))
-    else:
+    if not entries:
         console().print("Nothing has left this site.")
-    show_peer_lines(console(), entries, kept)
-    peer = opened.file.peer
-    show_told(console(), disclosures, None if peer is None else peer.groupings)
-    if lost is not None:
-        show_lost(console(), lost)
+    groupings = None if opened.file.peer is None else opened.file.peer.groupings
+    sections = LedgerSummary.of(entries).sections() if entries else []
+    sections += peer_sections(entries, sessions, tables, groupings)
+    print_sections(sections, console(), console(stderr=True))
 
 
 PREDICTIONS = "predictions"
@@ -232,8 +194,7 @@ def predict_by(
 ) -> None:
     """Predict the class of records, write it for this owner alone, and print the counts.
 
-    Without `out` the file is beside the table, and replaces earlier predictions by a model of this
-    name. Raises OptionError, TableError, UnknownCategory.
+    Without `out` the file lies beside the table and replaces earlier predictions by this model.
     """
     from owner_agent.state.private_files import require_absent, save, write_replacing
     from owner_agent.table.predicting import predict as predict_classes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -14,10 +14,8 @@ from owner_agent.cli.options import (
     SITE,
     CorrectionsOption,
     JsonOption,
-    RecordsOption,
     SiteOption,
     environment_of,
-    require_countable,
 )
 from owner_agent.release.options import PART_RECORDS, STAGES, PublishOptions
 from pramana_core.errors import OptionError
@@ -27,7 +25,7 @@ from pramana_core.terminal import Bar, at_terminal, console, print_json, progres
 if TYPE_CHECKING:
     from owner_agent.release.approval import Approval
     from owner_agent.release.prepared import PreparedRelease
-    from owner_agent.release.publish import PreparedRecords, PublishOutcome
+    from owner_agent.release.publish import PublishOutcome
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
     from pramana_core.report.report import Report
@@ -38,9 +36,7 @@ PublishOption = Annotated[
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Publish without showing the report and asking.")
 ]
-ReportOption = Annotated[
-    Path | None, typer.Option(help="An .html file or a folder for the report.")
-]
+ReportOption = Annotated[Path | None, typer.Option(help="An .html file for the report.")]
 NoReportOption = Annotated[bool, typer.Option("--no-report", help="Write no file, print only.")]
 PartRecordsOption = Annotated[int, typer.Option(help="Records in a part.")]
 NewPeopleOption = Annotated[
@@ -72,23 +68,33 @@ class ReleaseCommand:
     no_report: bool
     json: bool
 
+    @classmethod
+    def of(cls, context: typer.Context, path: Path, *choices: Any) -> Self:
+        """Open the site file. Raises ConfigError, OptionError."""
+        from owner_agent.site.site import load_site
+
+        return cls(path, load_site(path), environment_of(context), *choices)
+
     def __post_init__(self) -> None:
         if self.report is not None and self.no_report:
             raise OptionError("Give --report or --no-report, not both.", where="report")
+
+    def approval(self) -> Approval | None:
+        """Return the yes to what the site says now, if somebody is to be asked."""
+        from owner_agent.release.approval import Approval
+
+        return Approval.of(self.site) if self.asking else None
 
     @property
     def asking(self) -> bool:
         """Whether a person is shown the release and asked."""
         return self.publish and not self.yes
 
-    def page(self, name: str, *, always: bool = False) -> Path | None:
-        """Return where the report goes, or None without one. Raises OptionError.
-
-        Scripts that ask for JSON get a page if they name one; `always` draws it all the same.
-        """
+    def page(self, name: str) -> Path | None:
+        """Return where the report goes, or None: JSON without --publish has none by itself."""
         from owner_agent.report.files import place
 
-        if self.no_report or (self.json and self.report is None and not always):
+        if self.no_report or (self.json and not self.publish and self.report is None):
             return None
         return place(self.site.state, self.report, name)
 
@@ -120,35 +126,15 @@ class ReleaseCommand:
 def plan(
     context: typer.Context,
     site: SiteOption = SITE,
-    records: RecordsOption = None,
     report: ReportOption = None,
     no_report: NoReportOption = False,
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.releases_shown import show_lines
-    from owner_agent.report.files import write
-    from owner_agent.report.plan import PAGE, others_apart, site_report
-    from owner_agent.report.plan import STAGES as PLAN_STAGES
-    from owner_agent.site.site import load_site
-
-    require_countable(records)
-    opened, environment = load_site(site), environment_of(context)
-    asked = ReleaseCommand(site, opened, environment, False, False, report, no_report, json)
-    with progress_bar() as bar:
-
-        def watch(stage: str, done: int, total: int) -> None:
-            bar.stage(PLAN_STAGES[stage], done, total)
-
-        made = site_report(opened, environment, records, watch)
-        page = asked.page(PAGE)
-        if page is not None:
-            write(made, opened.owner, page, partial(_on(bar), "drawing"))
+    asked = ReleaseCommand.of(context, site, False, False, report, no_report, json)
+    made, _ = _records(asked, PublishOptions())
     if json:
         print_json(made.as_dict())
-        return
-    asked.show(made, page)
-    show_lines(console(), others_apart(opened))
 
 
 def publish(
@@ -168,54 +154,40 @@ def publish(
     First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
     Without a yes nothing leaves.
     """
-    from owner_agent.cli.releases_shown import show_lines
-    from owner_agent.release.approval import Approval
-    from owner_agent.release.publish import PreparedRecords
-    from owner_agent.report.losses import compare
-    from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.plan import (
-        PAGE,
-        adopted_sections,
-        others_apart,
-        require_accepted,
-        secrets_said,
-        site_report,
-        warnings,
-    )
-    from owner_agent.report.study import outlook_of, study_json, study_sections
-    from owner_agent.site.planning import planned
-    from owner_agent.site.site import load_site
-    from pramana_core.report.terminal import print_sections, print_warnings
+    from pramana_core.report.terminal import print_warnings
 
-    environment, opened = environment_of(context), load_site(site)
-    asked = ReleaseCommand(site, opened, environment, True, yes, report, no_report, json)
-    approval = None if yes else Approval.of(opened)
-    plan = planned(opened)
-    forecast = outlook_of(opened, plan, environment)
-    if yes:
-        print_warnings(console(stderr=True), warnings(plan))
-        if not json:
-            sections = [*adopted_sections(plan.adopted), *study_sections(forecast)]
-            print_sections(sections, console(), console(stderr=True))
-    require_accepted(opened, plan, environment, forecast)
+    no_report = no_report or (yes and report is None)
+    asked = ReleaseCommand.of(context, site, True, yes, report, no_report, json)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
-    secrets: list[str] = []
+    made, outcome = _records(asked, options)
+    if json and outcome is not None:
+        study = {name: made.numbers[name] for name in ("study", "study_unknown")}
+        print_warnings(console(stderr=True), made.said("warning", "grave"))
+        print_json({**outcome.as_dict(), **study})
 
-    def report_of(now: PreparedRecords, _watch: StagedProgress) -> Report | None:
-        if yes:
-            # A script hears of the larger loss here.
-            losses = compare(now.draws, now.entries)
-            secrets.extend(secrets_said(now.one_secret, losses))
-            return None
-        return site_report(opened, environment, now=now, study=forecast)
 
-    page = asked.page(PAGE)
-    outcome = _published(PreparedRecords, asked, options, page, report_of, approval)
-    if json:
-        print_json({**outcome.as_dict(), **study_json(forecast)})
-    else:
-        show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
-    print_warnings(console(stderr=True), [*secrets, *found_wrong(outcome)])
+def _records(
+    asked: ReleaseCommand, options: PublishOptions
+) -> tuple[Report, PublishOutcome | None]:
+    """Report on the randomized records, and publish them if that is asked for."""
+    from owner_agent.cli.releases_shown import show_lines
+    from owner_agent.release.publish import PreparedRecords
+    from owner_agent.report.plan import PAGE, others_apart, report_of, require_accepted
+    from owner_agent.report.study import outlook_of
+    from owner_agent.site.planning import planned
+
+    site, environment = asked.site, asked.environment
+    approval = asked.approval()
+    plan = planned(site)
+    forecast = outlook_of(site, plan, environment)
+    if asked.publish:
+        require_accepted(site, plan, environment, forecast)
+    done = _release(
+        PreparedRecords, asked, options, PAGE, partial(report_of, site, forecast), approval
+    )
+    if not asked.json:
+        show_lines(console(), others_apart(site))
+    return done
 
 
 def mask(
@@ -232,12 +204,10 @@ def mask(
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.release.masked import PreparedMask
     from owner_agent.report.masked import PAGE, report_of
-    from owner_agent.site.site import load_site
 
-    opened, environment = load_site(site), environment_of(context)
-    asked = ReleaseCommand(site, opened, environment, publish, yes, report, no_report, json)
+    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json)
     options = PublishOptions(part_records, accept_added_loss)
-    _release(PreparedMask, asked, options, PAGE, report_of)
+    _beside_records(PreparedMask, asked, options, PAGE, report_of)
 
 
 def share_model(
@@ -253,12 +223,38 @@ def share_model(
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
     from owner_agent.release.tree import PreparedTree
     from owner_agent.report.trees import PAGE, report_of
-    from owner_agent.site.site import load_site
 
-    opened, environment = load_site(site), environment_of(context)
-    asked = ReleaseCommand(site, opened, environment, publish, yes, report, no_report, json)
+    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json)
     options = PublishOptions(accept_added_loss=accept_added_loss)
-    _release(PreparedTree, asked, options, PAGE, report_of)
+    _beside_records(PreparedTree, asked, options, PAGE, report_of)
+
+
+def _beside_records(
+    kind: type[PreparedRelease],
+    asked: ReleaseCommand,
+    options: PublishOptions,
+    name: str,
+    report_of: Callable[[Any, StagedProgress], Report],
+) -> None:
+    """Report on masked columns or a tree, and publish them if that is asked for."""
+    from owner_agent.report.study import people_of, people_sections
+    from owner_agent.state.keys import KeyStore
+    from pramana_core.report.terminal import print_sections, print_warnings
+
+    site = asked.site
+    _ = getattr(site, kind.section)  # raises where the site file does not say
+    if asked.publish:
+        sections = people_sections(people_of(site, asked.environment))
+        print_sections(sections, console(stderr=asked.json), console(stderr=True))
+    made, outcome = _release(kind, asked, options, name, report_of, asked.approval())
+    if asked.json:
+        answer = None if outcome is None else outcome.as_dict()
+        print_json({**made.as_dict(), "release": answer})
+    if outcome is None and not KeyStore(site.state).path("draw").exists():
+        without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
+        print_warnings(
+            console(stderr=True), [f"{without} what leaves will be drawn by them, anew."]
+        )
 
 
 def _release(
@@ -267,76 +263,32 @@ def _release(
     options: PublishOptions,
     name: str,
     report_of: Callable[[Any, StagedProgress], Report],
-) -> None:
-    """Make a release and report on it, and publish it if that is asked for."""
-    from owner_agent.cli.releases_shown import show_lines
-    from owner_agent.release.approval import Approval
-    from owner_agent.report.files import write
-    from owner_agent.report.outcomes import found_wrong, outcome_lines
-    from owner_agent.report.study import people_of, people_sections
-    from owner_agent.state.keys import KeyStore
-    from pramana_core.report.terminal import print_sections, print_warnings
-
-    site = asked.site
-    _ = getattr(site, kind.section)  # raises where the site file does not say
-    page, outcome, loud = asked.page(name, always=asked.publish), None, console(stderr=True)
-    made: list[Report] = []
-
-    def noted(now: PreparedRelease, watch: StagedProgress) -> Report:
-        made.append(report_of(now, watch))
-        return made[0]
-
-    if asked.publish:
-        study = people_of(site, asked.environment)
-        print_sections(people_sections(study), console(stderr=asked.json), loud)
-        approval = Approval.of(site) if asked.asking else None
-        outcome = _published(kind, asked, options, page, noted, approval)
-    else:
-        with progress_bar() as bar:
-            watch = _on(bar)
-            now = kind.of(site, watch, replace(options, preview=True), asked.environment)
-            noted(now, watch)
-            if page is not None:
-                write(made[0], site.owner, page, partial(watch, "drawing"))
-    if asked.json:
-        answer = None if outcome is None else outcome.as_dict()
-        print_json({**made[0].as_dict(), "release": answer})
-    else:
-        if not asked.asking:
-            asked.show(made[0], page)
-        if outcome is not None:
-            show_lines(console(), outcome_lines(outcome))
-    if outcome is not None:
-        print_warnings(loud, found_wrong(outcome))
-    elif not KeyStore(site.state).path("draw").exists():
-        without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
-        print_warnings(loud, [f"{without} what leaves will be drawn by them, anew."])
-
-
-def _published(
-    kind: type[PreparedRelease],
-    asked: ReleaseCommand,
-    options: PublishOptions,
-    page: Path | None,
-    report_of: Callable[[Any, StagedProgress], Report | None],
     approval: Approval | None,
-) -> PublishOutcome:
-    """Publish, and show and ask before: `approval` is to what the site said when it was opened."""
+) -> tuple[Report, PublishOutcome | None]:
+    """Make a release, report on it, and publish it if that is asked for.
+
+    `approval` is the yes to what the site said when it was opened.
+    """
+    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.files import write
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.site.site import load_site
+    from pramana_core.report.terminal import print_warnings
 
+    site, page, outcome = asked.site, asked.page(name), None
+    made: list[Report] = []
     with progress_bar(patience=0) as bar:
         watch = _on(bar)
 
         def show(now: Any) -> PublishOptions | None:
-            made = report_of(now, watch)
-            if made is not None and page is not None:
-                write(made, asked.site.owner, page, partial(watch, "drawing"))
-            if approval is None or made is None:
+            made.append(report_of(now, watch))
+            if page is not None:
+                write(made[0], site.owner, page, partial(watch, "drawing"))
+            if approval is None:
                 return None
             bar.end()
-            asked.require_yes(page, lambda: asked.show(made, page))
+            asked.require_yes(page, lambda: asked.show(made[0], page))
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
@@ -346,7 +298,17 @@ def _published(
             approval.require(load_site(asked.path))
             return replace(options, accept_new_people=agreed)
 
-        return publish_release(kind, asked.site, asked.environment, options, watch, show)
+        if asked.publish:
+            outcome = publish_release(kind, site, asked.environment, options, watch, show)
+        else:
+            show(kind.of(site, watch, replace(options, preview=True), asked.environment))
+    if not (asked.json or asked.asking):
+        asked.show(made[0], page)
+    if outcome is not None:
+        if not asked.json:
+            show_lines(console(), outcome_lines(outcome))
+        print_warnings(console(stderr=True), found_wrong(outcome))
+    return made[0], outcome
 
 
 def new_epoch(

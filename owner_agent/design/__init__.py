@@ -1,4 +1,4 @@
-"""From a stated need to a plan: designs compared, the best of them written as a site file.
+"""The custodian's side of designs: variables of several owners, and the plan as text.
 
-The search for a design is `pramana_core.design`; this is the custodian's side of it.
+The search for a design is `pramana_core.design`.
 """

@@ -1,9 +1,7 @@
-"""The application of the pages, and who gets to it: the owner's own browser.
+"""The application of the pages, and its door: a link that works once becomes a cookie.
 
-A link that works once is printed where `owner-agent serve` was started, and is for whoever reads
-that terminal. It becomes a cookie that scripts and other sites cannot use. A request that names
-another host than the one that is listened on is refused, so that no other site's name can be made
-to lead here.
+The link is printed where `owner-agent serve` was started. Scripts and other sites cannot use the
+cookie. A request for another host than the one that is served is refused.
 """
 
 from __future__ import annotations

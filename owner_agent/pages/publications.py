@@ -28,14 +28,7 @@ _UNFORESEEN = (
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication and its progress.
-
-    Attributes:
-        people: what the study says of its owners' people.
-        stage: what is being done while it runs.
-        said: how it ended, in sentences.
-        warnings: what the miner found wrong.
-    """
+    """A publication: what is being done (`stage`), how it ended (`said`, `warnings`, `problem`)."""
 
     id: str
     state: Literal["running", "succeeded", "failed"] = "running"

@@ -10,17 +10,19 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from owner_agent.pages.publications import Publication
 from owner_agent.pages.rendering import Agent, AgentDep, SentDep, SiteDep, page
 from owner_agent.release.approval import Approval
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import STAGES, PublishOptions
-from owner_agent.report.corrected import corrected_of
-from owner_agent.report.losses import losses_of
+from owner_agent.release.publish import PreparedRecords
+from owner_agent.report.corrected import Corrected
+from owner_agent.report.losses import Losses, after, before, losses_by
 from owner_agent.report.plan import warnings
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.pages.forms import ROOT
 from pramana_core.pages.words import plan_words
-from pramana_core.progress import unwatched
 
 router = APIRouter()
 
@@ -38,15 +40,8 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
     try:
         if sent.text("yes") != "on":
             raise OptionError("Nothing was sent: publication was not confirmed.", where="yes")
-        shown, plan = Approval(sent.text("shown")), planned(site)
+        shown = Approval(sent.text("shown"))
         shown.require(site)
-        found = corrected_of(site, plan, unwatched)
-        if chosen is None and found is not None and found.waits:
-            raise OptionError(
-                "Nothing was sent: records have other values now than when they were reported.",
-                where="corrections",
-                remedy="Choose below what happens to them.",
-            )
         started = agent.publications.start(
             PublishOptions(
                 accept_added_loss=sent.text("accept_added_loss") == "on",
@@ -96,8 +91,7 @@ def _form(
 ) -> Response:
     approval = Approval.of(site)
     plan, miner = planned(site), site.miner
-    found = corrected_of(site, plan, unwatched)
-    losses = losses_of(site, plan)
+    found, losses = _before(site, agent.environment)
     last = agent.publications.last()
     return page(
         request,
@@ -113,10 +107,25 @@ def _form(
         waits=found is not None and found.waits,
         lines=() if found is None else found.lines(),
         chosen=chosen,
-        refused=[] if losses is None else [one for one in losses.columns if one.refused],
+        refused=[] if losses is None else _refused(losses),
         last=last,
         error=error,
     )
+
+
+def _before(site: Site, environment: Environment) -> tuple[Corrected | None, Losses | None]:
+    """Return what must be chosen because of what left; the table is read only if something did."""
+    if not any(entry.left for entry in Ledger(site.state).entries()):
+        return None, None
+    options = PublishOptions(preview=True)
+    now = PreparedRecords.of(site, lambda _stage, _done, _total: None, options, environment)
+    return Corrected.of(now, site.file.corrections), losses_by(now)
+
+
+def _refused(losses: Losses) -> list[tuple[str, str, str]]:
+    """Return the columns whose added loss must be accepted, each with its loss before and after."""
+    rows = (row for row in losses.columns if row["refused_without_accepting"])
+    return [(row["column"], before(row), after(row)) for row in rows]
 
 
 def _doing(publication: Publication) -> str:

@@ -1,7 +1,4 @@
-"""What the pages' routes take from a request, and how their answers are made of templates.
-
-A route takes the agent, the site as it is now, and a form. Where something failed, a page says so.
-"""
+"""What the pages' routes take from a request, and how answers are made of templates."""
 
 from __future__ import annotations
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from owner_agent.pages.rendering import Agent, AgentDep, SiteDep, page
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.report.plan import others_apart, site_report
-from owner_agent.report.releases import ColumnSpent, LedgerSummary
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import PreparedRecords
+from owner_agent.report.plan import others_apart, report_of
+from owner_agent.report.releases import LedgerSummary, how, loss_of
+from owner_agent.report.study import outlook_of
 from owner_agent.site.planning import awaiting_plan, planned
 from owner_agent.site.site import Site
 from owner_agent.state.tokens import TokenStore
@@ -19,6 +23,7 @@ from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.pages.forms import FRAMED
 from pramana_core.pages.words import plan_words
 from pramana_core.report.page import html
+from pramana_core.report.report import Row
 
 router = APIRouter()
 
@@ -46,8 +51,7 @@ def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
         site=site,
         told=summary,
         left=[entry for entry in entries if entry.left],
-        bars=_bars(summary.columns),
-        scale=_scale(summary.columns),
+        **_bars(summary.columns),
         running=_running(agent),
         next=next_step(site, entries),
         others=others_apart(site),
@@ -74,7 +78,10 @@ def show_plan(request: Request, site: SiteDep) -> Response:
 @router.get("/plan/report")
 def read_report(agent: AgentDep, site: SiteDep) -> Response:
     """Return the report of `owner-agent plan`, to be framed."""
-    written = html(site_report(site, agent.environment), site.owner)
+    environment, options = agent.environment, PublishOptions(preview=True)
+    now = PreparedRecords.of(site, lambda _stage, _done, _total: None, options, environment)
+    study = outlook_of(site, now.plan, environment)
+    written = html(report_of(site, study, now), site.owner)
     return Response(written, media_type="text/html", headers=dict(FRAMED))
 
 
@@ -88,8 +95,9 @@ def show_left(request: Request, site: SiteDep) -> Response:
         title="What left",
         here="left",
         told=summary,
-        bars=_bars(summary.columns),
-        scale=_scale(summary.columns),
+        how=how,
+        loss_of=loss_of,
+        **_bars(summary.columns),
     )
 
 
@@ -138,24 +146,7 @@ def _running(agent: Agent) -> str | None:
     return last.id if last is not None and last.state == "running" else None
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar of what a column has lost; `text` says it where no number bounds it."""
-
-    what: str
-    spent: float | None
-    text: str
-
-
-def _bars(columns: tuple[ColumnSpent, ...]) -> list[Bar]:
-    bars = []
-    for one in columns:
-        open_one = one.epsilon is not None and math.isinf(one.epsilon)
-        text = "as it is" if open_one else one.text
-        bars.append(Bar(one.column, None if open_one else one.epsilon, text))
-    return sorted(bars, key=lambda one: -(math.inf if one.spent is None else one.spent))
-
-
-def _scale(columns: tuple[ColumnSpent, ...]) -> float:
-    known = [one.spent for one in _bars(columns) if one.spent is not None]
-    return max(known, default=0.0) or 1.0
+def _bars(columns: Sequence[Row]) -> dict[str, Any]:
+    """Return what columns have lost, what nothing bounds first, and the length of the scale."""
+    bars = sorted(columns, key=lambda row: -math.inf if row["epsilon"] is None else -row["epsilon"])
+    return {"bars": bars, "scale": max((row["epsilon"] or 0.0 for row in bars), default=0.0) or 1.0}

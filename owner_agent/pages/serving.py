@@ -24,10 +24,9 @@ _LAST_SECONDS = 5
 def serve_pages(
     site: Path, environment: Environment, port: int = 8100, ready_file: Path | None = None
 ) -> None:
-    """Serve on loopback until SIGTERM or Ctrl-C, both of which are the regular end.
+    """Serve on loopback until SIGTERM or Ctrl-C; `ready_file` gets the address and the process.
 
-    Port 0 takes a free one; `ready_file` gets the address and the process. Raises ConfigError or
-    OptionError.
+    Port 0 takes a free one. Raises ConfigError or OptionError.
     """
     with _bind(port) as bound:
         url = f"http://{_HOST}:{bound.getsockname()[1]}"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from owner_agent.peer.exchange.catalogue import entitled, task_of, variables_of
-from owner_agent.peer.exchange.entitlement import owner_of, require_held
-from owner_agent.peer.exchange.incoming import check_package
+from owner_agent.peer.exchange.entitlement import entitled, require_one_owner
+from owner_agent.peer.exchange.incoming import check_package, drawn_plan
 from owner_agent.peer.exchange.local_records import require_aligned
-from owner_agent.peer.exchange.session_loss import require_stated
 from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
 from owner_agent.peer.protocol.messages import Offer, Proposal, ResultAgreement, Stated, Statements
 from owner_agent.peer.protocol.session_file import SessionFile
@@ -29,39 +27,27 @@ def consent(
 
     Raises Forbidden, InputError.
     """
-    strangers = [n for n in proposal.participants if n not in known and n != site.owner]
-    if caller != proposal.initiator or site.owner not in proposal.participants:
-        raise Forbidden(
-            f"{caller} proposes a session that is not its own, or without {site.owner}.",
-            where=caller,
-        )
+    own, most = site.owner, site.peer.longest_seconds
+    strangers = [n for n in proposal.participants if n not in known and n != own]
+    if caller != proposal.initiator or own not in proposal.participants:
+        message = f"{caller} proposes a session that is not its own, or without {own}."
+        raise Forbidden(message, where=caller)
     if strangers:
-        raise Forbidden(
-            f"{site.owner} does not know {', '.join(strangers)}.",
-            where=site.owner,
-            remedy=f"Let {site.owner} add them to the known peers of its site file.",
-        )
-    if proposal.study != site.peer.study:
-        raise Forbidden(
-            f"{site.owner} learns with its peers in another study than {proposal.study!r}.",
-            where=site.owner,
-            remedy="Agree on one study, and write its name into every [peer] section.",
-        )
-    if proposal.seconds > site.peer.longest_seconds:
-        raise Forbidden(
-            f"{site.owner} takes part in sessions of at most {site.peer.longest_seconds:.0f}"
-            f" seconds, and not of {proposal.seconds:.0f}.",
-            where=site.owner,
-            remedy=f"Ask for less, or let {site.owner} raise longest_seconds in its [peer]"
-            " section.",
-        )
-    if only is not None and not only.allows(proposal, site.owner, known):
-        raise Forbidden(
-            f"{site.owner} agreed to another session than this one.",
-            where=site.owner,
-            remedy=f"Give {site.owner} the session file, for `owner-agent peer --only`.",
-        )
-    task_of(proposal).check()
+        message = f"{own} does not know {', '.join(strangers)}."
+        remedy = f"Let {own} add them to the known peers of its site file."
+    elif proposal.study != site.peer.study:
+        message = f"{own} learns with its peers in another study than {proposal.study!r}."
+        remedy = "Agree on one study, and write its name into every [peer] section."
+    elif proposal.seconds > most:
+        message = f"{own} allows at most {most:.0f} seconds, not {proposal.seconds:.0f}."
+        remedy = f"Ask for less, or let {own} raise longest_seconds in its [peer] section."
+    elif only is not None and not only.allows(proposal, own, known):
+        message = f"{own} agreed to another session than this one."
+        remedy = f"Give {own} the session file, for `owner-agent peer --only`."
+    else:
+        proposal.task.check()
+        return
+    raise Forbidden(message, where=own, remedy=remedy)
 
 
 def stated(
@@ -69,22 +55,19 @@ def stated(
     everybody: Mapping[str, PublicIdentity],
     kind: type[Stated],
     statements: Statements,
-    owners: Sequence[str],
 ) -> dict[str, Stated]:
     """Return one round's messages by owner, each as its owner signed it. Raises PeerDeviated."""
-    by_owner = {signed.owner: signed for signed in statements.all}
-    if sorted(by_owner) != sorted(owners) or len(by_owner) < len(statements.all):
+    proposal, by_owner = mine.proposal, {signed.owner: signed for signed in statements.all}
+    if sorted(by_owner) != sorted(proposal.participants) or len(by_owner) < len(statements.all):
         raise PeerDeviated(
-            f"{mine.proposal.initiator} passed on the {kind.noun}s of {sorted(by_owner)}, not of"
-            f" {sorted(owners)}.",
-            where=mine.proposal.initiator,
+            f"{proposal.initiator} passed on the {kind.noun}s of {sorted(by_owner)}, not of"
+            f" {sorted(proposal.participants)}.",
+            where=proposal.initiator,
         )
-    own = mine.holding.site.owner
-    if own in by_owner:
-        mine.require_own(kind, by_owner[own])
-    session = mine.proposal.session
+    mine.require_own(kind, by_owner[mine.holding.site.owner])
     return {
-        owner: statement_of(by_owner[owner], everybody[owner], session, kind) for owner in owners
+        owner: statement_of(by_owner[owner], everybody[owner], proposal.session, kind)
+        for owner in proposal.participants
     }
 
 
@@ -97,11 +80,9 @@ def agree_on_offers(mine: Session) -> None:
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
-        _require_wanted(owner, offer, variables_of(proposal))
-    require_held(variables_of(proposal), mine.holdings)
-    owner_of(mine.holdings)
+        _require_wanted(owner, offer, proposal.task.names)
+    require_one_owner(proposal.task.names, mine.holdings)
     require_aligned(mine.offers, proposal.study)
-    task_of(proposal).require_fit(mine.domain)
 
 
 def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
@@ -116,15 +97,13 @@ def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
 def agree_on_result(
     mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
 ) -> None:
-    """Check that everybody who makes the result ready signed it, and that it is this owner's.
+    """Check that everybody signed the result, and that it is this owner's.
 
     So whoever begins a session cannot let two owners write different results. Raises PeerDeviated.
     """
     proposal = mine.proposal
-    signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
-    signed = stated(mine, everybody, ResultAgreement, statements, signers)
-    first = mine.digest or signed[signers[0]].digest
-    others = [owner for owner in signers if signed[owner].digest != first]
+    signed = stated(mine, everybody, ResultAgreement, statements)
+    others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]
     if others:
         raise PeerDeviated(
             f"The owners did not arrive at the same network: {mine.holding.site.owner} and"
@@ -142,13 +121,15 @@ def agree_on_announcements(mine: Session, own: str) -> None:
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
             raise PeerDeviated(f"{owner} received other offers.", where=owner)
+        offer, drawn = mine.offers[owner], announcement.drawn
+        if drawn is not None:
+            mine.drawn[owner] = drawn_plan(owner, drawn, offer)
         names = entitled(mine.proposal, mine.holdings, owner, own)
-        package = announcement.packages.get(own)
-        if names and package is None:
-            raise PeerDeviated(f"{owner} announces no columns for {own}.", where=owner)
-        if names and package is not None:
-            check_package(owner, package, mine.offers[owner], names)
-        require_stated(owner, announcement, own)
+        package, plan = announcement.packages.get(own), mine.plan_for(owner, own)
+        if names and (package is None or plan is None or not {*names} <= {*plan.domain.names}):
+            raise PeerDeviated(f"{owner} announces no columns for {own}, or not all.", where=owner)
+        if package is not None and plan is not None:
+            check_package(owner, package, offer, plan)
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:

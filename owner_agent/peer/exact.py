@@ -1,12 +1,11 @@
-"""Exact tables: what must hold before they are disclosed, and the memory of them.
+"""The tables that shared parameters reveal, and what must hold before they are shared.
 
-What an owner shares of a family are estimates from one table: the node's true values by its parents
-as this owner has them (own true columns, and what it received of its peers'). Whoever sent a
-randomized parent knows its own reports and can undo the inversion: it has the table's exact counts.
-So every cell of that table keeps to a floor. And two tables whose records, values or groups differ
-in one record reveal that record's value by subtraction. So an owner shares one table in a study,
-and parts of it, as often as it likes. Another table is shared only if the custodian allows it
-(`groupings`).
+The parameters of a family are estimates from one table: the node's true values by its parents as
+this owner has them (own true columns, and its peers' as received). Whoever sent a randomized parent
+knows its own reports and can undo the estimate: it gets exact counts. So no cell is below a floor.
+Two tables whose records, values or groups differ in one record reveal that record's value by
+subtraction. So an owner shares one table in a study, and parts of it, as often as it likes. Another
+one is shared only if the custodian allows it (`groupings`).
 """
 
 from __future__ import annotations
@@ -16,24 +15,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ValidationError
 
-from owner_agent.peer.exchange.catalogue import learners, task_of
 from owner_agent.peer.exchange.incoming import ReceivedColumns, counted_names
 from owner_agent.peer.exchange.local_records import LocalRecords
+from owner_agent.peer.exchange.session_record import ExactTable, session_records
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.session_results import all_kept
-from owner_agent.state.ledger_file import state_directory
-from owner_agent.state.private_files import write_replacing
+from owner_agent.release.ledger import Entry, Ledger
 from pramana_core.errors import OtherGroupings, SmallCounts, StoreCorrupt
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
-from pramana_core.wire.base import Message, Sha256
 from pramana_core.wire.parts import Pseudonyms
 
 
@@ -50,7 +44,7 @@ class CountedColumns:
         return counted_names(self.plan, (*parents, node))
 
     def smallest_cell(self, names: Iterable[str]) -> int:
-        """Return the fewest records that some combination of codes has, of those that occur."""
+        """Return the fewest records of a combination of codes, of those that occur."""
         return smallest_cell([self.columns[name] for name in names])
 
     @property
@@ -74,7 +68,7 @@ def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> 
 
 
 def smallest_cell(columns: Sequence[Codes]) -> int:
-    """Return the fewest records that some combination of codes has, of those that occur."""
+    """Return the fewest records of a combination of codes, of those that occur."""
     cells: npt.NDArray[np.int64] = np.zeros(len(columns[0]), dtype=np.int64)
     for codes in columns:
         # Numbered anew each time, so that no number of variables makes the numbers too large.
@@ -93,73 +87,42 @@ def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
     return running.hexdigest()
 
 
-_FILE = "disclosures.json"
+_EARLIER = "disclosures.json"
+"""Where a version of the agent before this one remembered tables."""
 
 
-class Disclosure(Message):
-    """One table that was disclosed in a study, by digests, without a value or a record.
-
-    `own` are the digests of this owner's `columns` (and the records), `groups` those of the peers'
-    columns `against` which they were shared, as the session called them.
-    """
-
-    study: str
-    own: list[Sha256]
-    groups: list[Sha256]
-    columns: list[str]
-    against: list[str]
-    session: str
-    told: datetime
-
-    def holds(self, other: Disclosure) -> bool:
-        """Whether another table is part of this one."""
-        same = (self.study, self.own) == (other.study, other.own)
-        return same and set(self.groups) >= set(other.groups)
+def distinct(tables: Iterable[ExactTable]) -> list[ExactTable]:
+    """Return the tables that are no part of another, oldest first."""
+    found: list[ExactTable] = []
+    for one in tables:
+        if not any(other.covers(one) for other in found):
+            found = [other for other in found if not one.covers(other)] + [one]
+    return found
 
 
-class _Memory(Message):
-    told: tuple[Disclosure, ...] = ()
+def shared_tables(entries: Iterable[Entry]) -> list[ExactTable]:
+    """Return all tables that were shared exactly, oldest first. Raises StoreCorrupt."""
+    return distinct(one for record in session_records(entries) for one in record.tables)
 
 
-def disclosures(state: Path) -> list[Disclosure]:
-    """Return all that was disclosed, oldest first. Raises StoreCorrupt."""
-    path = state / _FILE
-    if not path.exists():
-        sharing = [one for one in all_kept(state) if one.families]
-        if sharing:
-            raise StoreCorrupt(
-                f"There is no {path}, but {len(sharing)} sessions shared parameters: nobody knows"
-                " by which groups of records.",
-                where=str(path),
-                remedy="Restore it from your backup: without it nobody knows what was disclosed.",
-            )
-        return []
-    try:
-        return list(_Memory.model_validate_json(path.read_bytes()).told)
-    except ValidationError:
-        raise StoreCorrupt(
-            f"{path} is not what was kept of the tables that were disclosed.",
-            where=str(path),
-            remedy="Restore it from your backup: without it nobody knows what was disclosed.",
-        ) from None
-
-
-def remember(holding: LocalRecords, tables: Sequence[Disclosure]) -> None:
-    """Write down, durably, what is about to be disclosed. Raises OtherGroupings, StoreCorrupt."""
-    whole = _Memory(told=tuple(_with(holding, tables)))
-    path = state_directory(holding.site.state) / _FILE
-    write_replacing(path, whole.model_dump_json(indent=1).encode())
-
-
-def _with(holding: LocalRecords, tables: Sequence[Disclosure]) -> list[Disclosure]:
-    """Return what will have been disclosed with these tables, if that is allowed."""
-    known = disclosures(holding.site.state)
-    more = [one for one in tables if not any(other.holds(one) for other in known)]
-    whole = [one for one in known if not any(other.holds(one) for other in more)] + more
-    study = [one for one in whole if one.study == holding.site.peer.study]
-    if more and len(study) > holding.site.peer.groupings:
+def require_allowed(holding: LocalRecords, tables: Sequence[ExactTable]) -> None:
+    """Check that tables may be shared now. Raises OtherGroupings, StoreCorrupt."""
+    known = _known(holding)
+    new = [one for one in tables if not any(other.covers(one) for other in known)]
+    if new and len(distinct([*known, *new])) > holding.site.peer.groupings:
         raise _refusal(holding)
-    return whole
+
+
+def _known(holding: LocalRecords) -> list[ExactTable]:
+    """Return the tables that were shared in the study."""
+    state, study = holding.site.state, holding.site.peer.study
+    if (earlier := state / _EARLIER).exists():
+        raise StoreCorrupt(
+            f"{earlier} has tables that an earlier version of the agent shared.",
+            where=str(earlier),
+            remedy="Share parameters with that version: here they would not be counted.",
+        )
+    return [one for one in shared_tables(Ledger(state).entries()) if one.study == study]
 
 
 def _refusal(holding: LocalRecords) -> OtherGroupings:
@@ -183,7 +146,7 @@ def tables_of(
     now: datetime,
     *,
     floor: int,
-) -> list[Disclosure]:
+) -> list[ExactTable]:
     """Return the tables that families reveal, given the columns that each is counted from.
 
     It is one table, of this owner's columns by all the peers' columns in them, if that of each own
@@ -197,14 +160,14 @@ def tables_of(
     if all(counted.smallest_cell([name, *every]) >= floor for name in parted if floor):
         sets = {every}
     return [
-        Disclosure(
+        ExactTable(
             study=proposal.study,
             own=_digests(counted, holding.names),
             groups=_digests(counted, theirs),
             columns=[holding.plan.columns[name] for name in holding.names],
             against=sorted(theirs),
             session=proposal.session,
-            told=now,
+            shared=now,
         )
         for theirs in sorted(sets, key=sorted)
         if not any(theirs < other for other in sets)
@@ -221,7 +184,7 @@ def exact_tables(
     counted: CountedColumns,
     families: Sequence[LearnedFamily],
     now: datetime,
-) -> list[Disclosure]:
+) -> list[ExactTable]:
     """Return the tables that sharing some families would reveal, if that is allowed.
 
     Whether the table is new is checked before anything is counted: once as many were shared as
@@ -229,42 +192,34 @@ def exact_tables(
     Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """
     names = [counted.names(family.node, family.parents) for family in families]
-    _with(holding, tables_of(holding, proposal, counted, names, now, floor=0))
+    require_allowed(holding, tables_of(holding, proposal, counted, names, now, floor=0))
     for family in families:
-        _require_enough(holding, proposal, family.node, family.parents, counted)
+        _require_enough(holding, family.node, family.parents, counted)
     floor = holding.site.peer.smallest_count
     tables = tables_of(holding, proposal, counted, names, now, floor=floor)
-    _with(holding, tables)
+    require_allowed(holding, tables)
     return tables
 
 
-def require_tellable_before(holding: LocalRecords, proposal: Proposal) -> None:
+def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
     """Check what is this owner's alone, before anything is announced.
 
     What the peers' columns are is not known yet; that this owner's own records or values are others
     than before is. Nor is a cell of a whole table larger than the one of its own columns.
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
-    site = holding.site
-    if not task_of(proposal).shared or site.owner not in learners(proposal):
-        return
-    counted = counted_from(holding, [])
-    known = [one for one in disclosures(site.state) if one.study == proposal.study]
+    counted, known = counted_from(holding, []), _known(holding)
     own = _digests(counted, holding.names)
-    if len(known) >= site.peer.groupings and all(one.own != own for one in known):
+    if len(known) >= holding.site.peer.groupings and all(one.own != own for one in known):
         raise _refusal(holding)
     for node in holding.names:
-        agreed = task_of(proposal).agreed_parents(node)
+        agreed = proposal.task.agreed_parents(node)
         own = [name for name in agreed if name in holding.names]
-        _require_enough(holding, proposal, node, own, counted)
+        _require_enough(holding, node, own, counted)
 
 
 def _require_enough(
-    holding: LocalRecords,
-    proposal: Proposal,
-    node: str,
-    parents: Sequence[str],
-    counted: CountedColumns,
+    holding: LocalRecords, node: str, parents: Sequence[str], counted: CountedColumns
 ) -> None:
     floor, owner = holding.site.peer.smallest_count, holding.site.owner
     if counted.smallest_cell(counted.names(node, parents)) >= floor:
@@ -274,6 +229,6 @@ def _require_enough(
         f"{owner} does not share the parameters of {node!r}{given}: some combination of their"
         f" values, as {owner} has them, occurs in fewer than {floor} records.",
         where=node,
-        remedy=f"Merge rare categories, {task_of(proposal).fewer}, or let {owner} lower"
-        " smallest_count in its [peer] section deliberately.",
+        remedy="Merge rare categories, ask for smaller families (fewer parents, or a lower"
+        f" max_parents), or let {owner} lower smallest_count in its [peer] section deliberately.",
     )

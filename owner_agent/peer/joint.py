@@ -7,16 +7,15 @@ all have agreed to one result. From then on it is written, and no owner ends the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from owner_agent.peer.exchange.catalogue import learners, task_of
 from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
+from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
     BEGIN,
@@ -42,7 +41,7 @@ from pramana_core.wire.services import problem_of
 
 @dataclass(frozen=True)
 class JointOutcome:
-    """A session's result: where it is, its digest, and owners that did not confirm theirs.
+    """A session's result: its folder and digest, and owners that did not confirm theirs.
 
     `loss` is that of the columns sent in it.
     """
@@ -65,7 +64,6 @@ def run_session(
     with participant.leading(proposal):
         try:
             agreed = led.made_ready()
-            led.require_ready()
             with uninterrupted():
                 # This owner first: before others may have written, a failure still ends it for all.
                 written = participant.ask(COMMIT, session, agreed)
@@ -110,11 +108,18 @@ class _Coordinator:
         announcements = self.each("announcements", OFFERS, Statements(all=offers))
         self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
         self.each("start", BEGIN)
-        parts = self.learned()
-        if not task_of(self.proposal).shared:
-            return Statements(all=[self.participant.make_own_ready(self.proposal.session)])
-        agreed = Statements(all=self.each("networks", PARTS, Statements(all=parts)))
+        parts = Statements(all=self.learned())
+        agreed = Statements(all=self.each("networks", PARTS, parts))
         self.participant.check_agreed(self.proposal.session, agreed)
+        # An owner that has gone since still ends it everywhere.
+        for partner in self.others:
+            status = partner.ask(STATUS, self.proposal.session)
+            if status.problem is not None:
+                raise error_of(status.problem)
+            if status.phase != "ready":
+                raise PeerDeviated(f"{partner.name} is {status.phase}, not ready to write.")
+        if self.participant.clock() > self.ends:
+            raise self._late("did not answer", self.partners)
         return agreed
 
     def each(
@@ -125,62 +130,51 @@ class _Coordinator:
         Raises PramanaError, SessionEnded.
         """
         session = self.proposal.session
-        pending_answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
+        answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
         left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
-        limit = time.monotonic() + left
-        pending = set(pending_answers)
+        limit, pending = time.monotonic() + left, set(answers)
         while pending:
-            self.watch(title, len(pending_answers) - len(pending), len(pending_answers))
+            self.watch(title, len(answers) - len(pending), len(answers))
             left = limit - time.monotonic()
-            _, pending = wait(
-                pending, max(0.0, min(left, self.patience.poll)), return_when=FIRST_COMPLETED
-            )
+            seconds = max(0.0, min(left, self.patience.poll))
+            _, pending = wait(pending, seconds, return_when=FIRST_COMPLETED)
             if pending and left <= 0:
-                answers = zip(self.partners, pending_answers, strict=True)
-                raise self._late(partner for partner, answer in answers if answer in pending)
-        self.watch(title, len(pending_answers), len(pending_answers))
-        return [answer.result() for answer in pending_answers]
+                late = zip(self.partners, answers, strict=True)
+                raise self._late("did not answer", (p for p, answer in late if answer in pending))
+        self.watch(title, len(answers), len(answers))
+        return [answer.result() for answer in answers]
 
-    def _late(self, slow: Iterator[Partner]) -> SessionEnded:
+    def _late(self, what: str, slow: Iterable[Partner]) -> SessionEnded:
         names = ", ".join(partner.name for partner in slow)
         return SessionEnded(
-            f"{names} did not answer within {self.proposal.seconds:.0f} seconds.",
+            f"{names} {what} within {self.proposal.seconds:.0f} seconds.",
             where=names,
             remedy="Give the session more seconds, or ask the owner's custodian.",
         )
 
     def learned(self) -> list[Signed]:
         """Wait until every owner has learned its part; return the parts. Raises PramanaError."""
-        expected = learners(self.proposal) if task_of(self.proposal).shared else ()
         while True:
             statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
             for status in statuses:
                 if status.problem is not None:
                     raise error_of(status.problem)
-            self.watch("learning", *_progress(statuses))
-            by_partner = dict(zip((p.name for p in self.partners), statuses, strict=True))
-            if all(status.phase == "learned" for status in statuses):
-                return list(_parts(by_partner, expected))
-            slow = [n for n, s in by_partner.items() if s.phase != "learned"]
+            done = sum(s.total if s.phase == "learned" else s.done for s in statuses)
+            self.watch("learning", done, max(1, sum(s.total for s in statuses)))
+            both = list(zip(self.partners, statuses, strict=True))
+            slow = [partner for partner, status in both if status.phase != "learned"]
+            if not slow:
+                break
             if self.participant.clock() > self.ends:
-                raise SessionEnded(
-                    f"{', '.join(slow)} had not learned within"
-                    f" {self.proposal.seconds:.0f} seconds.",
-                    where=", ".join(slow),
-                    remedy="Give the session more seconds, or learn over fewer variables.",
-                )
+                raise self._late("had not learned", slow)
             self.participant.environment.sleep(self.patience.poll)
-
-    def require_ready(self) -> None:
-        """Check that all are there to write; an owner that has gone still ends it everywhere.
-
-        Raises PramanaError.
-        """
-        if task_of(self.proposal).shared:
-            for partner in self.others:
-                _require_ready(partner.ask(STATUS, self.proposal.session))
-        if self.participant.clock() > self.ends:
-            raise self._late(iter(self.partners))
+        parts = []
+        for partner, status in both:
+            if status.part is None:
+                name = partner.name
+                raise PeerDeviated(f"{name} has learned its part and does not send it.", where=name)
+            parts.append(status.part)
+        return parts
 
     def commit(self, agreed: Statements) -> tuple[str, ...]:
         """Let the others write; return who did not confirm.
@@ -190,18 +184,18 @@ class _Coordinator:
         """
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
-        pending_answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]
-        wait(pending_answers, self.patience.last)
+        answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]
+        wait(answers, self.patience.last)
         unconfirmed = tuple(
             partner.name
-            for partner, answer in zip(others, pending_answers, strict=True)
+            for partner, answer in zip(others, answers, strict=True)
             if not answer.done() or answer.exception() is not None
         )
         self.watch("writing", len(self.partners) - len(unconfirmed), len(self.partners))
         return unconfirmed
 
     def end(self, error: PramanaError) -> None:
-        """Notify all owners that the session is over, as far as they can be told."""
+        """Inform all owners that answer."""
         ending = Ending(owner=self.participant.name, problem=problem_of(error))
         ends = self.participant.clock() + self.patience.last
 
@@ -211,23 +205,3 @@ class _Coordinator:
                 partner.within(ends).ask(END, self.proposal.session, ending)
 
         wait([started(partial(inform, partner)) for partner in self.partners], self.patience.last)
-
-
-def _progress(statuses: Sequence[Status]) -> tuple[int, int]:
-    done = sum(s.total if s.phase == "learned" else s.done for s in statuses)
-    return done, max(1, sum(s.total for s in statuses))
-
-
-def _parts(statuses: dict[str, Status], expected: Sequence[str]) -> Iterator[Signed]:
-    for owner in expected:
-        part = statuses[owner].part
-        if part is None:
-            raise PeerDeviated(f"{owner} has learned its part and does not send it.", where=owner)
-        yield part
-
-
-def _require_ready(status: Status) -> None:
-    if status.problem is not None:
-        raise error_of(status.problem)
-    if status.phase != "ready":
-        raise PeerDeviated(f"An owner is {status.phase}, not ready to write the network.")

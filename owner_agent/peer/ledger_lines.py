@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from owner_agent.peer.exact import Disclosure, remember
+from owner_agent.peer.exact import require_allowed
 from owner_agent.peer.exchange.local_records import LocalRecords
 from owner_agent.peer.exchange.outgoing import Consent
-from owner_agent.peer.exchange.session_entry import session_entry, session_name
-from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.exchange.session_record import (
+    ExactTable,
+    SessionRecord,
+    SharedFamily,
+    session_entry,
+    session_name,
+    session_records,
+)
+from owner_agent.peer.protocol.messages import FamilyMessage, Proposal
 from owner_agent.peer.session import Session
-from owner_agent.peer.session_results import SessionResult, StagedFiles, keep, kept_of
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
-from owner_agent.release.outbox import StoredRelease
 from owner_agent.release.populations import population_of
 from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
@@ -40,9 +46,9 @@ def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> N
 
 def mark_session(session: Session, state: EntryState, now: datetime) -> None:
     """Change the state of the session's line."""
-    ledger = Ledger(session.holding.site.state)
+    ledger, name = Ledger(session.holding.site.state), session_name(session.proposal.session)
     for entry in _lines(session, ledger):
-        if entry.name == session_name(session.proposal.session):
+        if entry.name == name:
             ledger.mark(entry, state, now)
 
 
@@ -65,17 +71,38 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier)
         _enter(ledger, replace(entry, draws=draws), environment.now())
-        if isinstance(made.bodies, StoredRelease):
-            made.bodies.mark_leaving()
+        made.bodies.mark_leaving()
 
 
-def enter_told(session: Session, tables: list[Disclosure], environment: Environment) -> None:
-    """Write down what this owner's families reveal, with nobody else publishing meanwhile.
+def enter_shared(
+    session: Session,
+    families: Sequence[FamilyMessage],
+    tables: Sequence[ExactTable],
+    environment: Environment,
+) -> None:
+    """Write down which families are shared, and the tables that they reveal.
 
-    Raises OtherGroupings, Conflict.
+    Nobody else publishes meanwhile. Raises OtherGroupings, Conflict.
     """
     with _publishing(session.holding.site.state, environment):
-        remember(session.holding, tables)
+        require_allowed(session.holding, tables)
+        shared = tuple(SharedFamily(node=one.node, parents=one.parents) for one in families)
+        _record(session, environment.now(), families=shared, tables=tuple(tables))
+
+
+def enter_agreed(session: Session, now: datetime) -> None:
+    """Write down the proof that all agreed to a result, before it gets its name."""
+    _record(session, now, digest=session.digest, agreed=session.agreed)
+
+
+def _record(session: Session, now: datetime, **more: Any) -> None:
+    """Add to what the ledger has of the session."""
+    ledger = Ledger(session.holding.site.state)
+    name = session_name(session.proposal.session)
+    line = next(entry for entry in _lines(session, ledger) if entry.name == name)
+    known = session_records([line]) or [SessionRecord(proposal=session.proposal)]
+    record = known[0].model_copy(update=more)
+    ledger.mark(line, "sending", now, session=record.model_dump_json())
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
@@ -120,15 +147,3 @@ def close_lines(session: Session, now: datetime) -> None:
 
 def _lines(session: Session, ledger: Ledger) -> list[Entry]:
     return [e for e in ledger.entries() if e.release_id == session.proposal.session]
-
-
-def write_agreed(session: Session, staged: StagedFiles) -> Path:
-    """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
-
-    Raises OSError.
-    """
-    state, proposal = session.holding.site.state, session.proposal
-    kept = kept_of(state, proposal.session) or SessionResult(proposal=proposal)
-    done = {"digest": session.digest, "agreed": session.agreed}
-    keep(state, kept.model_copy(update=done))
-    return staged.publish()

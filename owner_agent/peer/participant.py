@@ -7,9 +7,10 @@ the caller is entitled to, and ends the session at the first thing that is not a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
 
 from owner_agent.peer.agreement import (
@@ -20,58 +21,132 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
-from owner_agent.peer.exact import require_tellable_before
-from owner_agent.peer.exchange.catalogue import entitled, learners, task_of, variables_of
+from owner_agent.peer.exact import counted_from, exact_tables, require_own_shareable
+from owner_agent.peer.exchange.entitlement import entitled
+from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
 from owner_agent.peer.exchange.local_records import hold, offer
-from owner_agent.peer.exchange.network import files_of, merge, part_of
-from owner_agent.peer.exchange.outgoing import Consent, OutgoingPackage, outgoing, share_of
-from owner_agent.peer.exchange.session_loss import costs_of, session_lines, session_loss
-from owner_agent.peer.learning import learn
+from owner_agent.peer.exchange.network import digest_of_files, files_of, merge, part_of
+from owner_agent.peer.exchange.outgoing import (
+    Consent,
+    OutgoingPackage,
+    forget,
+    outgoing,
+    share_of,
+)
+from owner_agent.peer.exchange.session_loss import session_lines, session_loss
+from owner_agent.peer.exchange.session_record import ExactTable
 from owner_agent.peer.ledger_lines import (
     close_lines,
+    enter_agreed,
     enter_package,
     enter_session,
-    enter_told,
+    enter_shared,
     mark_session,
 )
-from owner_agent.peer.member import Member
-from owner_agent.peer.peers_met import earlier_sessions, remember_peers, require_remembered
+from owner_agent.peer.protocol.identity import (
+    PeerIdentity,
+    PublicIdentity,
+    load_identity,
+    pinned,
+)
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,
     NetworkPart,
     Offer,
     Proposal,
+    ResultAgreement,
     Signed,
     Statements,
     Status,
     digest_of,
 )
 from owner_agent.peer.protocol.session_file import SessionFile
-from owner_agent.peer.protocol.steps import Answer, Request, Step
+from owner_agent.peer.protocol.steps import STATUS, Answer, Request, Step
+from owner_agent.peer.protocol.tasks import Findings
+from owner_agent.peer.remote import RemotePartner
 from owner_agent.peer.session import Session, error_of
-from owner_agent.peer.session_results import SessionResult, earlier_status, families_of, keep
+from owner_agent.peer.session_results import earlier_status, finish_written, no_session, stage
 from owner_agent.release.history import known_entries, not_known_by_miner
-from owner_agent.release.ledger import Ledger
+from owner_agent.site.planning import planned
+from owner_agent.site.site import Site, load_site
+from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
-from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
+from pramana_core.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    KeyFileError,
+    LimitExceeded,
+    NotFound,
+    OtherGroupings,
+    PlanConflict,
+    PramanaError,
+    RecordsCorrected,
+    SessionEnded,
+    StateError,
+    StoreCorrupt,
+    VariablesMissing,
+)
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.plan import Plan
 from pramana_core.privacy import StudyDisclosure
-from pramana_core.progress import unwatched
+from pramana_core.progress import Progress, unwatched
+from pramana_core.wire.channels import PlanMessage
+from pramana_core.wire.services import problem_of
+
+Notify = Callable[[str], None]
+"""Called with what a person at this owner may want to know."""
+
+_OUTSIDE: Mapping[type[PramanaError], type[PramanaError]] = {
+    RecordsCorrected: PlanConflict,
+    OtherGroupings: SessionEnded,
+}
+"""The errors that others get in place of an owner's own: that its values changed is not theirs."""
+
+_STORE = (StoreCorrupt, KeyFileError)
 
 
 @dataclass(eq=False)
-class Participant(Member):
+class Participant:
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
     It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
-    leads that one. `accepts` is what the custodian agreed to beforehand.
+    leads that one.
+
+    Attributes:
+        site: the site file at `path`, as it was at the start.
+        identity: this owner's key and certificate.
+        known: the public identities of its peers, by name.
+        environment: clock, transport, patience and randomness.
+        partners: returns another owner by its name.
+        notify: called with what a person here may want to know.
+        accepts: what the custodian agreed to beforehand.
+        own_error: the full error here, of which the others heard less.
+        miner_not_asked: why it is not known whether the site's miner has releases that the ledger
+            does not; None if it is.
     """
 
+    site: Site
+    path: Path
+    identity: PeerIdentity
+    known: Mapping[str, PublicIdentity]
+    environment: Environment
+    partners: Callable[[str], RemotePartner]
+    notify: Notify
     accepts: Consent = field(default_factory=Consent)
     only: SessionFile | None = None
     leads: Proposal | None = None
+    session: Session | None = None
+    own_error: PramanaError | None = None
+    miner_not_asked: str | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
     _taking_up: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def name(self) -> str:
+        """This owner's name."""
+        return self.site.owner
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
@@ -111,17 +186,18 @@ class Participant(Member):
             mine.require_phase(step.phase)
             return method(mine, *messages)
 
+    # The steps of a session, in order.
+
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
         """Take part in a session, or say why not.
 
         Raises Forbidden, Conflict, ConfigError, InputError, KeyFileError, VariablesMissing.
         """
-        with self.own_affairs():
+        with self._own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
-        if self.leads is not None and self.leads != proposal:
-            raise self._busy()
-        if not self._taken.acquire(blocking=False):
+        free = self.leads in (None, proposal) and self._taken.acquire(blocking=False)
+        if not free:
             raise self._busy()
         try:
             self.sweep()
@@ -135,33 +211,28 @@ class Participant(Member):
 
     def offers(self, mine: Session, offers: Statements) -> Signed:
         """Learn what all have, and say what this owner would send to whom."""
-        participants = mine.proposal.participants
-        mine.offers = stated(mine, self.everybody(), Offer, offers, participants)
+        mine.offers = stated(mine, self.everybody(), Offer, offers)
         mine.offers_digest = digest_of(offers.all)
         agree_on_offers(mine)
-        with self.own_affairs():
-            require_remembered(self.site.state, self.name, mine.offers)
         # Before anybody's columns are known, other groupings are this owner's own changes.
-        with self.own_store(OtherGroupings):
-            require_tellable_before(mine.holding, mine.proposal)
-        with self.own_affairs(), publishing_alone(self.site.state):
+        with self._own_affairs(*_STORE, OtherGroupings):
+            require_own_shareable(mine.holding, mine.proposal)
+        with self._own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
+        drawn = {block.name for made in mine.outgoing.values() for block in made.drawn}
+        blocks = tuple(block for block in mine.holding.plan.plan.blocks if block.name in drawn)
         made = Announcement(
             proposal=mine.proposal.digest,
             offers=mine.offers_digest,
+            drawn=PlanMessage.from_plan(Plan(blocks)) if blocks else None,
             packages={peer: made.package for peer, made in mine.outgoing.items()},
-            costs=costs_of(mine.outgoing.values()),
         )
         mine.phase = "announced"
         return mine.sign_once(self.identity, made)
 
     def announcements(self, mine: Session, announcements: Statements) -> Status:
         """Check what all would send."""
-        participants = mine.proposal.participants
-        signed = stated(mine, self.everybody(), Announcement, announcements, participants)
-        with self.own_affairs():
-            remember_peers(self.site.state, self.name, mine.proposal, mine.offers, signed)
-        mine.announcements = signed
+        mine.announcements = stated(mine, self.everybody(), Announcement, announcements)
         agree_on_announcements(mine, self.name)
         for line in session_lines(self.loss(mine)):
             self.notify(line)
@@ -170,15 +241,12 @@ class Participant(Member):
 
     def loss(self, mine: Session) -> StudyDisclosure:
         """Return the loss of a record by the columns that all announced."""
-        return session_loss(mine.announcements)
+        return session_loss(mine.drawn)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
-        if self.name in learners(mine.proposal):
-            mine.phase = "learning"
-            threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
-        else:
-            mine.phase = "learned"
+        mine.phase = "learning"
+        threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
@@ -199,7 +267,7 @@ class Participant(Member):
                 )
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
-            with self.ending(mine), self.own_affairs():
+            with self._ending(mine), self._own_affairs():
                 enter_package(mine, caller, self.environment, self.accepts)
             return made.part(number)
 
@@ -214,10 +282,10 @@ class Participant(Member):
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
         """Join all parts to one network, make its files ready, and sign their digest."""
-        signed = stated(mine, self.everybody(), NetworkPart, parts, learners(mine.proposal))
+        signed = stated(mine, self.everybody(), NetworkPart, parts)
         merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
-        return self.make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
+        return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 
     def check_agreed(self, session: str, agreed: Statements) -> None:
         """Check, where this owner began the session, that all agree to what it made ready.
@@ -237,19 +305,13 @@ class Participant(Member):
         mine = self.mine(session, caller, initiator=True)
         self.sweep()
         with mine.lock:
-            if mine.phase in {"written", "finished"}:
+            if mine.phase == "written":
                 return mine.status()
         with self._step(caller, session) as mine:
-            if not task_of(mine.proposal).shared and self.name not in learners(mine.proposal):
-                mine.require_phase("learned")
-                mine.phase = "finished"
-                close_lines(mine, self.environment.now())
-                self.notify(f"Session {session[:12]} is finished; {caller} has its result.")
-                return mine.status()
             mine.require_phase("ready")
             agree_on_result(mine, self.everybody(), agreed)
             mine.agreed = agreed
-        self.write(mine)
+        self._write(mine)
         return mine.status()
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
@@ -261,21 +323,115 @@ class Participant(Member):
             self.give_up(mine, error_of(ending.problem))
         return mine.status()
 
-    def make_own_ready(self, session: str) -> Signed:
-        """Make a result ready that is the initiator's alone."""
-        with self._step(self.name, session) as mine:
-            mine.require_phase("learned")
-            return self.make_ready(mine, mine.own_files or {})
+    # What the steps are made of.
+
+    def sweep(self) -> None:
+        """End a session whose time is over, whether anybody calls or not."""
+        mine = self.session
+        if mine is None or mine.over or self.clock() <= mine.ends:
+            return
+        if mine.phase == "ready" and (mine.agreed is not None or self._written_elsewhere(mine)):
+            with suppress(StateError):
+                self._write(mine)
+            return
+        seconds = f"{mine.proposal.seconds:.0f} seconds"
+        ended = SessionEnded(
+            f"{self.name} ended the session: no result within {seconds}.",
+            where=self.name,
+            remedy="Give the session more seconds, or see which owner is slow.",
+        )
+        self.give_up(mine, ended)
+
+    def everybody(self) -> dict[str, PublicIdentity]:
+        """Return the public identities of all owners it may meet, its own among them."""
+        return {**self.known, self.name: self.identity.public}
+
+    def clock(self) -> float:
+        """Return the time, in seconds."""
+        return self.environment.now().timestamp()
+
+    def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
+        """Return the session that a caller asks about. Raises NotFound, Forbidden."""
+        mine = self.session
+        if (
+            mine is None
+            or mine.proposal.session != session
+            or caller not in mine.proposal.participants
+        ):
+            raise no_session(session)
+        if initiator and caller != mine.proposal.initiator:
+            raise Forbidden(
+                f"Only {mine.proposal.initiator}, who began the session, may ask that.",
+                where=caller,
+            )
+        return mine
+
+    def give_up(self, mine: Session, error: PramanaError) -> None:
+        """End a session without a result, and say here why."""
+        with mine.lock:
+            if mine.over:
+                return
+            mine.phase, mine.problem = "ended", problem_of(error)
+            if mine.staged is not None:
+                mine.staged.discard()
+            for made in mine.outgoing.values():
+                forget(mine.holding, made)
+            if NetworkPart.noun not in mine.own:
+                mark_session(mine, "discarded", self.environment.now())
+        self.notify(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
+
+    @contextmanager
+    def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
+        """Say in full only here what is wrong with this owner's own files: paths, rows, losses.
+
+        Errors of other kinds than these, if any are named, pass as they are.
+        """
+        kinds = only or (PramanaError,)
+        try:
+            yield
+        except (VariablesMissing, LimitExceeded):
+            raise
+        except kinds as error:
+            self.own_error = error
+            self.notify(str(error))
+            kind = _OUTSIDE.get(type(error), type(error))
+            raise kind(
+                f"{self.name} cannot take part ({kind.code}).",
+                where=self.name,
+                remedy=f"The custodian of {self.name} can read there what is wrong.",
+            ) from error
+
+    @contextmanager
+    def _ending(self, mine: Session) -> Iterator[None]:
+        """End the session at any error; of one that nobody foresaw the others hear its kind."""
+        try:
+            yield
+        except PramanaError as error:
+            self.give_up(mine, error)
+            raise
+        except Exception as error:
+            # What an unforeseen error says may quote a record.
+            ended = SessionEnded(
+                f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
+            )
+            self.give_up(mine, ended)
+            raise ended from error
+
+    @contextmanager
+    def _step(self, caller: str, session: str) -> Iterator[Session]:
+        """Do one step that the initiator asks for; the session ends here if it cannot be done."""
+        self.sweep()
+        mine = self.mine(session, caller, initiator=True)
+        with mine.lock, self._ending(mine):
+            yield mine
 
     def _taken_up(self, caller: str, proposal: Proposal) -> tuple[Session, Offer]:
         self.notify(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
         now = self.clock()
-        with self.own_affairs():
-            state = self.site.state
+        with self._own_affairs():
             self._ask_miner()
-            holding = hold(self.site, proposal, variables_of(proposal), unwatched)
-            earlier = earlier_sessions(state, self.name, proposal)
-            made = offer(holding, proposal, Ledger(state).begun, earlier)
+            holding = hold(self.site, proposal, proposal.task.names, unwatched)
+            made = offer(holding, proposal)
             enter_session(holding, proposal, self.environment.now())
         ends = now + proposal.seconds + self.environment.patience.grace
         self.session = Session(proposal, holding, ends)
@@ -300,46 +456,133 @@ class Participant(Member):
                 yield peer, outgoing(*of)
 
     def _learn(self, mine: Session) -> None:
+        """Learn this owner's part; an error ends the session, and ends there."""
+
         def watch(done: int, total: int) -> None:
             self.sweep()
             with mine.lock:
                 mine.require_phase("learning")
                 mine.progress = (done, total)
 
-        try:
-            with self.own_store():
-                findings, tables = learn(mine, self.partners, watch, self.environment.now())
-            records = len(mine.holding.keys)
+        with suppress(PramanaError), self._ending(mine), self._own_affairs(*_STORE):
+            findings, tables = self._learned(mine, watch)
             with mine.lock:
                 mine.require_phase("learning")
-                if task_of(mine.proposal).shared:
-                    part = part_of(mine.proposal, findings, records)
-                    with self.own_store():
-                        enter_told(mine, tables, self.environment)
-                    mark_session(mine, "sending", self.environment.now())
-                    families = families_of(part.families)
-                    keep(self.site.state, SessionResult(proposal=mine.proposal, families=families))
-                    mine.sign_once(self.identity, part)
-                mine.own_files = dict(findings.files or {})
+                part = part_of(mine.proposal, findings, len(mine.holding.keys))
+                enter_shared(mine, part.families, tables, self.environment)
+                mine.sign_once(self.identity, part)
                 mine.phase = "learned"
-        except PramanaError as error:
-            self.give_up(mine, error)
-        except Exception as error:
-            # What an unforeseen error says may quote a record.
-            self.give_up(mine, self.unforeseen(error))
-            raise
+
+    def _learned(self, mine: Session, watch: Progress) -> tuple[Findings, list[ExactTable]]:
+        """Fetch and count the peers' columns, and run the task's learner.
+
+        With it come the tables of true records that sharing the families would reveal.
+        """
+        proposal, holding = mine.proposal, mine.holding
+        watch(0, 0)
+        received: list[ReceivedColumns] = []
+        for sender in proposal.participants:
+            plan = mine.plan_for(sender, self.name)
+            if plan is not None:
+                received.append(self._fetched(mine, sender, plan))
+                watch(0, 0)
+        counted = counted_from(holding, received)
+        marginals = EstimatedMarginals(counted.reports, counted.plan)
+        findings = proposal.task.learn(marginals, holding.names, watch)
+        now = self.environment.now()
+        return findings, exact_tables(holding, proposal, counted, findings.families, now)
+
+    def _fetched(self, mine: Session, sender: str, plan: Plan) -> ReceivedColumns:
+        peer, session = self.partners(sender).within(mine.ends), mine.proposal.session
+        package = mine.announcements[sender].packages[self.name]
+
+        def fetch(number: int) -> bytes:
+            return peer.package_part(session, number, package.parts[number].bytes)
+
+        return receive(sender, plan, package, fetch, mine.holding)
+
+    def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
+        """Write a result out of sight and sign its digest. Raises StateError."""
+        results = self.site.folder / self.site.peer.results
+        with self._writing(results):
+            mine.staged = stage(results, mine.proposal.session, files)
+        mine.digest = digest_of_files(files)
+        mine.phase = "ready"
+        return mine.sign_once(self.identity, ResultAgreement(digest=mine.digest))
+
+    def _write(self, mine: Session) -> None:
+        """Give a result that all agreed to its name. Raises StateError; harmless if repeated."""
+        with mine.lock:
+            if mine.over or mine.staged is None:
+                return
+            with self._writing(mine.staged.final.parent):
+                enter_agreed(mine, self.environment.now())
+                folder = mine.staged.publish()
+            self.notify(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
+            mine.phase = "written"
+            close_lines(mine, self.environment.now())
 
     @contextmanager
-    def _step(self, caller: str, session: str) -> Iterator[Session]:
-        """Do one step that the initiator asks for; the session ends here if it cannot be done."""
-        self.sweep()
-        mine = self.mine(session, caller, initiator=True)
-        with mine.lock, self.ending(mine):
-            yield mine
+    def _writing(self, results: Path) -> Iterator[None]:
+        """Say in full only here that the folder of results cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            self.notify(f"The folder {results} cannot be written: {error.strerror}.")
+            raise StateError(
+                f"{self.name} cannot write its result ({error.strerror}).",
+                where=self.name,
+                remedy=f"See whether the folder of results at {self.name} can be written.",
+            ) from error
+
+    def _written_elsewhere(self, mine: Session) -> bool:
+        """Whether another owner wrote the result, and proves that all had agreed to it."""
+        ends = self.clock() + self.environment.patience.asking
+        for name in mine.proposal.others(self.name):
+            with suppress(PramanaError):
+                status = self.partners(name).within(ends).ask(STATUS, mine.proposal.session)
+                if status.phase == "written" and status.agreed is not None:
+                    agree_on_result(mine, self.everybody(), status.agreed)
+                    mine.agreed = status.agreed
+                    return True
+        return False
 
     def _busy(self) -> Conflict:
         return Conflict(
             f"{self.name} is in another session.",
             where=self.name,
             remedy="Try again when that has ended.",
+        )
+
+
+@contextmanager
+def opened(
+    path: Path,
+    environment: Environment,
+    notify: Notify,
+    accepts: Consent = Consent(),  # noqa: B008 - frozen
+) -> Iterator[Participant]:
+    """Open an owner for sessions, by its site file; its connections are closed in the end.
+
+    Raises ConfigError, KeyFileError.
+    """
+    site = load_site(path)
+    if site.file.study_plan is not None:
+        raise ConfigError(
+            "Sessions of peers follow no study plan: their sums do not count its coin.",
+            where="study_plan",
+            remedy="Learn by the miner of the study, or use a site file without [study_plan].",
+        )
+    planned(site)
+    finish_written(site)
+    identity, known = load_identity(site), pinned(site)
+    with ExitStack() as stack:
+        partners = {
+            peer.name: stack.enter_context(
+                RemotePartner(peer, known[peer.name], identity, environment)
+            )
+            for peer in site.peer.known
+        }
+        yield Participant(
+            site, path, identity, known, environment, partners.__getitem__, notify, accepts
         )

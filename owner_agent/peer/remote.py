@@ -22,13 +22,9 @@ _PAUSE = 0.3
 
 
 class RemotePartner:
-    """An owner at an address, called under this owner's certificate. Close it, or use `with`.
+    """An owner, called under this owner's certificate. Close it, or use `with`.
 
-    Args:
-        peer: the owner, as the site file knows it.
-        certificate: its certificate; nobody without the key to it is believed.
-        identity: this owner's.
-        environment: transport, clock, patience and randomness.
+    Nobody without the key to `certificate` is believed.
     """
 
     def __init__(
@@ -55,14 +51,10 @@ class RemotePartner:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the connections."""
         self._client.close()
 
     def within(self, ends: float) -> RemotePartner:
-        """Return the same owner over the same connections, each call over at a moment at most."""
+        """Return the same owner, whose calls are over at a moment at most."""
         made = copy.copy(self)
         made.ends = ends
         return made
@@ -89,7 +81,7 @@ class RemotePartner:
         return self._send(self._client.build_request("GET", path), limit, repeatable=True)
 
     def _send(self, request: httpx.Request, limit: int, *, repeatable: bool) -> bytes:
-        """Send until it has surely arrived, or as often as the environment allows."""
+        """Send until it has arrived, or as often as the environment allows."""
         attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):
             try:
@@ -103,7 +95,7 @@ class RemotePartner:
         raise AssertionError("the loop above returns or raises")
 
     def _once(self, request: httpx.Request, limit: int, *, quick: bool) -> bytes:
-        """Send once; whatever trickles in, the call is over when its time is."""
+        """Send once; the call is over when its time is, whatever trickles in."""
         now, patience = self._environment.now(), self._environment.patience
         seconds = patience.work
         if self.ends is not None:
@@ -155,11 +147,8 @@ class RemotePartner:
         return error_of(problem)
 
     def _unreachable(self, error: httpx.TransportError) -> PeerUnreachable:
-        how = (
-            "did not answer in time"
-            if isinstance(error, httpx.TimeoutException)
-            else "could not be reached"
-        )
+        slow = isinstance(error, httpx.TimeoutException)
+        how = "did not answer in time" if slow else "could not be reached"
         return PeerUnreachable(
             f"{self.name} at {self._peer.url} {how} ({type(error).__name__}).",
             where=self.name,

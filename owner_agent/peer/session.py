@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from owner_agent.peer.exchange.catalogue import variables_of
-from owner_agent.peer.exchange.entitlement import Holdings
+from owner_agent.peer.exchange.entitlement import Holdings, entitled
 from owner_agent.peer.exchange.local_records import LocalRecords
-from owner_agent.peer.exchange.outgoing import OutgoingPackage
+from owner_agent.peer.exchange.outgoing import OutgoingPackage, share_of
 from owner_agent.peer.protocol.identity import PeerIdentity, state
 from owner_agent.peer.protocol.messages import (
     Announcement,
@@ -24,9 +23,10 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.session_results import StagedFiles
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded, StateError, error_classes
+from pramana_core.plan import Plan
 from pramana_core.wire.services import ProblemDetail
 
-OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
+OVER: frozenset[Phase] = frozenset({"written", "ended"})
 """Phases in which a session asks nothing more of anybody."""
 
 
@@ -36,7 +36,7 @@ class Session:
 
     `ends` is the moment (of the owner's own clock, in seconds) after which it is given up. `agreed`
     is there once all are known to have agreed to `digest`: from then on the session can only end
-    well here.
+    well here. `drawn` are the blocks that each owner draws for anybody.
     """
 
     proposal: Proposal
@@ -47,9 +47,9 @@ class Session:
     offers_digest: str = ""
     announcements: dict[str, Announcement] = field(default_factory=dict)
     outgoing: dict[str, OutgoingPackage] = field(default_factory=dict)
+    drawn: dict[str, Plan] = field(default_factory=dict)
     own: dict[str, Signed] = field(default_factory=dict)
     progress: tuple[int, int] = (0, 0)
-    own_files: dict[str, bytes] | None = None
     staged: StagedFiles | None = None
     digest: str | None = None
     agreed: Statements | None = None
@@ -69,6 +69,13 @@ class Session:
             for owner in self.proposal.participants
         }
 
+    def plan_for(self, sender: str, receiver: str) -> Plan | None:
+        """Return the plan of what a sender drew for a receiver; None if that is nothing."""
+        names = entitled(self.proposal, self.holdings, sender, receiver)
+        drawn = self.drawn.get(sender)
+        share = None if drawn is None else share_of(drawn, names)
+        return None if share is None else share.plan
+
     @property
     def domain(self) -> Domain:
         """All variables of the session, in the task's order."""
@@ -77,7 +84,7 @@ class Session:
             for offer in self.offers.values()
             for offered in offer.variables
         }
-        return Domain(tuple(categories[name] for name in variables_of(self.proposal)))
+        return Domain(tuple(categories[name] for name in self.proposal.task.names))
 
     def status(self) -> Status:
         """Return how far the session is."""

@@ -1,33 +1,24 @@
-"""The results of sessions: their files, the families shared, and the proof that all agreed.
-
-Files are made out of sight and get their name whole or not at all. The kept agreements prove that
-every owner was ready to write one result. With them an owner may write it after a new start, and
-inform an owner that missed the last message.
-"""
+"""The files of a session's result: made out of sight, they get their name whole or not at all."""
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from owner_agent.peer.protocol.messages import FamilyMessage, Proposal, Statements, Status
+from owner_agent.peer.exchange.session_record import session_records
+from owner_agent.peer.protocol.messages import Status
+from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site
-from owner_agent.state.ledger_file import state_directory
 from owner_agent.state.private_files import (
     DIRECTORY_MODE,
     private_directory,
     sync_directory,
     write_durably,
-    write_replacing,
 )
-from pramana_core.errors import NotFound, StoreCorrupt
+from pramana_core.errors import NotFound
 from pramana_core.full_disks import storing
-from pramana_core.wire.base import Label, Message, Sha256
 
 _UNFINISHED = ".unfinished-"
 
@@ -70,73 +61,27 @@ def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFile
     return made
 
 
+def finish_written(site: Site) -> None:
+    """Give results their name that all had agreed to when the process was stopped."""
+    for record in session_records(Ledger(site.state).entries()):
+        if record.agreed is not None:
+            staged_in(site.folder / site.peer.results, record.proposal.session).publish()
+
+
 def no_session(session: str) -> NotFound:
     """Return the error for a session that this owner does not have, or does not show."""
     return NotFound("There is no such session here.", where=session)
 
 
-_FOLDER = "sessions"
-
-
-class SharedFamily(Message):
-    """A family whose parameters all participants got; epsilon says nothing of it."""
-
-    node: Label
-    parents: list[Label]
-
-    def __str__(self) -> str:
-        """Return it as people read it."""
-        return f"{self.node} given {', '.join(self.parents)}" if self.parents else self.node
-
-
-class SessionResult(Message):
-    """One session: what was shared, and, once the result may be written, why."""
-
-    proposal: Proposal
-    families: tuple[SharedFamily, ...] = ()
-    digest: Sha256 | None = None
-    agreed: Statements | None = None
-
-
-def families_of(messages: list[FamilyMessage]) -> tuple[SharedFamily, ...]:
-    """Return what is kept of learned families: their names, and no parameter."""
-    return tuple(SharedFamily(node=family.node, parents=family.parents) for family in messages)
-
-
-def keep(state: Path, kept: SessionResult) -> None:
-    """Write down a session, durably, in place of what was known of it."""
-    folder = private_directory(state_directory(state) / _FOLDER)
-    path = folder / f"{kept.proposal.session}.json"
-    write_replacing(path, kept.model_dump_json().encode())
-
-
-def kept_of(state: Path, session: str) -> SessionResult | None:
-    """Return what was kept of a session, or None. Raises StoreCorrupt."""
-    # What a peer names may be no number of a session but a path.
-    path = state / _FOLDER / f"{session}.json"
-    if not re.fullmatch(r"[0-9a-f]{32}", session) or not path.exists():
-        return None
-    try:
-        return SessionResult.model_validate_json(path.read_bytes())
-    except ValidationError:
-        raise StoreCorrupt(
-            f"{path} is not what was kept of a session.",
-            where=str(path),
-            remedy="Restore it from your backup, or remove it if you know what it listed.",
-        ) from None
-
-
-def all_kept(state: Path) -> list[SessionResult]:
-    """Return what was kept of every session. Raises StoreCorrupt."""
-    found = (kept_of(state, path.stem) for path in sorted((state / _FOLDER).glob("*.json")))
-    return [kept for kept in found if kept is not None]
-
-
 def earlier_status(site: Site, caller: str, session: str) -> Status:
     """Return the status of an earlier session whose result was written here. Raises NotFound."""
-    kept = kept_of(site.state, session)
-    if kept is None or kept.agreed is None or caller not in kept.proposal.participants:
-        raise no_session(session)
-    if not staged_in(site.folder / site.peer.results, session).final.is_dir():
-        raise no_session(session)
-    return Status(phase="written", digest=kept.digest, agreed=kept.agreed)
+    for record in session_records(Ledger(site.state).entries()):
+        proposal = record.proposal
+        if (
+            proposal.session == session
+            and record.agreed is not None
+            and caller in proposal.participants
+            and staged_in(site.folder / site.peer.results, session).final.is_dir()
+        ):
+            return Status(phase="written", digest=record.digest, agreed=record.agreed)
+    raise no_session(session)

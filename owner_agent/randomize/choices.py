@@ -1,7 +1,6 @@
-"""What records of a sampled block report: each the variables of its own choice.
+"""The reports of a sampled block: each record reports the variables of its own choice.
 
-Thousands of choices share a channel or a few. What a record reports depends on its own words alone,
-so that records of different choices can be drawn in one go.
+Thousands of choices share a few channels, so records of different choices are drawn together.
 """
 
 from __future__ import annotations
@@ -13,20 +12,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.words import (
-    Draws,
-    UniformWords,
-)
-from pramana_core.channels import (
-    Choice,
-    Coordinated,
-    Transition,
-)
+from owner_agent.randomize.words import Draws, UniformWords
+from pramana_core.channels import RESOLUTION, Choice, Coordinated, Transition
 from pramana_core.marginals.counts import Codes
 from pramana_core.wire.parts import code_dtype
 
 _FEW_LABELS = 16
-"""Up to so many labels, looking for each is faster than sorting."""
+"""The number of labels up to which a search for each is faster than sorting."""
 
 
 def rows_by_label(
@@ -46,10 +38,7 @@ def rows_by_label(
 
 
 COUNTED_CELLS = 1 << 64
-"""Up to so many cells of a block a record's has a number of 64 bits."""
-
-_ENOUGH = 1 << 9
-"""Of fewer records of a kind most of the time goes into calls of numpy."""
+"""The number of a block's cells up to which a cell has a number of 64 bits."""
 
 Places = npt.NDArray[np.intp]
 
@@ -57,39 +46,16 @@ Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
 """`(true, words)` gives the reports of each variable of N records from their true codes of each."""
 
 
-class Spans:
-    """Consecutive spans of the words; which of them each record's word falls into.
-
-    Args:
-        bounds: where spans end and the next begin, ascending, at most 2^32.
-    """
-
-    def __init__(self, bounds: Sequence[int]):
-        self._bounds = np.array(bounds, dtype=np.uint64)
-        # A word's highest bits tell its span, but where a bound lies among words that share them.
-        bits = min(20, max(12, (16 * len(bounds)).bit_length()))
-        self._shift = np.uint32(32 - bits)
-        starts = np.arange(1 << bits, dtype=np.uint64) << np.uint64(self._shift)
-        ends = starts + np.uint64((1 << int(self._shift)) - 1)
-        first, last = (self._bounds.searchsorted(w, side="right") for w in (starts, ends))
-        self._divided = len(bounds) + 1
-        self._found = np.where(first == last, first, self._divided)
-
-    def of(self, words: Draws) -> Places:
-        """Return the number of each word's span: of the bounds that are not above it."""
-        found = self._found.take((words >> self._shift).astype(np.intp))
-        rows = np.flatnonzero(found == self._divided)
-        found[rows] = self._bounds.searchsorted(words[rows].astype(np.uint64), side="right")
-        return found
+def spans_of(bounds: Sequence[int], words: Draws) -> Places:
+    """Return the number of ascending bounds, at most 2^32, that are not above each word."""
+    below = np.array([bound for bound in bounds if bound < RESOLUTION], dtype=np.uint32)
+    return below.searchsorted(words, side="right")
 
 
 class ChoiceSampler:
     """Draws the reports of records by their choices, and withholds their other variables.
 
-    Args:
-        choices: the choices.
-        sizes: the number of true categories of each variable.
-        sampler: what draws by a channel over variables of these sizes.
+    `sizes` are the numbers of true categories; `sampler` draws by a channel over variables.
     """
 
     def __init__(
@@ -115,7 +81,7 @@ class ChoiceSampler:
 
         Args:
             true: N true codes of each variable.
-            chosen: the N records' choices; the number of choices for none: all is withheld.
+            chosen: N choices; the number of choices stands for none.
             words: the N records' words.
         """
         codes = self._line(true)
@@ -130,9 +96,9 @@ class ChoiceSampler:
         return list(made)
 
     def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
-        """Return what is true of each record in the variables of its choice, N cells of them.
+        """Return the true cells of N records in the variables of their choices.
 
-        Where a choice has more than 2^64 it is N x variables codes, those of others as if withheld.
+        If a choice has more than 2^64 cells: N x variables codes, with others as withheld.
         """
         codes = self._line(true)
         places = self._places(chosen, np.arange(len(chosen)), len(chosen))
@@ -156,13 +122,8 @@ class ChoiceSampler:
         return codes.reshape(-1)
 
     def _places(self, chosen: Places, rows: Places, records: int) -> list[Places]:
-        """Return where the codes of each variable of their choices lie in the line."""
+        """Return the places in the line of the codes of each chosen variable."""
         return [start.take(chosen) + rows for start in self._axes * records]
-
-
-def together(choices: Sequence[Choice], sizes: Sequence[int]) -> int:
-    """Return how many records should be drawn together, so that there are enough of each kind."""
-    return _ENOUGH * len(_kinds(choices, sizes)[0])
 
 
 def _kinds(
@@ -179,11 +140,11 @@ class Coin:
     """The choices of a coordinated channel by a coin that all owners share."""
 
     def __init__(self, channel: Coordinated):
-        self._spans = Spans([bound for span in channel.spans for bound in span])
+        self._bounds = [bound for span in channel.spans for bound in span]
         # Between two choices, and before and after all of them, nothing is chosen.
         self._choices = np.full(2 * len(channel.spans) + 1, len(channel.spans))
         self._choices[1::2] = np.arange(len(channel.spans))
 
     def choices(self, coins: Draws) -> Places:
         """Return the choice each record's coin falls on; where it falls on none, their number."""
-        return self._choices.take(self._spans.of(coins))
+        return self._choices.take(spans_of(self._bounds, coins))

@@ -1,22 +1,15 @@
-"""Pseudonyms of records, and the draws each record has in each block.
+"""Pseudonyms of records, and the draws of each record in each block.
 
-Draws are a pure function of the owner's key, the study, the block, its epoch, the record and what
-is true of the record in the block. So publishing again, in any row order and with any other rows,
-repeats it: the same truth of a record is never randomized twice in different ways (Ma 5.2.2).
+A draw is a function of the owner's key, the study, the block, the epoch, the record and its true
+values in the block. Publishing again, in any row order and with any other rows, repeats it: the
+same truth of a record is never randomized twice in different ways (Ma 5.2.2).
 
-Wherever something else is randomized, the draws are others. If two channels shared a draw, the two
-reports together could rule out what each alone leaves possible, and their joint amplification
-would be unbounded. With independent draws epsilons add, and the ledger adds them up.
+For anything else the draws are independent, so that epsilons add; two channels with one draw could
+have no joint bound. A corrected value alone would be drawn anew, and two different reports would
+prove the correction: see `owner_agent.release.corrections`.
 
-Draws alone do not protect a record whose value is corrected. Unchanged values repeat their draw, so
-of a record with two different reports everybody would know that it changed. What is done about
-that is in `owner_agent.release.corrections`: either the record keeps the report that it was given
-first, or all records are drawn anew, independently, in another epoch.
-
-In a study plan the owners' draws are their own, and which variables a record reports is no draw of
-theirs: it follows a coin, a function of the linkage secret that they share, the study, the plan and
-the pseudonym alone. It looks at no data, it is the same at all owners and in all epochs, and other
-draws cannot be inferred from it.
+In a study plan a coin decides which variables a record reports: a function of the shared linkage
+secret, the study, the plan and the pseudonym. It is the same at all owners and in all epochs.
 """
 
 from __future__ import annotations
@@ -100,15 +93,8 @@ def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
 def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
-    Unrandomized blocks draw nothing: theirs depends on the block alone. The same people under
-    other record ids are other records; what they are known by is
-    `owner_agent.release.populations.population_of`.
-
-    Args:
-        secrets: the owner's secrets.
-        study: the study the draws are for.
-        block: the block.
-        epoch: 0, or the number of the epoch in which all records of the block were drawn anew.
+    That of an unrandomized block depends on the block alone. `epoch` is 0 or the number of a later
+    epoch. The same people under other record ids are other records (see `release.populations`).
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -122,33 +108,20 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
 
 
 class BlockKey:
-    """What makes the words of a block's records, for some records at a time.
+    """Makes the words of a block's records, for some records at a time.
 
-    A record's uniform 32-bit words are AES-256(block key, input), four at a time. The input is the
+    A record's uniform 32-bit words are AES-256(block key, input), four at a time: the first four
+    under the block's key, the next under a key derived with a counter, and so on. The input is the
     pseudonym with the record's true cell in the block XORed into its last 64 bits, as a big-endian
-    integer. The same value thus repeats its draw, and a changed value draws independently: with one
-    draw for both, two reports of a corrected record could give both of its values away. (That it
-    was corrected they would tell all the same: see `owner_agent.release.corrections`.)
+    integer. So the same value repeats its draw, and a changed value draws independently.
 
-    The first four words are the output, from its head, under the block's key; the next four the
-    output under another key, derived in the same way with a counter, and so on: the inputs are as
-    distinct under each key.
+    In a block of more than 2^64 cells the input is a MAC of the pseudonym and a code of each
+    variable (`_absorb`), 128 bits, under a key of its own; two inputs are equal with a probability
+    of 2^-128.
 
-    Of a block with more than 2^64 cells a record has no cell, but a code of each variable: then the
-    input is a MAC of the pseudonym and all the codes (`_absorb`), 128 bits, under a key of its
-    own. Two inputs are the same with a probability of 2^-128 or so: two records would then have
-    the same words, and a corrected record would repeat its own, which nobody could tell from
-    chance. Given that this does not happen, every truth of every record has words of its own.
-
-    AES serves as a pseudorandom function on distinct single blocks, not to encrypt a message:
-    pseudonyms are 128 bits of a MAC, so that inputs of different records stay distinct too, and
-    the patterns for which ECB is known cannot arise.
-
-    Args:
-        secrets: the owner's secrets.
-        study: the study the release is for.
-        block: the block.
-        epoch: as in `draw_id`; each epoch has its own key.
+    AES serves as a pseudorandom function on distinct single blocks: pseudonyms are 128 bits of a
+    MAC, so the patterns for which ECB is known cannot arise. Each epoch has its own key (see
+    `draw_id`).
     """
 
     def __init__(self, secrets: Secrets, study: str, block: Block, epoch: int = 0):
@@ -164,12 +137,7 @@ class BlockKey:
         self._mac = _Cipher(_key(secrets, b"pramana/draw-input/1\x00" + about))
 
     def words(self, keys: Pseudonyms, cells: Codes) -> UniformWords:
-        """Return the words of records.
-
-        Args:
-            keys: the records' pseudonyms.
-            cells: what is true of the records in the block (see `sampling.true_cells`).
-        """
+        """Return the words of records, by their pseudonyms and `sampling.true_cells`."""
         inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
         if cells.ndim > 1:
             _absorb(self._mac, inputs, cells)
@@ -190,16 +158,11 @@ def _big_endian(codes: Codes) -> Inputs:
 
 
 def _absorb(mac: _Cipher, inputs: Inputs, codes: Codes) -> None:
-    """Put a MAC of each pseudonym and the record's codes in the pseudonym's place.
+    """Put a MAC of each pseudonym and the record's codes, N x variables, in the pseudonym's place.
 
     It is the CBC-MAC by AES-256 of the pseudonym and, 16 bytes at a time, the codes. All messages
-    under one key have the same length, for the key is the block's, so that it is a pseudorandom
-    function of them (Bellare, Kilian and Rogaway 2000, theorem 3.1).
-
-    Args:
-        mac: under the block's key for this.
-        inputs: N x 16 bytes, changed in place.
-        codes: N x variables.
+    under one key have the same length, so it is a pseudorandom function of them (Bellare, Kilian
+    and Rogaway 2000, theorem 3.1). `inputs` are N x 16 bytes, changed in place.
     """
     for start in range(0, len(inputs), _BATCH):
         words = _big_endian(codes[start : start + _BATCH])
@@ -215,13 +178,7 @@ def coins(secrets: Secrets, study: str, coin: str, keys: Pseudonyms) -> Draws:
     """Return the records' coins: the first word of AES-256(coin key, pseudonym), N numbers.
 
     The coin key is HKDF-SHA-256 of the linkage secret, so that all owners of a study draw alike and
-    nobody else can tell a record's choice from its pseudonym.
-
-    Args:
-        secrets: the owner's secrets; the linkage secret alone is used.
-        study: the study the release is for.
-        coin: the coin's name, the digest of a study plan.
-        keys: the records' pseudonyms.
+    nobody else can infer a record's choice. `coin` is the digest of a study plan.
     """
     info = b"\x00".join([b"pramana/coin/1", study.encode(), coin.encode()])
     key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.linkage)

@@ -24,11 +24,9 @@ _BITS = 53
 
 
 class KeyedRandomness:
-    """Random numbers as masking uses them (`pramana_core.mask.core.noise`), from a key alone.
+    """Random numbers for masking (`pramana_core.mask.core.noise`), from a key alone.
 
-    The words are AES-256 in counter mode, so the numbers that were given tell nothing of the others
-    to whoever has not the key. What is asked for later does not depend on the sizes asked for
-    before, only on their sum: the numbers are those of one endless row.
+    The words are AES-256 in counter mode: one endless row of numbers, whatever sizes are drawn.
     """
 
     def __init__(self, key: bytes):
@@ -43,8 +41,8 @@ class KeyedRandomness:
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
         """Return independent standard normal numbers of a shape.
 
-        The inverse of the normal distribution at the middles of 2^53 intervals of one length, by
-        symmetry from those below a half, where floating-point numbers are dense enough for them.
+        The inverse of the normal distribution at the middles of 2^53 equal intervals, by symmetry
+        from those below a half, where floating-point numbers are dense enough.
         """
         shape = _shape(size)
         units = self._units(math.prod(shape))
@@ -69,14 +67,9 @@ class KeyedRandomness:
 
 
 def masking_randomness(secrets: Secrets, study: str, identity: str, copy: int) -> KeyedRandomness:
-    """Return the randomness of one masked copy.
+    """Return the randomness of one masked copy, from 1; copy 0 is drawn before any other.
 
-    Args:
-        secrets: the owner's secrets; the draw key alone is used.
-        study: the study the release is for.
-        identity: what is masked and how (see `keyed_digest`).
-        copy: which of several copies, from 1; 0 is for what is drawn before any, such as the
-            choice of a method.
+    `identity` is of the table and the options (see `keyed_digest`).
     """
     # Neither a study's name nor a digest holds a zero byte, so that no two of these are the same.
     return KeyedRandomness(
@@ -108,8 +101,7 @@ def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
     """Return HMAC-SHA-256 of some parts under a key that follows from the draw key: 64 digits.
 
-    It stands for a table's content where others may see it: whoever guesses the table cannot check
-    the guess.
+    Whoever guesses a table cannot check the guess by it.
     """
     running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from owner_agent.randomize.choices import together
 from owner_agent.randomize.coordinated import PartKey
 from owner_agent.randomize.draws import BlockKey
 from owner_agent.randomize.sampling import sampler, true_cells
@@ -23,9 +22,7 @@ from pramana_core.wire.parts import Column, Pseudonyms, code_dtype, key_order, r
 _Drawing: TypeAlias = Callable[[Pseudonyms, Mapping[str, Codes]], list[Codes]]
 
 _TOGETHER = 1 << 16
-"""So many records are drawn together: what is made of them on the way stays in the cache.
-
-Fewer than a table is read at a time, so that several threads draw a chunk."""
+"""The number of records drawn together, so that they stay in the cache: fewer than are read."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +50,8 @@ class Randomized(SortedReports):
 class Randomizer:
     """A plan's keyed draws, prepared once, for records as they come.
 
-    What a record reports depends on its pseudonym and its true codes alone, and not on how many
-    others come with it, in which order, or on the threads.
-
-    Args:
-        plan: what to do.
-        secrets: the owner's secrets.
-        study: the study the release is for.
-        epoch: the epoch in which everything is drawn.
-        threads: how many draw at once; None for as many as there are processors.
+    A record's report depends on its pseudonym and its true codes alone, not on other records or on
+    the number of threads (None: one a processor).
     """
 
     def __init__(
@@ -74,14 +64,6 @@ class Randomizer:
     ):
         self.plan = plan
         self._threads = threads or processors()
-        self._together = max(
-            [_TOGETHER]
-            + [
-                together(block.channel.choices, [v.size for v in block.variables])
-                for block in plan.blocks
-                if block.channel.choices
-            ]
-        )
         self._blocks = [_drawing(block, secrets, study, epoch) for block in plan.blocks]
 
     def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> dict[str, Codes]:
@@ -97,13 +79,13 @@ class Randomizer:
                 made[name] = np.empty(len(keys), dtype=code_dtype(size))
 
         def draw(start: int) -> None:
-            part = slice(start, start + self._together)
+            part = slice(start, start + _TOGETHER)
             for block, drawing in zip(self.plan.blocks, self._blocks, strict=True):
                 true = {name: columns[name][part] for name in block.names}
                 for name, column in zip(block.names, drawing(keys[part], true), strict=True):
                     made[name][part] = column
 
-        starts = range(0, len(keys), self._together)
+        starts = range(0, len(keys), _TOGETHER)
         if self._threads == 1 or len(starts) == 1:
             for start in starts:
                 draw(start)
@@ -144,15 +126,7 @@ def randomize(
 ) -> Randomized:
     """Randomize records under a plan by keyed draws.
 
-    Args:
-        plan: what to do; its variables are all in `columns`.
-        secrets: the owner's secrets.
-        study: the study the release is for.
-        keys: pseudonyms, in any order, none repeated.
-        columns: true codes by variable, in the order of `keys`.
-        epoch: the epoch in which everything is drawn.
-
-    Raises:
-        DuplicateRecordId: a pseudonym occurs twice.
+    `columns` are true codes by variable, in the order of the pseudonyms `keys`.
+    Raises DuplicateRecordId.
     """
     return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)

@@ -1,7 +1,7 @@
-"""How a report is drawn of a true code: by the channel's matrix, or by its own way.
+"""Drawing a report from a true code, by the channel's matrix or its own algorithm.
 
 Most channels' probabilities are multiples of 2^-32, so one word, uniform over 0 .. 2^32 - 1, picks
-each report for exactly as many values as the published matrix says. There is no rounding anywhere.
+each report for exactly as many values as the published matrix has. Nothing is rounded.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from owner_agent.randomize.choices import (
     ChoiceSampler,
     Coin,
     Sampler,
-    Spans,
     rows_by_label,
+    spans_of,
 )
 from owner_agent.randomize.words import (
     UniformWords,
@@ -162,10 +162,9 @@ def _(channel: Grouped) -> UnitSampler:
 
 
 def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
-    """Return what is true of each record in a block.
+    """Return the true cell of each record in a block.
 
-    That is its category, in a joint block that of the product: N cells. Where the product has more
-    than 2^64 of them a record has its code of every variable instead: N x variables.
+    If the block's product has more than 2^64 cells: the codes of every variable, N x variables.
     """
     if len(block.variables) == 1:
         return columns[block.names[0]]
@@ -180,12 +179,7 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 def sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:  # noqa: ARG001 - the samplers'
     """Return what draws the reports of a channel's variables, prepared once for any records.
 
-    Args:
-        channel: K x L, K the product of `sizes`.
-        sizes: the number of true categories of each variable.
-
-    Raises:
-        ChannelError: nobody knows how to draw from the channel.
+    `sizes` are the variables' numbers of true categories. Raises ChannelError.
     """
     raise ChannelError(
         f"There is no sampler for a channel of the family {type(channel).__name__}.",
@@ -203,7 +197,7 @@ def _(channel: UnitTransition, sizes: Sequence[int]) -> Sampler:
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
     """Return the cells of a product of at most 2^64 from a code of each variable.
 
-    They are of the narrowest unsigned type for the product, and the last variable changes fastest.
+    They have the narrowest unsigned type; the last variable changes fastest.
     """
     dtype = code_dtype(math.prod(sizes))
     cells: Codes = columns[0].astype(dtype)
@@ -283,9 +277,9 @@ def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
 def _(channel: Sampled, sizes: Sequence[int]) -> Sampler:
     """Choose a subset by the first word and report it by the words after; withhold the others."""
     # A word above all bounds chooses nothing, and everything stays withheld.
-    spans = Spans(list(itertools.accumulate(choice.weight for choice in channel.choices)))
+    bounds = list(itertools.accumulate(choice.weight for choice in channel.choices))
     reports = ChoiceSampler(channel.choices, sizes, sampler)
-    return lambda true, words: reports(true, spans.of(words.word(0)), words.after(1))
+    return lambda true, words: reports(true, spans_of(bounds, words.word(0)), words.after(1))
 
 
 @sampler.register

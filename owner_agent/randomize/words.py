@@ -1,8 +1,8 @@
-"""Uniform 32-bit words, as many as a record needs, and exactly uniform numbers made of them.
+"""Uniform 32-bit words, as many as a record needs, and exactly uniform numbers from them.
 
-A 32-bit word is exactly uniform below n only where n divides 2^32. Elsewhere the words from the
-largest multiple of n on are rejected and the record's next word is tried. A record's words depend
-on nothing but the record, so what is drawn for it does not depend on the records beside it.
+A 32-bit word is exactly uniform below n only if n divides 2^32. Else words from the largest
+multiple of n on are rejected, and the record's next word is tried. A record's words depend on the
+record alone.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ Source = Callable[[int, Inputs], npt.NDArray[np.uint32]]
 
 
 class UniformWords:
-    """An endless row of uniform words for each of N records.
+    """An endless row of uniform words for each of N records, made when they are needed.
 
-    Words are made when they are asked for; the last four of each record are held, so asking in
-    ascending order makes each once.
+    The last four of each record are cached.
     """
 
     def __init__(
@@ -43,10 +42,7 @@ class UniformWords:
         first: int = 0,
         held: tuple[int, npt.NDArray[np.uint32]] | None = None,
     ):
-        """Take a source of words and the inputs (any array with a row per record).
-
-        What `rows` leaves out of the inputs and of the held words is no record of these.
-        """
+        """Take a source of words and the inputs, a row a record; `rows` selects records."""
         self._source = source
         self._inputs = inputs
         self._rows = rows
@@ -99,17 +95,14 @@ def words_below(n: int) -> int:
 
 
 def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes:
-    """Return an exactly uniform integer below `n` for each record, by rejection.
+    """Return an exactly uniform integer (uint64) below `n` for each record, by rejection.
 
     Args:
         words: the records' words.
         n: from 1 to 2^63.
         index: the word of the first attempt; with n above 2^32 this and the next.
-        stride: how many words on the next attempt is. To keep numbers independent, whoever draws
-            several gives each a first word of its own, all below the common stride.
-
-    Returns:
-        N integers, uint64.
+        stride: the distance to the next attempt. Several independent numbers have first words of
+            their own, all below the common stride.
     """
     attempt = words_below(n)
     value = words.word(index).astype(np.uint64)
@@ -130,5 +123,5 @@ def uniform_columns(words: UniformWords, sizes: Sequence[int]) -> list[Codes]:
 
 
 def below(draws: Draws, units: int) -> npt.NDArray[np.bool_]:
-    """Return where a word falls below `units`, which has probability `units` / 2^32 exactly."""
+    """Return which words are below `units`: of probability `units` / 2^32 exactly."""
     return draws.astype(np.uint64) < np.uint64(units)

@@ -10,9 +10,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tokens import TokenStore
-from pramana_core.errors import (
-    StudyPlanNotFollowed,
-)
+from pramana_core.errors import StudyPlanNotFollowed
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
@@ -28,7 +26,7 @@ def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Envi
 
 
 def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
-    """Check that a release under a linkage secret, by its fingerprint, fits the other owners'.
+    """Check that the fingerprint of a linkage secret is that of the other owners.
 
     Raises LinkageDiffers, Refused or Unreachable.
     """
@@ -37,7 +35,7 @@ def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
 
 
 def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
-    """Check that the miner has the study plan that this owner follows, or none if it follows none.
+    """Check that the miner's study plan is the one that this owner follows.
 
     Raises StudyPlanNotFollowed, Refused or Unreachable.
     """
@@ -45,16 +43,16 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
     if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
             f"Study {study!r} has the study plan {short(plan.digest)}, and the site file names"
-            " none: a release beside it would add to what all owners tell of a record.",
+            " none: this release would add to the loss that the plan states for a record.",
             where="study_plan",
             remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
         )
     if adopted is None or (plan is not None and plan.digest == adopted.plan.digest):
         return
     here = f"the site file follows {short(adopted.plan.digest)}"
-    said = "has no study plan" if plan is None else f"has the study plan {short(plan.digest)}"
+    there = "has no study plan" if plan is None else f"has the study plan {short(plan.digest)}"
     raise StudyPlanNotFollowed(
-        f"Study {study!r} {said} at the miner, and {here}; nothing was sent.",
+        f"Study {study!r} {there} at the miner, and {here}; nothing was sent.",
         where="study_plan",
         remedy="Ask whoever runs the study which plan its owners agreed on."
         " `owner-agent join` shows the miner's.",
@@ -62,9 +60,7 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
 
 
 def require_beside(columns: Collection[str], miner: Miner, study: str, section: str) -> None:
-    """Check that a release beside the study's plan leaves the plan's columns alone.
-
-    Such a release is no part of the plan and may stand beside it, as at the miner.
+    """Check that a release which is no part of the study's plan has none of the plan's columns.
 
     Raises StudyPlanNotFollowed, Refused or Unreachable.
     """
@@ -75,8 +71,8 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
     if both := [name for name in columns if name in planned]:
         raise StudyPlanNotFollowed(
             f"The study plan {short(plan.digest)} of study {study!r} randomizes"
-            f" {', '.join(both)}; this release would tell more than the plan states, so nothing was"
-            " sent.",
+            f" {', '.join(both)}; this release would add to the loss that the plan states. Nothing"
+            " was sent.",
             where=section,
             remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
             " must stay true.",

@@ -1,4 +1,4 @@
-"""A custodian's yes, bound to the digest of what was shown: nothing else leaves by it."""
+"""A custodian's approval, bound to the digest of what was shown: nothing else leaves by it."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 @dataclass(frozen=True)
 class Approval:
-    """A yes to what a site would release.
+    """The approval of what a site would release.
 
-    `digest` stands for all that it is made of: what the site file says, the bytes of the table, of
-    the lists of categories and of the study's plan, and what left before, by which the cost is
-    told. SHA-256, in hexadecimal.
+    `digest` is SHA-256, in hexadecimal, of the site file's content, the bytes of the table, of the
+    lists of categories and of the study's plan, and of what left before, which decides the cost.
     """
 
     digest: str
 
     @classmethod
     def of(cls, site: Site) -> Self:
-        """Return the yes to what a site says now; take it before anything is read to be shown."""
-        said = hashlib.sha256(site.file.model_dump_json().encode())
+        """Return the approval of a site as it is now; take it before anything is read."""
+        running = hashlib.sha256(site.file.model_dump_json().encode())
         for path in _files(site):
-            said.update(b"\x00")
-            if path.exists():  # Whoever reads it says what is wrong if it is not there.
+            running.update(b"\x00")
+            if path.exists():  # Its reader reports that it is not there.
                 with path.open("rb") as file:
-                    said.update(hashlib.file_digest(file, "sha256").digest())
-        said.update(repr(_before(site)).encode())
-        return cls(said.hexdigest())
+                    running.update(hashlib.file_digest(file, "sha256").digest())
+        running.update(repr(_before(site)).encode())
+        return cls(running.hexdigest())
 
     def require(self, site: Site) -> None:
-        """Check that a site says what was shown. Raises ChangedSinceShown."""
+        """Check that a site is as it was shown. Raises ChangedSinceShown."""
         if self != self.of(site):
             raise ChangedSinceShown(
                 "Nothing was sent: the site file, a list of categories, the study's plan, the table"
@@ -47,7 +46,7 @@ class Approval:
 
 
 def _before(site: Site) -> tuple[int, list[str]] | None:
-    """Return the epoch and what left; None without a ledger, of which publishing says the rest."""
+    """Return the epoch and what left; None without a ledger, which publishing refuses."""
     ledger = Ledger(site.state)
     try:
         return ledger.beginning, sorted(entry.name for entry in ledger.entries() if entry.left)

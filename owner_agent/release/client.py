@@ -1,7 +1,7 @@
-"""The miner's REST contract, as calls; every foreign error becomes one of ours here.
+"""Calls of the miner's REST contract; every foreign error becomes one of ours here.
 
-A request that did not get through is tried again, more slowly each time. All calls may be repeated
-without harm, because the miner treats a repetition as the same request.
+A request that fails is tried again, more slowly each time. The miner treats a repetition as the
+same request.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -51,7 +50,7 @@ from pramana_core.wire.study_plans import StudyPlanView
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
 LONGEST_REQUESTED_DELAY = 60.0
-"""A miner that asks for a longer pause than this is asked again after it anyway."""
+"""The longest pause, whatever the miner asks for."""
 
 TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=10.0)
 
@@ -67,71 +66,73 @@ _BUSY = frozenset(
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
-    """How requests are sent: over what, how often, and what is said where they fail.
-
-    `transport` None is the network; `attempts` is how often a request is tried before the miner
-    counts as unreachable, `remedy` what to do then, and `refusal` the error of a problem document.
-    `tls` are the files that secure the connection.
-    """
-
-    refusal: Callable[[ProblemDetail], PramanaError]
-    remedy: str
-    transport: httpx.BaseTransport | None = None
-    sleep: Callable[[float], None] = time.sleep
-    attempts: int = 5
-    tls: TlsFiles = field(default_factory=TlsFiles)
-    timeout: httpx.Timeout | float = field(default_factory=lambda: TIMEOUT)
-
-
 class Calls:
-    """Requests to the miner at an address, with a token or without one.
+    """Requests to a miner. No text contains the token. Close it, or use `with`."""
 
-    The token is in no text that this makes.
-    """
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        *,
+        refusal: Callable[[ProblemDetail], PramanaError],
+        remedy: str,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        attempts: int = 5,
+        tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
+        timeout: httpx.Timeout | float = TIMEOUT,
+    ):
+        """Open connections; nothing is sent yet.
 
-    def __init__(self, url: str, token: str | None, manner: RetryPolicy):
+        Args:
+            url: the miner's address.
+            token: the token, if there is one.
+            refusal: makes the error of a problem document.
+            remedy: what to do if the miner is unreachable, after `attempts` tries.
+            transport: None is the network.
+            sleep: waits for a number of seconds.
+            attempts: how often a request is tried.
+            tls: the files that secure the connection.
+            timeout: how long to wait.
+        """
         headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self.url = url
-        self._manner = manner
+        self._refusal, self._remedy = refusal, remedy
+        self._sleep, self._attempts = sleep, attempts
         self._client = httpx.Client(
             base_url=url,
             headers=headers,
-            timeout=manner.timeout,
-            transport=manner.transport,
-            verify=manner.tls.verify(),
+            timeout=timeout,
+            transport=transport,
+            verify=tls.verify(),
             # A proxy named by the environment is never right for this machine itself.
             trust_env=not is_loopback(url),
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the connections."""
         self._client.close()
 
-    def call(
-        self,
-        kind: type[Answer],
-        method: str,
-        path: str,
-        **options: Any,
-    ) -> Answer:
+    def call(self, kind: type[Answer], method: str, path: str, **options: Any) -> Answer:
         """Send a request and read its answer. Raises what `send` and `read` do."""
         response = self.send(method, path, **options)
         return self.read(kind, method, path, response)
 
     def read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
-        """Return an answer as a message.
-
-        Raises PramanaError, ProtocolUnsupported or Unreachable.
-        """
+        """Return an answer as a message. Raises PramanaError."""
         if response.is_success:
             try:
                 return kind.model_validate_json(response.content)
             except ValidationError:
-                # Its text would quote the answer.
+                # The error's text would quote the answer.
                 raise self.not_a_miner(f"answered {method} {path} with another message") from None
         problem = read_problem(response.content)
         if problem is None:
@@ -142,18 +143,14 @@ class Calls:
         if problem.code == ProtocolUnsupported.code:
             raise self._speaks_another(problem)
         # The status is that of the answer: a document may say another.
-        raise self._manner.refusal(problem.model_copy(update={"status": response.status_code}))
+        raise self._refusal(problem.model_copy(update={"status": response.status_code}))
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request until it is answered by anything but "later"; return the answer.
+        """Send a request until the answer is not "later"; `options` are those of httpx.
 
-        Args:
-            options: as `httpx.Client.request` takes them.
-
-        Raises Unreachable: no answer came.
+        Raises Unreachable.
         """
-        attempts = self._manner.attempts
-        delay = FIRST_DELAY
+        attempts, delay = self._attempts, FIRST_DELAY
         for attempt in range(1, attempts + 1):
             try:
                 response = self._client.request(method, path, **options)
@@ -165,12 +162,12 @@ class Calls:
                 if response.status_code not in _BUSY or attempt == attempts:
                     return response
                 pause = requested_delay(response.headers) or delay
-            self._manner.sleep(pause)
+            self._sleep(pause)
             delay = min(2 * delay, LONGEST_DELAY)
         raise AssertionError("the loop above returns or raises")
 
     def not_a_miner(self, what: str) -> Unreachable:
-        """Return the error of an answer that does not speak the contract."""
+        """Return the error of an answer outside the contract."""
         return Unreachable(
             f"What runs at {self.url} {what}.",
             where=self.url,
@@ -178,7 +175,7 @@ class Calls:
         )
 
     def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
-        """Return the error of a miner that does not speak the version spoken here."""
+        """Return the error of a miner with another version of the protocol."""
         return ProtocolUnsupported(
             f"The miner at {self.url} does not speak version {PROTOCOL} of the protocol, as this"
             f" side does. It says: {problem.detail}",
@@ -192,23 +189,23 @@ class Calls:
         return Unreachable(
             f"The miner at {self.url} could not be reached; tried {times} ({reason}).",
             where=self.url,
-            remedy=self._manner.remedy,
+            remedy=self._remedy,
         )
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return for how many seconds an answer asks to wait, within reason; None if it does not."""
+    """Return the seconds that an answer asks to wait, within reason, or None."""
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)
     return None
 
 
-class Miner:
-    """A miner at an address, spoken to with an owner's token. Close it, or use it in `with`.
+class Miner(Calls):
+    """A miner, called with an owner's token.
 
-    Every method raises Refused where the miner answers with a problem document, and Unreachable
-    where no answer that speaks the contract came.
+    Every method raises Refused for a problem document, and Unreachable without an answer of the
+    contract.
     """
 
     def __init__(
@@ -219,18 +216,16 @@ class Miner:
         timeout: httpx.Timeout | float = TIMEOUT,
         tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
     ):
-        self._calls = Calls(
+        super().__init__(
             url,
             token,
-            RetryPolicy(
-                refusal=_refused,
-                remedy="Check the address in the site file and that the miner is running.",
-                transport=environment.transport,
-                sleep=environment.sleep,
-                attempts=environment.attempts,
-                timeout=timeout,
-                tls=tls,
-            ),
+            refusal=_refused,
+            remedy="Check the address in the site file and that the miner is running.",
+            transport=environment.transport,
+            sleep=environment.sleep,
+            attempts=environment.attempts,
+            tls=tls,
+            timeout=timeout,
         )
 
     @classmethod
@@ -241,69 +236,58 @@ class Miner:
         environment: Environment,
         timeout: httpx.Timeout | float = TIMEOUT,
     ) -> Self:
-        """Return a site's miner, spoken to as its site file says."""
+        """Return the miner of a site file."""
         return cls(site.miner.url, token, environment, timeout, site.tls_files)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._calls.close()
-
-    @property
-    def url(self) -> str:
-        """The miner's address."""
-        return self._calls.url
-
     def accept(self, secret: str) -> TokenIssued:
-        """Take up an invitation, which works once; tried again it is the same request."""
+        """Take up an invitation, which works once."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
         headers = {IDEMPOTENCY_HEADER: secrets.token_hex(32)}
         path = _path("invitations", "accept")
-        return self._calls.call(TokenIssued, "POST", path, json=body, headers=headers)
+        return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
-        """Announce a release, or find the one announced before with the same manifest."""
+        """Announce a release, or find the one of the same manifest."""
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
-        """Return what the miner says of a study."""
-        return self._calls.call(Study, "GET", _path("studies", study))
+        """Return a study."""
+        return self.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
-        """Return how this owner's linkage secret fits those of the others, by its fingerprint."""
+        """Return whether the fingerprint of a linkage secret is that of the other owners."""
         question = LinkageQuestion(fingerprint=fingerprint)
         return self._post(LinkageCheck, _path("studies", study, "linkage"), question)
 
     def releases(self, study: str) -> tuple[Release, ...]:
-        """Return all that the miner has of this owner in a study, oldest first."""
+        """Return this owner's releases in a study, oldest first."""
         found: list[Release] = []
         params: dict[str, str] = {}
         while True:
             path = _path("studies", study, "releases")
-            page = self._calls.call(Page[Release], "GET", path, params=params)
+            page = self.call(Page[Release], "GET", path, params=params)
             found += page.items
             if page.next is None:
                 return tuple(found)
             params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
-        """Return what a study comes to before and after a release; nothing is announced."""
+        """Return a study's loss before and after a release; nothing is announced."""
         return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 
     def study_plan(self, study: str) -> StudyPlan | None:
-        """Return the plan that the owners of a study agreed on; None if there is none."""
+        """Return the study's plan, or None."""
         path = _path("studies", study, "plan")
-        response = self._calls.send("GET", path)
+        response = self.send("GET", path)
         problem = None if response.is_success else read_problem(response.content)
         # The study itself may be what is not found.
         if problem and (problem.code, problem.where) == (NotFound.code, "study plan"):
             return None
-        view = self._calls.read(StudyPlanView, "GET", path, response)
+        view = self.read(StudyPlanView, "GET", path, response)
         try:
             return view.plan.to_plan()
         except PramanaError:
-            raise self._calls.not_a_miner(
+            raise self.not_a_miner(
                 f"answered GET {path} with something other than a study plan"
             ) from None
 
@@ -311,20 +295,20 @@ class Miner:
         """Send one part."""
         headers = {"Content-Type": PART_MEDIA_TYPE, DIGEST_HEADER: content_digest(body)}
         path = _path("releases", release, "parts", str(number))
-        return self._calls.call(PartReceipt, "PUT", path, content=body, headers=headers)
+        return self.call(PartReceipt, "PUT", path, content=body, headers=headers)
 
     def seal(self, release: str) -> Release:
         """Declare a release complete."""
-        return self._calls.call(Release, "POST", _path("releases", release, "seal"))
+        return self.call(Release, "POST", _path("releases", release, "seal"))
 
     def withdraw(self, release: str) -> Release:
-        """Ask that a release be used no more."""
-        return self._calls.call(Release, "POST", _path("releases", release, "withdraw"))
+        """Withdraw a release."""
+        return self.call(Release, "POST", _path("releases", release, "withdraw"))
 
     def _post(self, kind: type[Answer], path: str, message: BaseModel) -> Answer:
         headers = {"Content-Type": "application/json"}
         content = message.model_dump_json().encode()
-        return self._calls.call(kind, "POST", path, content=content, headers=headers)
+        return self.call(kind, "POST", path, content=content, headers=headers)
 
 
 def _path(*parts: str) -> str:

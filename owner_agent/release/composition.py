@@ -1,11 +1,8 @@
-"""What draws of one column cost together, and what must not leave beside what left before.
+"""What the draws of one column cost together, and what must not leave after what left before.
 
-A column that was randomized is not randomized another time, for epsilons add. A column that left
-masked or in a tree leaves in no other form, for no number bounds what two forms tell together:
-methods that keep moments exactly, or reorder true values, give a record's value away by the
-difference of two releases, and noise that is only added averages out. So it is with trees: counts
-of two trees are subtracted, and where their tables differ by one record, the difference is that
-record's path and class. A private tree is bounded by its epsilon, which adds like another's.
+A randomized column is not randomized again, for epsilons add. A column that left masked or in a
+tree leaves in no other form: the difference of two such releases can be one record's value, and no
+number bounds it. A private tree is bounded by its epsilon, which adds like another's.
 """
 
 from __future__ import annotations
@@ -19,10 +16,7 @@ from pramana_core.plan import Block
 from pramana_core.privacy import epsilon
 
 UNKNOWN = "unknown column of "
-"""What stands before a variable in place of its column, where the site's plan has no such variable.
-
-It may have been any column: it counts on every one, an upper bound, until a column has that name.
-"""
+"""The prefix of a variable whose column is not known: it counts on every column, an upper bound."""
 
 
 def planned_draws(
@@ -31,15 +25,15 @@ def planned_draws(
     identities: Mapping[str, str],
     population: Callable[[str], str] = lambda _draw_id: "",
 ) -> tuple[Draw, ...]:
-    """Return what sending columns costs each of them, as the ledger writes it.
+    """Return the ledger's draws of columns that are sent.
 
-    A margin of a joint draw counts with the epsilon of the whole draw: the draw is the same one.
+    A margin of a joint draw counts with the epsilon of the whole draw.
 
     Args:
         blocks: the blocks, as they are drawn.
         columns: the column of each variable that is sent.
         identities: the identity of each block's draws, by the block's name.
-        population: names the population the records are of, by the identity of a draw.
+        population: names the records' population, by the identity of a draw.
     """
     return tuple(
         Draw(
@@ -57,7 +51,7 @@ def planned_draws(
 
 
 def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> tuple[Draw, ...]:
-    """Return draws that say which other columns tell the values of theirs."""
+    """Return draws with the other columns that have the values of theirs."""
     return tuple(
         replace(draw, same_as=tuple(sorted({*draw.same_as, *one_secret.get(draw.column, ())})))
         for draw in draws
@@ -67,10 +61,8 @@ def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> 
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
     """Return the composed epsilon of each column's secret: the sum over its distinct draws.
 
-    Unrandomized columns have an infinite one, and so have those that left in a form that nothing
-    bounds (see `Unbounded`). All columns of a private tree have one draw, the tree: whoever
-    changes a record changes what the tree tells by its epsilon at most, so that the tree counts
-    once for each of its columns, and once for two of them that are one secret.
+    It is infinite for unrandomized columns and for forms without a bound (see `Unbounded`). All
+    columns of a private tree have one draw, so it counts once for columns that are one secret.
 
     Args:
         draws: what is added up.
@@ -89,7 +81,7 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
 
 
 def spent(entries: Iterable[Entry]) -> dict[str, float]:
-    """Return the composed epsilon of each column over everything that may have left."""
+    """Return the composed epsilon of each column over all that may have left."""
     return losses(left_draws(entries))
 
 
@@ -102,12 +94,7 @@ class Unbounded:
 
     @classmethod
     def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
-        """Return those of some draws.
-
-        Args:
-            draws: what left.
-            beside: further draws, which join columns by their variables.
-        """
+        """Return those of the draws that left; `beside` join columns by their variables."""
         counted = list(draws)
         secret = secret_of_column([*counted, *beside])
 
@@ -121,13 +108,13 @@ class Unbounded:
         )
 
     def forms(self, column: str) -> tuple[str, ...]:
-        """Return in which forms without a bound a column left, in words."""
+        """Return the forms without a bound in which a column left, in words."""
         said = (("masked", self.masked), ("shared tree", self.shared))
         return tuple(form for form, columns in said if column in columns)
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return the columns that left with the values of others, and these others."""
+    """Return the columns that left with the values of others, with these others."""
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:
@@ -136,10 +123,7 @@ def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
-    """Return the draws that would report a secret anew, differently from what left before.
-
-    A column that is public in both releases is not randomized again, whatever its categories.
-    """
+    """Return the draws that would report a secret again, differently from what left before."""
     left = left_draws(entries)
     secret = secret_of_column([*left, *planned])
     return tuple(
@@ -158,7 +142,7 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
 
 
 def of_unknown_columns(draws: Iterable[Draw]) -> tuple[str, ...]:
-    """Return the variables of draws that count on every column: theirs is not known."""
+    """Return the variables of draws whose column is not known."""
     draws = list(draws)
     secret = secret_of_column(draws)
     return tuple(dict.fromkeys(d.variable for d in draws if _is_unknown(secret[d.column])))
@@ -174,7 +158,7 @@ def left_draws(entries: Iterable[Entry]) -> list[Draw]:
 
 
 def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
-    """Return for every column the columns that are one secret with it, itself among them."""
+    """Return for every column those that are one secret with it, itself among them."""
     groups: list[tuple[frozenset[str], frozenset[str]]] = []
     for draw in draws:
         columns = frozenset({draw.column, *draw.same_as})

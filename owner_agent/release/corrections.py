@@ -1,9 +1,8 @@
 """The reports of a table some of whose records were reported before, perhaps with other values.
 
-Of two differing reports of one record everybody would know that its value changed, whatever the
-channel. So a record never gets two by one draw: it keeps its first report, and one epsilon bounds
-what is learned of all its values. Or the custodian begins a new epoch (see `new_epoch`), in which
-all records are drawn anew, independently, and epsilons add for everybody.
+Two differing reports of one record by one draw would prove that its value changed. So a record
+keeps its first report, and one epsilon bounds all its values. Or the custodian begins a new epoch
+(see `new_epoch`): all records are drawn anew, independently, and epsilons add for everybody.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ def is_drawn(block: Block) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseHistory:
-    """What left before: the ledger's entries, and what is remembered of the study's reports.
-
-    `beginning` is the epoch in which everything is drawn.
-    """
+    """The ledger's entries, and the memory of a study's reports; `beginning` is the epoch."""
 
     state: Path
     entries: tuple[Entry, ...]
@@ -51,12 +47,12 @@ class ReleaseHistory:
 
     @classmethod
     def of(cls, state: Path, entries: Sequence[Entry], study: str) -> ReleaseHistory:
-        """Read the memory of a study. Raises StoreCorrupt: it cannot be read."""
+        """Read the memory of a study. Raises StoreCorrupt."""
         left = tuple(entry for entry in entries if entry.left)
         return cls(state, left, load_memory(state, study), study, Ledger(state).beginning)
 
     def identities(self, plan: Plan, secrets: Secrets) -> dict[str, str]:
-        """Return the identity of the draws of each block, by its name."""
+        """Return the identity of each block's draws, by the block's name."""
         return {b.name: draw_id(secrets, self.study, b, self.beginning) for b in plan.blocks}
 
     @property
@@ -67,7 +63,7 @@ class ReleaseHistory:
         return None if last is None or last.content not in self.memory.releases else last
 
     def require_remembered(self, identities: Mapping[str, str]) -> None:
-        """Check that it is known what all releases by some draws reported. Raises StoreCorrupt."""
+        """Check that the memory has all releases by some draws. Raises StoreCorrupt."""
         draws = set(identities.values())
         names = [
             entry.name
@@ -88,12 +84,9 @@ class ReleaseHistory:
 
 @dataclass(frozen=True)
 class Correction:
-    """A block of which some records were reported before.
+    """A block with `reported` records that the same draw reported before.
 
-    Attributes:
-        block: the block's name.
-        reported: how many of the records were reported by the same draw before.
-        differing: how many of those would get another report, because their values changed.
+    Of these `differing` would get another report now, because their values changed.
     """
 
     block: str
@@ -102,24 +95,18 @@ class Correction:
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
-"""From how many of the last release's records on an exchange is large, by share and by number;
-fewer new ones need no question."""
+"""The share of the last release's records, and their number, from which an exchange is large."""
 
 GROWN_SHARE = 0.5
-"""New records are many where they are so large a share of the last release's, or a larger one."""
+"""The share of the last release's records from which new ones are many."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the records of a study differ from those of the last release to it.
+    """How the records of a study differ from the `earlier` ones of its last release.
 
-    The same people under other record ids are gone and new at once, or only new where both forms of
-    their ids are there. They would be randomized a second time.
-
-    Attributes:
-        earlier: how many records the last release had.
-        gone: how many of them are not there now, at least.
-        new: how many records were never reported in the study.
+    At least `gone` of them are not there now, and `new` records were never reported in the study.
+    The same people under other record ids look like this. They would be randomized again.
     """
 
     earlier: int
@@ -128,7 +115,7 @@ class Exchange:
 
     @property
     def is_large(self) -> bool:
-        """Whether it needs a yes of its own."""
+        """Whether it needs an approval of its own."""
         exchanged = min(self.gone, self.new)
         return self.new >= EXCHANGED_FEWEST and (
             exchanged >= max(EXCHANGED_FEWEST, EXCHANGED_SHARE * self.earlier)
@@ -136,14 +123,14 @@ class Exchange:
         )
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return it as a sentence."""
         return (
             f"Of the {self.earlier:,} records of the last release {self.gone:,} are gone, and"
             f" {self.new:,} records are new."
         )
 
     def require_small(self, option: str) -> None:
-        """Refuse a large exchange, to which `option` says yes. Raises RecordsExchanged."""
+        """Refuse a large exchange, which `option` accepts. Raises RecordsExchanged."""
         if self.is_large:
             raise RecordsExchanged(
                 f"{self} If they are the same people under other record ids, these people would"
@@ -156,13 +143,10 @@ class Exchange:
 
 @dataclass(frozen=True, eq=False)
 class CorrectedRelease:
-    """Reports that may leave, and by which draws they were made.
+    """Reports that may leave, with the `identities` of each block's draws.
 
-    Attributes:
-        randomized: the reports.
-        identities: the identity of each block's draws, by the block's name.
-        corrections: what was found of blocks with records that were reported before.
-        exchange: how the records differ from those of the last release, if that is known.
+    `corrections` are of blocks with records that were reported before; `exchange` is known if the
+    memory has the last release.
     """
 
     randomized: SortedReports
@@ -186,7 +170,7 @@ class CorrectedRelease:
         }
 
     def require_chosen(self, choice: str | None) -> None:
-        """Check that it is chosen what happens to corrected records. Raises RecordsCorrected."""
+        """Check that corrected records have a choice. Raises RecordsCorrected."""
         changed = [c for c in self.corrections if c.differing]
         if choice is not None or not changed:
             return
@@ -199,12 +183,9 @@ class CorrectedRelease:
         )
 
     def remember(self, past: ReleaseHistory, content: str) -> None:
-        """Write down, durably and before anything of them leaves, what these reports are.
+        """Write these reports down, durably and before anything of them leaves.
 
-        Args:
-            past: what left before, read under the lock that is still held.
-
-        Raises Conflict or StateError.
+        The lock under which `past` was read is still held. Raises Conflict or StateError.
         """
         if content in past.memory.releases:
             return
@@ -217,12 +198,8 @@ def overlay_reported(
 ) -> CorrectedRelease:
     """Put the reports that records were given before in the place of those drawn now.
 
-    Args:
-        made: the reports as they are drawn now; their columns are changed in place.
-        identities: the identity of each block's draws, by the block's name.
-        past: what left before.
-
-    Raises StoreCorrupt: it is not remembered what earlier releases by these draws reported.
+    The columns of `made` are changed in place; `identities` are by the blocks' names.
+    Raises StoreCorrupt: the memory lacks an earlier release by these draws.
     """
     drawn = {block.name: block.names for block in made.plan.blocks if is_drawn(block)}
     past.require_remembered({name: identities[name] for name in drawn})

@@ -1,4 +1,4 @@
-"""Bringing the miner from whatever it has of a prepared release to all of it, sealed."""
+"""Sending what the miner lacks of a prepared release, until it is sealed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.outbox import StoredRelease
 from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.state.ledger_file import WAYS_OUT
-from pramana_core.errors import (
-    Conflict,
-    HistoryLost,
-    Refused,
-    TransportError,
-    Unreachable,
-)
+from pramana_core.errors import Conflict, HistoryLost, Refused, TransportError, Unreachable
 from pramana_core.progress import Progress
 from pramana_core.wire.release_kinds import SHARED_TREE
 from pramana_core.wire.releases import Release
@@ -30,8 +24,8 @@ from pramana_core.wire.releases import Release
 class Delivery:
     """A release on its way; the ledger has each step before or as soon as it is taken.
 
-    `command` continues it. Every method raises Refused where the miner said no, Unreachable where
-    it did not answer, and TransportError where it answers of another release.
+    `command` continues it. Every method raises Refused, Unreachable, and TransportError if the
+    miner's answer is about another release.
     """
 
     miner: Miner
@@ -44,7 +38,7 @@ class Delivery:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Say what a miner that does not answer has so far, and how to go on."""
+        """Add to an Unreachable what has arrived so far, and how to go on."""
         try:
             yield
         except Unreachable as error:
@@ -65,9 +59,8 @@ class Delivery:
         require_known(found, self.ledger.entries(), self.miner.url)
 
     def require_agreed(self, adopted: AdoptedPlan | None) -> None:
-        """Check that the miner has the adopted plan, and that no owner has another linkage secret.
+        """Check that plan and linkage secret are the study's, before the first announcement.
 
-        A release that it has heard of was checked then.
         Raises StudyPlanNotFollowed or LinkageDiffers.
         """
         if self.entry.state == "prepared":
@@ -75,16 +68,13 @@ class Delivery:
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the miner's plan randomizes none of the columns of a section; as above."""
+        """Check that the study's plan has none of a section's columns; else as above."""
         if self.entry.state == "prepared":
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def announce(self) -> Release:
-        """Return what the miner has of the release, which it has heard of from here on.
-
-        Raises Conflict or HistoryLost.
-        """
+        """Announce the release; return what the miner has of it. Raises Conflict, HistoryLost."""
         entry = self.entry
         if entry.state in {"prepared", "sending"}:
             # Again after a crash: it may have come before the audit log's line.
@@ -107,7 +97,7 @@ class Delivery:
         return release
 
     def complete(self, release: Release, progress: Progress) -> Release:
-        """Send the parts that the miner does not have, and seal the release."""
+        """Send the parts that the miner lacks, and seal the release."""
         self._mark("sending", release.id)
         total, sent = len(self.stored.manifest.parts), len(release.parts_received)
         absent = sorted(set(range(total)) - set(release.parts_received))
@@ -143,7 +133,7 @@ class Delivery:
 
 
 def withdrawn(entry: Entry, where: str) -> Conflict:
-    """Return the error of publishing what was withdrawn `where`."""
+    """Return the error of publishing a release that was withdrawn."""
     remedy = (
         "A table with more or fewer records makes a new release, in which the others are reported"
         " as before."

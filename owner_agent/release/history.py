@@ -1,8 +1,7 @@
-"""Whether the ledger knows all that left: no second loss may build on less.
+"""Whether the ledger knows all that left, before anything more leaves.
 
-An older ledger, restored alone, is found by the outbox and the memory of reports beside it, and by
-what the miner has of this owner. A miner that has less, because it was restored from an older
-backup, is not wrong here.
+An older ledger is found by the outbox, by the memory of reports, and by what the miner has of this
+owner. A miner may have less: it may have been restored from an older backup.
 """
 
 from __future__ import annotations

@@ -11,11 +11,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.audit import noted
 from owner_agent.state.environment import Environment
 from owner_agent.state.tokens import TokenStore
-from pramana_core.errors import (
-    ConfigError,
-    OptionError,
-    TransportError,
-)
+from pramana_core.errors import ConfigError, OptionError, TransportError
 from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIssued
 
 

@@ -1,7 +1,7 @@
-"""Everything that ever left the site, with what each column's part in it cost.
+"""Everything that ever left the site, with the loss of each column.
 
-A row is written before a release can leave and is never removed; `composition` adds them up. Where
-the ledger is gone and anything else is there, nothing is done: it could not say what has left.
+A row is written before a release can leave and is never removed; `composition` adds them up. If the
+ledger is gone and anything else is there, every method refuses.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 
 LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
-"""States in which records may have left; what was withdrawn was still seen."""
+"""States in which records may have left; withdrawn ones were seen."""
 
 PEER = "peer:"
-"""Stands before peers' names where the ledger otherwise has a miner's address."""
+"""The prefix of peers' names, in the place of a miner's address."""
 
 
 class Form(Enum):
@@ -44,18 +44,16 @@ class Form(Enum):
     MASKED = "masked"
     TREE = "tree"
     OPEN_TREE = "open-tree"
-    """In a tree, and as it is in other releases."""
+    """In a tree, and public in other releases."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One column's part in a release: which draws it was randomized by and at what loss.
+    """One column's part in a release: its draws and their loss.
 
-    `population` names the records the draws were made for; it is empty where nothing was drawn.
-    `same_as` names other columns that told the values of this one when it left.
-    A column that leaves masked has no bound on what its values tell: its epsilon is infinite. Of
-    one in a tree it is that of the whole tree, which all columns of the tree have in common, or
-    infinite.
+    `population` names the records that were drawn for, if any were. `same_as` are other columns
+    that had the values of this one. `epsilon` is infinite for a masked column; of one in a tree it
+    is that of the whole tree, or infinite.
     """
 
     column: str
@@ -68,33 +66,37 @@ class Draw:
 
     @property
     def randomized(self) -> bool:
-        """Whether true values are kept back."""
+        """Whether the column's true values did not leave."""
         return self.form not in {Form.OPEN, Form.OPEN_TREE}
 
     @property
     def in_tree(self) -> bool:
-        """Whether what left is a tree that was learned from the column."""
+        """Whether a tree left that was learned from the column."""
         return self.form in {Form.TREE, Form.OPEN_TREE}
 
     @property
     def unbounded(self) -> bool:
-        """Whether the column leaves in a form that no number bounds: masked, or in a tree."""
+        """Whether no number bounds the loss: masked, or in a tree."""
         return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What two draws have in common exactly if each record's draw is the same in both."""
+        """Equal of two draws exactly if each record's draw is the same in both."""
         return self.draw_id, self.population
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as the ledger has it; `content` is the same however it is cut into parts.
+    """One release as the ledger has it.
 
-    `sketch` is a sample of its pseudonyms: empty where nothing was drawn from. `kind` is what was
-    released; `method` how columns were masked or what a tree was bound to, if any were, and
-    `plan_digest` then the digest of what the miner receives. `beginning` is the epoch in which
-    everything was drawn: not 0 after a loss (see `Ledger.begin_anew`).
+    Attributes:
+        content: its identity, however it is cut into parts.
+        plan_digest: the digest of what the miner receives.
+        sketch: a sample of its pseudonyms, if it has any.
+        kind: the kind of release.
+        method: how columns were masked, or what bounds a tree.
+        beginning: the epoch in which it was drawn (see `Ledger.begin_anew`).
+        session: what a session of peers shared, as `owner_agent.peer` writes it.
     """
 
     __pydantic_config__ = ConfigDict(
@@ -118,15 +120,16 @@ class Entry:
     kind: str = RANDOMIZED
     method: str = ""
     beginning: int = 0
+    session: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What identifies a release in the ledger."""
+        """The key of a release in the ledger."""
         return self.miner, self.study, self.name
 
     @property
     def follows_plan(self) -> bool:
-        """Whether it holds reports under a plan, and not masked records or a tree."""
+        """Whether it has reports under a plan."""
         return self.kind == RANDOMIZED
 
     @property
@@ -152,10 +155,9 @@ def _find(ledger: sqlite3.Connection, key: tuple[str, str, str]) -> Entry | None
 class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
-    Every method but `begin_anew` raises HistoryLost where the file is absent beside anything that
-    the agent made, and all raise StoreCorrupt where it is not a ledger. Those that write raise
-    StorageFull where there is no room for the line or, beforehand, for that of the audit log;
-    nothing is written then.
+    Every method but `begin_anew` raises HistoryLost if the file is gone and other files of the
+    agent are there; all raise StoreCorrupt if it is not a ledger. Those that write raise
+    StorageFull before anything is written.
     """
 
     state: Path
@@ -172,21 +174,12 @@ class Ledger:
 
     @property
     def beginning(self) -> int:
-        """The epoch in which everything is drawn; 0 where nothing was ever lost."""
+        """The epoch in which everything is drawn; 0 at first."""
         rows = self._rows("SELECT epoch FROM beginnings ORDER BY id DESC LIMIT 1")
         return next((int(epoch) for (epoch,) in rows), 0)
 
-    @property
-    def begun(self) -> datetime | None:
-        """When the last epoch began; None where nothing was ever lost."""
-        rows = self._rows("SELECT begun FROM beginnings ORDER BY id DESC LIMIT 1")
-        return next((datetime.fromisoformat(begun) for (begun,) in rows), None)
-
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
-        """Write down what is known to have left, and begin an epoch of a random number.
-
-        `left` are entries that the ledger does not have, or not as left.
-        """
+        """Write down entries that the ledger did not have as left, and begin an epoch."""
         begin_ledger(self.state)
         with (
             noted(self.state, now, "new_epoch", releases=len(left)),
@@ -205,7 +198,7 @@ class Ledger:
         return next((e for e in self.entries() if e.key == (miner, study, name)), None)
 
     def find_content(self, miner: str, study: str, content: str) -> Entry | None:
-        """Return the newest entry of a content that was not discarded, or None."""
+        """Return the newest entry of a content, not discarded, or None."""
         wanted = (miner, study, content)
         found = [e for e in self.entries() if (e.miner, e.study, e.content) == wanted]
         return next((e for e in reversed(found) if e.state != "discarded"), None)
@@ -215,19 +208,25 @@ class Ledger:
         self._write(entry, lambda _ledger: entry)
 
     def mark(
-        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
+        self,
+        entry: Entry,
+        state: EntryState,
+        now: datetime,
+        release_id: str | None = None,
+        session: str = "",
     ) -> None:
-        """Change an entry's state, and its identity at the miner once that is known."""
+        """Change an entry's state, its identity at the miner, and what a session shared."""
 
         def marked(ledger: sqlite3.Connection) -> Entry:
             known = _find(ledger, entry.key) or entry
             to = release_id or known.release_id
-            return replace(known, state=state, changed=now, release_id=to)
+            shared = session or known.session
+            return replace(known, state=state, changed=now, release_id=to, session=shared)
 
         self._write(replace(entry, state=state, changed=now), marked)
 
     def _write(self, entry: Entry, new: Callable[[sqlite3.Connection], Entry]) -> None:
-        """Write what becomes of an entry that the ledger may have, and note it."""
+        """Write what becomes of an entry, and its line of the audit log."""
         self.begin()
         facts = {
             "miner": entry.miner,
@@ -246,7 +245,7 @@ class Ledger:
             ledger.execute(_PUT, (*entry.key, _ENTRY.dump_json(new(ledger)).decode()))
 
     def _rows(self, query: str) -> list[tuple[str]]:
-        """Return what a query of the ledger finds; nothing where nothing was ever done here."""
+        """Return the rows of a query; none if nothing was ever done here."""
         require_ledger(self.state)
         if not has_ledger(self.state):
             return []

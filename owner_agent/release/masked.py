@@ -169,23 +169,15 @@ FORM = "3"
 
 
 @dataclass(frozen=True, eq=False)
-class MethodChoice:
-    """The method for a table: its name in METHODS, its options, and what was recommended."""
-
-    method: Method
-    options: Mapping[str, Any]
-    recommendation: Recommendation | None
-
-
-@dataclass(frozen=True, eq=False)
 class MaskPlan:
     """A table, and how it is masked.
 
     Attributes:
         table: n records, sorted by pseudonym.
         keys: their pseudonyms, (n,).
-        choice: the method.
-        copies: how many masked copies leave.
+        method, options: how it is masked.
+        recommendation: of the method, if none was named.
+        copies: the number of masked copies.
         bounds: to which masked values are cut, by column.
         identity: of table and options, 64 digits; equal exactly if the masked values are.
         secrets: the owner's.
@@ -194,7 +186,9 @@ class MaskPlan:
 
     table: MaskTable
     keys: Pseudonyms
-    choice: MethodChoice
+    method: Method
+    options: Mapping[str, Any]
+    recommendation: Recommendation | None
     copies: int
     bounds: Bounds
     identity: str
@@ -225,8 +219,8 @@ class MaskPlan:
         if section.limits:
             how.append(_written(section.limits))
         identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
-        choice = MethodChoice(method, options, advice)
-        made = cls(table, keys, choice, section.copies, section.limits, identity, secrets, study)
+        copies, bounds = section.copies, section.limits
+        made = cls(table, keys, method, options, advice, copies, bounds, identity, secrets, study)
         try:
             _ = made.message
         except ValidationError as error:
@@ -244,7 +238,7 @@ class MaskPlan:
     @property
     def message(self) -> MaskedTableMessage:
         """How the columns are described to the miner."""
-        told, method = self.table.told, self.choice.method
+        told, method = self.table.told, self.method
         columns = [_told(column) for column in told.columns] + [
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
@@ -268,13 +262,13 @@ class MaskPlan:
 
     def masked(self, watch: StagedProgress) -> tuple[Masked, ...]:
         """Mask the table, each copy by noise of its own. Raises TableError, MaskingError."""
-        table, choice = self.table.confidential, self.choice
-        require_few_copies(choice.method, self.copies, table.records, len(table.columns))
+        table = self.table.confidential
+        require_few_copies(self.method, self.copies, table.records, len(table.columns))
         made = []
         for copy in range(1, self.copies + 1):
             watch("masking", copy - 1, self.copies)
             rng = self.randomness(copy)
-            masked = choice.method(self.table.told, table, rng, **choice.options)
+            masked = self.method(self.table.told, table, rng, **self.options)
             made.append(self._cut(masked, first=copy == 1) if self.bounds else masked)
         watch("masking", self.copies, self.copies)
         return tuple(made)
@@ -344,7 +338,7 @@ class PreparedMask(PreparedRelease):
             entries=entries,
             records=len(chosen.keys),
             keys=chosen.keys,
-            method=chosen.choice.method.name,
+            method=chosen.method.name,
             dropped=chosen.table.dropped,
             chosen=chosen,
             copies=chosen.masked(watch),

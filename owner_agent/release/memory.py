@@ -1,9 +1,8 @@
-"""What was reported of each record of a study: its pseudonym, and the codes it got by each draw.
+"""The reports of each record of a study: its pseudonym, and the codes that it got by each draw.
 
-A record keeps the report it was once given, so the agent must know it whatever became of the
-table and of the outbox. One file per study, `reported/<study>.arrow` in the state directory, has
-a row for each record that was ever reported: 16 bytes, and a code for each variable. It is read
-and written in ranges of pseudonyms and never held whole.
+A record keeps its first report, whatever became of the table and the outbox. One file per study,
+`reported/<study>.arrow` in the state directory, has a row for each record that was ever reported:
+16 bytes, and a code for each variable. It is read and written in ranges of pseudonyms.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class MemoryRange:
-    """What was reported in one study of the records in a range of pseudonyms.
+    """The reports of a study in a range of pseudonyms.
 
-    `table` has their pseudonyms, ascending, and a column ``draw/variable`` of codes for each
-    variable of each draw, null where a record was not reported by the draw.
+    `table` has the pseudonyms, ascending, and a column ``draw/variable`` of codes for each variable
+    of each draw, null where the draw did not report a record.
     """
 
     table: pa.Table
@@ -61,13 +60,7 @@ class MemoryRange:
         return key_array(self.table.column(KEY_COLUMN))
 
     def reported(self, draw: str, name: str, keys: Pseudonyms) -> tuple[Mask, Codes]:
-        """Return which of N records were reported by a draw, and those records' codes.
-
-        Args:
-            draw: the identity of the draw.
-            name: a variable of its block.
-            keys: N pseudonyms, in any order.
-        """
+        """Return a mask of the N records that a draw reported in a variable, and their codes."""
         place, there = locate(keys, self.keys)
         found = self.table.column(_column(draw, name)).take(pa.array(place, mask=~there))
         known = found.is_valid().to_numpy()
@@ -76,14 +69,10 @@ class MemoryRange:
     def with_reports(
         self, keys: Pseudonyms, reports: Mapping[str, Codes], schema: pa.Schema
     ) -> pa.Table:
-        """Return the range with the reports that N records in it got.
+        """Return the range with new reports of N records, by ascending pseudonyms.
 
-        Args:
-            keys: their pseudonyms, ascending.
-            reports: by column, N codes.
-            schema: of what is returned.
-
-        Raises Conflict: a record was reported differently by the same draw.
+        `reports` are N codes by column. Raises Conflict: the same draw reported a record
+        differently.
         """
         held = self.keys
         _, there = locate(keys, held)
@@ -109,7 +98,7 @@ class MemoryRange:
 
 
 def _places(keys: Pseudonyms, among: Pseudonyms) -> pa.Array:
-    """Return where pseudonyms stand among ascending ones, null for those that do not."""
+    """Return the places of pseudonyms among ascending ones, null for absent ones."""
     place, there = locate(keys, among)
     return pa.array(place, mask=~there)
 
@@ -213,7 +202,7 @@ class Memory:
 
 
 def _up_to(last: bytes, keys: Pseudonyms) -> int:
-    """Return how many of ascending pseudonyms are at most the last."""
+    """Return the number of ascending pseudonyms up to the last."""
     place, there = locate(np.frombuffer(last, dtype=f"V{KEY_BYTES}"), keys)
     return int(place[0]) + int(there[0])
 
@@ -224,7 +213,7 @@ def _column(draw: str, name: str) -> str:
 
 @contextmanager
 def _as_written(where: str) -> Iterator[None]:
-    """Turn what readers say of another file into StoreCorrupt."""
+    """Turn the readers' errors into StoreCorrupt."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError):
@@ -236,12 +225,7 @@ def _as_written(where: str) -> Iterator[None]:
 
 
 def load_memory(state: Path, study: str) -> Memory:
-    """Return what is remembered of a study; nothing, where nothing was ever written.
-
-    It stays what it is now, whatever is written in its place.
-
-    Raises StoreCorrupt: the file is not what was written.
-    """
+    """Return the memory of a study as it is now, empty at first. Raises StoreCorrupt."""
     path = _path(state, study)
     return Memory(path.open("rb", buffering=0), str(path)) if path.exists() else Memory()
 
@@ -254,10 +238,7 @@ def save_memory(
     reports: Mapping[str, Mapping[str, Column]],
     release: str,
 ) -> None:
-    """Write what is remembered of a study and one more release, in place of what was there.
-
-    Raises Conflict or StateError.
-    """
+    """Write the memory of a study with one more release. Raises Conflict or StateError."""
     path = _path(state, study)
     try:
         private_directory(state_directory(state) / FOLDER)
@@ -272,7 +253,7 @@ def save_memory(
 
 
 def remembered_studies(state: Path) -> list[str]:
-    """Return the studies of which anything is remembered."""
+    """Return the studies that have a memory."""
     return sorted(path.stem for path in (state / FOLDER).glob("*.arrow"))
 
 

@@ -1,8 +1,7 @@
-"""The way out for an agent that lost what it knew of its releases, or wants everything drawn anew.
+"""A new epoch: for an agent that lost its memory, or a custodian who wants everything drawn anew.
 
-Nothing that was drawn before is drawn again: everything from here on is drawn in another epoch,
-independently, so that no two reports of a record by one draw can be compared. What is known to have
-left is written down, and its loss adds to all that follows.
+Everything from here on is drawn independently, so that no two reports of a record by one draw can
+be compared. What is known to have left is written down, and its loss adds to all that follows.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """What a new epoch begins with.
+    """The start of a new epoch.
 
     Attributes:
-        counted: releases of the miner or the outbox that the ledger did not know as left.
-        losses: what all that is known to have left has cost each column, as composed epsilon.
-        uncounted: releases of the outbox that cannot be read: what they cost is not known.
-        asked: whether the miner was asked; it is not where the site has no token.
+        counted: releases of the miner or the outbox that the ledger did not have as left.
+        losses: the composed epsilon of each column by all that is known to have left.
+        uncounted: unreadable releases of the outbox, whose loss is not known.
+        asked: whether the site has a token, and the miner was asked.
     """
 
     counted: tuple[Entry, ...]
@@ -56,11 +55,9 @@ class NewEpoch:
 
 
 def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = False) -> NewEpoch:
-    """Count what the miner has as left, and have everything from here on drawn anew.
+    """Count what the miner has as left, and draw everything from here on anew.
 
-    Args:
-        anyway: whether it is wanted although nothing is missing.
-
+    `anyway`: also if nothing is missing.
     Raises OptionError, Conflict, StoreCorrupt, Refused or Unreachable.
     """
     state, now = site.state, environment.now()
@@ -82,8 +79,7 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
                 " In a new epoch every column that left would be drawn anew when it leaves again,"
                 " and cost its whole epsilon once more, for good.",
                 where="yes",
-                remedy="Say --yes if that is wanted: where a peer remembers a session that is not"
-                " in the ledger, it is.",
+                remedy="Say --yes if that is wanted.",
             )
         missing = unknown_in_outbox(state, [*known, *counted])
         ledger.begin_anew(random_epoch(environment.random_bytes), counted, now)
@@ -94,14 +90,14 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
 
 
 def set_apart(state: Path, now: datetime) -> None:
-    """Give what is remembered another name: after a loss nothing is drawn as it was before."""
+    """Rename memory and outbox: in a new epoch nothing is drawn as before."""
     for name in (FOLDER, OUTBOX):
         if (folder := state / name).exists():
             folder.rename(state / f"{name}-until-{now:%Y%m%dT%H%M%S%f}")
 
 
 def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | None:
-    """Return what the miner has of this owner; None if there is nobody to ask."""
+    """Return the miner's releases of this owner; None without miner or token."""
     if site.file.miner is None:
         return None
     try:
@@ -113,7 +109,7 @@ def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | Non
 
 
 def _in_outbox(state: Path, known: Sequence[Entry]) -> list[ReleaseCreate]:
-    """Return the releases of the outbox that may have left and that nobody counted yet."""
+    """Return the uncounted releases of the outbox that may have left."""
     found = []
     for name in unknown_in_outbox(state, known):
         with suppress(StoreCorrupt):  # It stays uncounted, and is named.
@@ -128,7 +124,7 @@ def _counted(
     known: Sequence[Entry],
     now: datetime,
 ) -> tuple[Entry, ...]:
-    """Return what the ledger is to say of releases that it does not know as left."""
+    """Return the ledger's new entries of releases that it does not have as left."""
     # Each counts as a draw of its own, also where two repeat the same draws: an upper bound.
     columns: Mapping[str, str] = {}
     with suppress(InputError):  # A site file without variables still has releases.
@@ -164,7 +160,7 @@ def _counted(
 
 
 def _draws(release: Release | ReleaseCreate, columns: Mapping[str, str]) -> tuple[Draw, ...]:
-    """Return a draw for each variable, under identities that no draw from now on has."""
+    """Return a draw for each variable, with identities that no later draw has."""
     kind = release.release_kind
     content = kind.read(release.content)
     plan = kind.plan(content)

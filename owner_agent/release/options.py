@@ -19,17 +19,17 @@ STAGES = {
     "drawing": "drawing the report",
     "parts": "uploading parts",
 }
-"""What is being done while a release is made and sent, by the names that progress is told by."""
+"""The stages of making and sending a release, in words, by their names in progress."""
 
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """How to publish: the size of parts, and what is chosen where privacy would be lost.
+    """How to publish: the size of parts, and what the custodian chose.
 
-    `corrections` is what to do with records that were reported before and have other values now;
-    None leaves it to the site file, and refuses where that is silent. `accept_new_people` says of
-    a large exchange that the new records are people who were never reported. A `preview` sends
-    nothing: it is drawn by keys of the moment where a site that never published has none yet.
+    `corrections` decides about records that were reported before and have other values now; None
+    leaves it to the site file, and refuses where that has no choice. `accept_new_people` states
+    that the new records of a large exchange are people who were never reported. A `preview` sends
+    nothing; a site that never published and has no keys is drawn by passing ones.
     """
 
     part_records: int = PART_RECORDS

@@ -1,4 +1,4 @@
-"""The outbox: releases lie here, parts and manifest, from before the first byte leaves."""
+"""The outbox: releases, parts and manifest, from before the first byte leaves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTBOX = "outbox"
 
 MANIFEST = "manifest.json"
 UNSENT = "unsent"
-"""A file in the folder of a release of which nothing has left; it goes before anything does."""
+"""A file in the folder of a release of which nothing has left; removed before anything does."""
 _UNFINISHED = ".unfinished-"
 
 
@@ -40,7 +40,7 @@ class StoredRelease:
     manifest: ReleaseCreate
 
     def mark_leaving(self) -> None:
-        """Write down, durably, that it may have left from here on. The ledger has it before."""
+        """Write down, durably, that it may have left from here on; the ledger has it before."""
         (self.folder / UNSENT).unlink(missing_ok=True)
         sync_directory(self.folder)
 
@@ -54,21 +54,13 @@ class StoredRelease:
         return body
 
 
-@dataclass(frozen=True)
-class DrawIdentities:
-    """What a manifest says of the draws of each block, in order: see `ReleaseCreate`."""
-
-    draws: tuple[str, ...]
-    keyed: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Outgoing:
-    """What a release of any kind holds as it leaves.
+    """The content of a release of any kind, as it leaves.
 
-    `message` says what it is: a plan, a masked table, or a tree. Of a kind that has records there
-    are these, sorted by pseudonym; `linkage` is the fingerprint of the secret that made these, and
-    `draws` what is said of how they were drawn.
+    `message` is a plan, a masked table, or a tree. Records, if the kind has any, are sorted by
+    pseudonym; `linkage` is the fingerprint of the secret that made the pseudonyms. `draws` and
+    `keyed_draws` are the opaque identities of each block's draws: see `ReleaseCreate`.
     """
 
     kind: ReleaseKindName
@@ -76,30 +68,26 @@ class Outgoing:
     keys: Column = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
     columns: Mapping[str, Column] = field(default_factory=dict)
     linkage: str | None = None
-    draws: DrawIdentities | None = None
+    draws: list[str] | None = None
+    keyed_draws: list[str] | None = None
 
     @classmethod
-    def of(
-        cls,
-        randomized: SortedReports,
-        linkage: str | None = None,
-        draws: DrawIdentities | None = None,
-    ) -> Outgoing:
-        """Return randomized records."""
+    def of(cls, randomized: SortedReports, **more: Any) -> Outgoing:
+        """Return randomized records; `more` are further fields."""
         message = PlanMessage.from_plan(randomized.plan)
-        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, linkage, draws)
+        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, **more)
 
     @cached_property
     def content(self) -> Any:
-        """What they are, as their kind reads it."""
+        """The message, as its kind reads it."""
         return KINDS[self.kind].read(self.message)
 
 
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release to the outbox, in parts of at most `per_part` records, or find it there.
 
-    The name is derived from the content, so the same content is always the same folder.
-    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt; no part of it stays then.
+    The folder's name follows from the content.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt; nothing of it stays then.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -130,10 +118,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
 
 
 def reopen(outbox: Path, name: str) -> StoredRelease | None:
-    """Return a release that was prepared before, or None if it is not there.
-
-    Raises StoreCorrupt: its manifest is not what was written.
-    """
+    """Return a release that was prepared before, or None. Raises StoreCorrupt."""
     folder = outbox / name
     if not folder.exists():
         return None
@@ -145,12 +130,12 @@ def reopen(outbox: Path, name: str) -> StoredRelease | None:
         if (manifest.name, manifest.digest) == (name, digest):
             return StoredRelease(folder, manifest)
     except (OSError, ValueError, PramanaError):
-        pass  # All of these mean the one thing that is said below.
+        pass  # All of these mean the one error below.
     raise _corrupt(path, folder)
 
 
 def may_have_left(outbox: Path) -> tuple[str, ...]:
-    """Return the names of the releases in an outbox of which something may have left."""
+    """Return the names of releases of which something may have left."""
     return tuple(
         folder.name
         for folder in (sorted(outbox.iterdir()) if outbox.exists() else ())
@@ -179,7 +164,6 @@ def _require_part_count(records: int, per_part: int) -> None:
 
 
 def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
-    draws = records.draws
     digest = release_digest(records.content.digest, parts)
     content: dict[str, Any] = {KINDS[records.kind].field: records.message}
     return ReleaseCreate(
@@ -188,17 +172,17 @@ def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
         records=len(records.keys),
         parts=parts,
         digest=digest,
-        draws=None if draws is None else list(draws.draws),
-        keyed_draws=None if draws is None else list(draws.keyed),
+        draws=records.draws,
+        keyed_draws=records.keyed_draws,
         linkage=records.linkage,
         **content,
     )
 
 
 def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
-    """Yield each part, with what the manifest says of it."""
+    """Yield each part with its entry of the manifest."""
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
-        # Asked here: a release without records has no parts, and none of their form.
+        # Here, for a release without records has no parts, and no schema.
         schema = KINDS[records.kind].schema_of(records.content)
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)
@@ -207,10 +191,10 @@ def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, by
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
-    """Return what was prepared before: the same release, and it stays as it was written."""
+    """Return the same release as it was written before."""
     found = reopen(folder.parent, manifest.name)
     if found is not None:
-        # A session with peers prepares the same bytes, and names neither draws nor linkage.
+        # A session of peers prepares the same bytes, without draws and linkage.
         one, other = found.manifest, manifest
         beside = ("draws", "keyed_draws", "linkage")
         bare = {n: None for n in beside if None in (getattr(one, n), getattr(other, n))}

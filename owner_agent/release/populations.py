@@ -1,8 +1,7 @@
-"""Whose records a release holds: known again by a few pseudonyms, without a look at the records.
+"""Whether two releases have the same records, by a sample of pseudonyms.
 
-Under other record ids the same people are other records, with draws of their own: their losses
-add, and nothing but the pseudonyms tells. Pseudonyms are MACs, so the smallest of a release are a
-random sample of its records.
+Under other record ids the same people are other records with other draws, whose losses add.
+Pseudonyms are MACs, so the smallest of a release are a random sample of its records.
 """
 
 from __future__ import annotations
@@ -20,20 +19,19 @@ from pramana_core.wire.parts import Column, Pseudonyms, key_words, slices_of
 SKETCH_RECORDS = 256
 
 TOLERATED_SHARE = 0.1
-"""So many of the records may be gone and as many others have come without a question."""
+"""The share of a sample up to which records may be gone, or new, in the same population."""
 
 
 def sketch_of(keys: Column) -> bytes:
-    """Return the smallest of ascending pseudonyms, joined: all of them if they are few."""
+    """Return the smallest of ascending pseudonyms, joined."""
     return bytes(keys[:SKETCH_RECORDS].tobytes())
 
 
 def same_records(earlier: Entry, keys: Column) -> bool:
     """Whether ascending pseudonyms may be those of an earlier release, with some added or gone.
 
-    Both at once is what other record ids look like: a part of the earlier records is gone and
-    others stand in their place. Up to the largest pseudonym of its sketch an earlier release is
-    known whole, so both shares are seen there.
+    Other record ids look like both at once. Up to the largest pseudonym of its sketch an earlier
+    release is known whole, so both shares are seen there.
     """
     sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
     return _same(sampled, earlier.records, keys)
@@ -61,13 +59,9 @@ def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
 
 
 def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
-    """Return the name of the population that records belong to as far as one draw is concerned.
+    """Return the name of the population of records, by their ascending pseudonyms.
 
-    It is the newest population all of whose releases may hold the same records, or else a new one.
-
-    Args:
-        keys: the records' pseudonyms, ascending.
-        draw_id: the draw; only releases that left under it count.
+    It is the newest one of the draw, if all its releases may have the same records, or a new one.
     """
     populations: dict[str, bool] = {}
     for entry in entries:

@@ -1,7 +1,7 @@
 """A release as it is made for a site and shown, before anything of it is sent.
 
-A kind is one class: how its release is made, what it holds, what its columns lose, and what the
-miner is asked before it goes on its way. `publish` sends them all by the same steps.
+A kind is one class: how its release is made, its content, what its columns lose, and the checks at
+the miner. `publish` sends them all by the same steps.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from pramana_core.wire.releases import ReleaseCreate
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRelease(ABC):
-    """A release as it would leave, and what the ledger says of its columns.
+    """A release as it would leave.
 
     Attributes:
         identity: of its content: the same content leaves once.
         draws: its columns as the ledger writes them.
         entries: the ledger's.
-        records: how many records it is made of.
-        keys: their pseudonyms, ascending, where it has any.
+        records: the number of its records.
+        keys: their pseudonyms, ascending, if it has any.
         method: how columns are masked, or what bounds a tree.
-        dropped: how many records with empty cells were left out.
-        leaves: how many leaves a tree has.
+        dropped: the number of records with empty cells that were left out.
+        leaves: the number of a tree's leaves.
         beginning: the epoch in which everything is drawn.
-        stale: how many records of a block, at most, keep a report of a corrected value.
+        stale: the most records of a block that keep a report of a corrected value.
     """
 
     kind: ClassVar[ReleaseKindName]
@@ -70,10 +70,7 @@ class PreparedRelease(ABC):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Make what a site would release.
-
-        Raises InputError, KeyFileError, and StoreCorrupt or HistoryLost for what left before.
-        """
+        """Make a site's release. Raises InputError, KeyFileError, StoreCorrupt, HistoryLost."""
 
     @abstractmethod
     def outgoing(self) -> Outgoing:
@@ -86,11 +83,11 @@ class PreparedRelease(ABC):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """How records differ from those of the last release, where that needs a yes of its own."""
+        """How records differ from the last release's, where that needs an approval of its own."""
         return None
 
     def before_announcing(self, delivery: Delivery) -> None:
-        """Check the release against the study's plan. Raises what `Delivery` does."""
+        """Check the release against the study's plan. Raises as `Delivery`."""
         delivery.require_beside_plan([draw.column for draw in self.draws], self.section)
 
     def entry(self, site: Site, manifest: ReleaseCreate, now: datetime) -> Entry:

@@ -4,11 +4,10 @@
 before and 7 cost are `PreparedRecords.of`; 8 show, 9 approve, 10 outbox, 11 ledger, 12 announce,
 and 13 send and seal are `publish`.
 
-The order is the promise: a release is whole in the outbox and its cost is in the ledger before the
-first record leaves, and each step is safe to repeat after any crash. What left before is not made
-another time: publishing again finds the same bytes under the same name and sends only what the
-miner does not have. The table is read once, chunk by chunk and never held whole, and drawn once:
-what was shown is what is sent.
+A release is whole in the outbox and its loss is in the ledger before the first record leaves, and
+each step may be repeated after any crash. Publishing again finds the same bytes under the same name
+and sends only what the miner lacks. The table is read once, chunk by chunk, and drawn once: what
+was shown is what is sent.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.outbox import OUTBOX, DrawIdentities, Outgoing, discard, prepare, reopen
+from owner_agent.release.outbox import OUTBOX, Outgoing, discard, prepare, reopen
 from owner_agent.release.populations import population_of
 from owner_agent.release.prepared import PreparedRelease
 from owner_agent.release.sorting import SortedRuns
@@ -72,10 +71,7 @@ Made = TypeVar("Made", bound=PreparedRelease)
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table's reports sorted by pseudonym.
-
-    `one_secret` has for a column the other randomized ones that tell its values.
-    """
+    """A table's reports sorted by pseudonym; `one_secret` are columns with each other's values."""
 
     reports: SortedReports
     one_secret: Mapping[str, tuple[str, ...]]
@@ -90,22 +86,13 @@ def draw_table(
     watch: StagedProgress,
     rows: int = CHUNK_ROWS,
 ) -> DrawnTable:
-    """Do the first five steps: read a site's table once, and return its reports, drawn and sorted.
+    """Do the first five steps: read a site's table once, `rows` at a time; return sorted reports.
 
-    Problems of the table are raised together, once all of it was read; nothing leaves then.
-
-    Args:
-        study: the study that the pseudonyms are for.
-        epoch: the epoch in which everything is drawn.
-        rows: how many rows are in memory at a time.
-
+    Problems of the table are raised together, once all of it was read.
     Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
-    encoder, missing, runs = (
-        TableEncoder(site, plan),
-        FoundRows(),
-        SortedRuns(site.state, plan.plan),
-    )
+    encoder, missing = TableEncoder(site, plan), FoundRows()
+    runs = SortedRuns(site.state, plan.plan)
     randomizer = Randomizer(plan.plan, secrets, study, epoch)
     start, repeated = 0, False
     for text in read_chunks(site.table, needed_columns(site), rows=rows):
@@ -126,7 +113,7 @@ def draw_table(
         watch("randomizing", *text.read)
     if encoder.well and not (missing or repeated):
         raise_together(encoder.given_away())
-        with suppress(DuplicateRecordId):  # Which they are is told with all else that is wrong.
+        with suppress(DuplicateRecordId):  # Named below with all other problems.
             return DrawnTable(runs.merged(rows, partial(watch, "sorting")), encoder.one_secret())
     named = partial(pseudonyms, secrets, study)
     raise_together(_id_problems(site, named, runs, missing, rows) + encoder.problems())
@@ -140,9 +127,9 @@ def _id_problems(
     missing: FoundRows,
     rows: int,
 ) -> list[PramanaError]:
-    """Return what is wrong with the record ids; rows of repeated ones are looked up again."""
+    """Return the problems of record ids; rows of repeated ones are looked up again."""
     column, duplicates, start = site.file.record_id, FoundRows(), 0
-    # Rows without an id are no duplicates: they are told of as what they are.
+    # Rows without an id are no duplicates: they are a problem of their own.
     repeated = runs.repeated(rows)
     repeated = repeated[repeated != named([""])]
     if len(repeated):
@@ -155,7 +142,7 @@ def _id_problems(
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRecords(PreparedRelease):
-    """A table randomized under its plan; `past` is what left before, `linkage` names the secret."""
+    """A table randomized under its plan; `linkage` is the fingerprint of the linkage secret."""
 
     kind = RANDOMIZED
     command = "owner-agent publish"
@@ -171,17 +158,22 @@ class PreparedRecords(PreparedRelease):
         cls,
         site: Site,
         watch: StagedProgress,
-        _options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        _environment: Environment = Environment(),  # noqa: B008 - frozen
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
         """Randomize a site's table; what was reported before is reported again.
 
-        Raises HistoryLost: what left before is not remembered.
+        A preview needs no miner. Raises HistoryLost: what left before is not remembered.
         """
-        plan, study = planned(site), site.miner.study
-        secrets = KeyStore(site.state).load()
+        plan, section = planned(site), site.file.miner or site.file.peer
+        study = site.miner.study if not options.preview else section.study if section else ""
+        store = KeyStore(site.state)
+        secrets = None if options.preview else store.load()
         entries = known_entries(site.state)
+        if secrets is None:
+            passing = environment.random_bytes
+            secrets = store.load() if entries else store.load_or_passing(passing)
         past = ReleaseHistory.of(site.state, entries, study)
         table = draw_table(site, study, plan, secrets, past.beginning, watch)
         # 6: overlay what was reported.
@@ -206,12 +198,14 @@ class PreparedRecords(PreparedRelease):
         )
 
     def outgoing(self) -> Outgoing:
-        """Return the reports, and what is said of their draws."""
-        draws = draws_for_miner(self.plan.plan, self.draws)
-        return Outgoing.of(self.corrected.randomized, self.linkage, draws)
+        """Return the reports, with the opaque identities of their draws."""
+        draws, keyed = draws_for_miner(self.plan.plan, self.draws)
+        return Outgoing.of(
+            self.corrected.randomized, linkage=self.linkage, draws=draws, keyed_draws=keyed
+        )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check as for all, and that it is chosen what happens to corrected records.
+        """Check as for all, and that corrected records have a choice.
 
         Raises PlanConflict or RecordsCorrected.
         """
@@ -220,33 +214,32 @@ class PreparedRecords(PreparedRelease):
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """How records differ from those of the last release, where that needs a yes of its own."""
+        """How records differ from the last release's, where that needs an approval of its own."""
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         exchange = self.corrected.exchange
         return exchange if exchange is not None and exchange.is_large and repeated else None
 
     def before_announcing(self, delivery: Delivery) -> None:
-        """Check that the miner has the plan that this owner adopted, and remember the reports."""
+        """Check the plan that this owner adopted, and remember the reports."""
         delivery.require_agreed(self.plan.adopted)
         # The manifest holds digests of the reports: who guesses them could check the guess.
         self.corrected.remember(self.past, self.identity)
 
 
-def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
-    """Return what tells the miner which draws these are: two opaque identities per block, in order.
+def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> tuple[list[str], list[str]]:
+    """Return two opaque identities for each block, in order, by which the miner knows the draws.
 
-    Those of the draws are equal in two releases exactly if every record's draw is the same, so that
-    the second adds nothing to what the study tells. The population is part of them: the same people
-    under other record ids have other draws. Which population it is the ledger knows, so an agent
-    that lost its ledger tells others. The keyed ones hang on the key, the block and the epoch
-    alone: records of two releases that have them in common can be compared.
+    The first are equal in two releases exactly if every record's draw is the same: then the second
+    release adds no loss. They include the population, which the ledger knows. The second, keyed
+    ones follow from the key, the block and the epoch alone: the miner compares the records of two
+    releases that have them in common.
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
-    return DrawIdentities(
-        tuple(_digest(b"pramana/told/1", *draw.identity) for draw in firsts),
-        tuple(_digest(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts),
+    return (
+        [_digest(b"pramana/told/1", *draw.identity) for draw in firsts],
+        [_digest(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts],
     )
 
 
@@ -256,15 +249,13 @@ def _digest(about: bytes, *parts: str) -> str:
 
 @dataclass(frozen=True)
 class PublishOutcome:
-    """A sealed release; `already` if nothing had to be sent.
-
-    What was made of the table is as `PreparedRelease` has it.
+    """A sealed release; `already` if nothing had to be sent. Other fields: see `PreparedRelease`.
 
     Attributes:
-        asked: false where the miner could not be asked whether it still has a release that it
-            sealed before, because the release's folder was removed from the outbox.
-        consistency: what the miner says of randomized reports against the plan.
-        repeated: what it says of them against earlier reports by the same draws.
+        asked: whether the miner was asked for a release that it sealed before; it is not if the
+            release's folder was removed from the outbox.
+        consistency: the miner's check of randomized reports against the plan.
+        repeated: its check against earlier reports by the same draws.
     """
 
     kind: str
@@ -284,10 +275,10 @@ class PublishOutcome:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
-        said = self.consistency
+        found = self.consistency
         return {
             **asdict(replace(self, repeated=())),
-            "consistency": said.model_dump(mode="json") if said else None,
+            "consistency": found.model_dump(mode="json") if found else None,
             "repeated": [one.model_dump(mode="json") for one in self.repeated],
         }
 
@@ -301,18 +292,16 @@ def publish(
     show: Callable[[Made], PublishOptions | None] = lambda _now: None,
     approval: Approval | None = None,
 ) -> PublishOutcome:
-    """Publish what a site releases of a kind, or continue where an earlier attempt ended.
+    """Publish a site's release of a kind, or continue where an earlier attempt ended.
 
     Args:
-        kind: what is made of the site's table.
-        options: the size of parts, and what is chosen where privacy would be lost.
-        show: shows what is about to leave, before it is in the outbox or sent; it returns the
-            options that were chosen by it, if any.
-        approval: what somebody said yes to; None where nobody was shown anything before.
+        kind: the kind of release.
+        options: the size of parts, and the custodian's choices.
+        show: shows the release before it is in the outbox; may return other options.
+        approval: of what was shown before; None if nothing was.
 
-    Raises InputError, ChangedSinceShown, BudgetExceeded, StoreCorrupt, KeyFileError,
-    Unauthenticated, Conflict, StudyPlanNotFollowed, LinkageDiffers, Conflict, Refused or
-    Unreachable.
+    Raises InputError, ChangedSinceShown, BudgetExceeded, StoreCorrupt, KeyFileError, Conflict,
+    Unauthenticated, StudyPlanNotFollowed, LinkageDiffers, Refused or Unreachable.
     """
     options = replace(options, corrections=options.corrections or site.file.corrections)
     with publishing_alone(site.state):
@@ -344,7 +333,7 @@ def publish(
         with Miner.of(site, token, environment) as miner:
             delivery = Delivery(miner, stored, entry, ledger, environment.now, now.command)
             with delivery.resumable():
-                # A miner that is not there hears of nothing, and nothing is written down for it.
+                # Nothing is written down for a miner that cannot be reached.
                 delivery.require_known()
                 now.before_announcing(delivery)
                 # 12: announce.
@@ -386,7 +375,7 @@ def _outcome(
 
 
 def upsert_entry(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
-    """Return the entry of a release, written down if it was not; discard others that never left."""
+    """Return the entry of a release, written if it was not; discard others that never left."""
     for other in ledger.entries():
         here = (other.miner, other.study, other.kind) == (new.miner, new.study, new.kind)
         if here and other.state == "prepared" and other.name != new.name:

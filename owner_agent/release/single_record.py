@@ -1,9 +1,8 @@
-"""The one record that a person has, reported once and for ever by a study's published plan.
+"""A person's one record, reported once and for ever by a study's published plan.
 
-Whoever holds a single record has no table whose keys would be worth keeping. Keys are made for the
-draw and forgotten with it: with them, whoever took the file could try every value and see which one
-gives the report. What is kept is the report alone, durably and before anybody is given it, so that
-it is repeated and never drawn anew, also where the value was changed since (the permanent report).
+The keys of the draw are forgotten: with them, whoever took the file could try every value and see
+which one gives the report. The report is kept, durably and before anybody gets it, so that it is
+repeated and never drawn anew, even if the value changed (the permanent report).
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ def draw_reports(
     columns: Mapping[str, Codes],
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> dict[str, Codes]:
-    """Randomize N records of N people, by keys that nobody keeps.
+    """Randomize N records of N people by passing keys.
 
     Args:
-        plan: what each of them does alone.
+        plan: the plan of each record.
         study: the study the reports are for.
         columns: N true codes by variable.
 
     Returns:
-        N reported codes by variable, in an order that says nothing of whose they are.
+        N reported codes by variable, in random order.
 
-    Raises PlanError: the plan is a part of a study plan, whose coin nobody here has.
+    Raises PlanError: the plan is a part of a study plan.
     """
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
@@ -67,8 +66,8 @@ def permanent_report(
 
     Args:
         plan: the plan that the study published.
-        record: one true code by variable; it counts only if there is no report yet.
-        file: hers alone (mode 600); made if it is not there. Its folder must be.
+        record: one true code by variable, used if there is no report yet.
+        file: a private file (mode 600), made in an existing folder if it is not there.
 
     Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """
@@ -86,10 +85,7 @@ def permanent_report(
 
 
 def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
-    """Return the report in the file, or None if there is no file.
-
-    Raises PlanConflict, KeyFileError, StoreCorrupt: as `permanent_report`.
-    """
+    """Return the report in the file, or None. Raises as `permanent_report`."""
     return _kept(file, study, plan) if file.exists() else None
 
 

@@ -1,8 +1,7 @@
-"""Reports that are sorted by pseudonym and do not fit into memory: sorted runs on disk, merged.
+"""Reports sorted by pseudonym that do not fit into memory: sorted runs on disk, merged.
 
-Only pseudonyms and reports are written, in private files without a name, so that a crash leaves
-nothing of them. Pseudonyms are MACs, spread evenly: runs are merged range by range of pseudonyms,
-each range with what all runs have in it.
+Only pseudonyms and reports are written, in private files without a name that a crash removes.
+Pseudonyms are MACs, spread evenly, so runs are merged range by range of pseudonyms.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, code_dtype, key_order
 
 _RANGE_BITS = 12
-"""Where each of so many ranges of pseudonyms begins in a run is known."""
+"""Each run knows where each of 2^12 ranges of pseudonyms begins."""
 
 
 class ScratchReports:
@@ -68,11 +67,9 @@ class SortedRuns:
         return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Add a run. Raises StorageFull.
+        """Add a run of ascending pseudonyms, with reports or, once a table is wrong, without.
 
-        Args:
-            keys: pseudonyms, ascending; some may be repeated.
-            columns: the reports; none, from the run on with which something was wrong.
+        Raises StorageFull.
         """
         high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
         bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
@@ -82,11 +79,7 @@ class SortedRuns:
         self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Return all reports in one piece.
-
-        Args:
-            rows: about so many are in memory.
-            progress: told how many records are merged.
+        """Return all reports in one piece, with about `rows` of them in memory at a time.
 
         Raises DuplicateRecordId or StorageFull.
         """

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.randomize.noise import keyed_digest, tree_noise
-from owner_agent.release.composition import left_draws, losses
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.options import PublishOptions
@@ -36,7 +35,7 @@ from owner_agent.table.mixed import (
     content_of,
     read_records,
 )
-from pramana_core.errors import BudgetExceeded, ConfigError, RequirementUnmet
+from pramana_core.errors import ConfigError, RequirementUnmet
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.protection import protection_words, read_words
@@ -51,9 +50,6 @@ SECTION = "share_model"
 
 FORM = "tree/3"
 """Changed with every change that gives the same table another tree."""
-
-_CRUMB = 1e-9
-"""Sums of epsilons are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +118,7 @@ class TreePlan:
             },
             whole=[a.column for a in section.attributes if a.whole],
         )
-        how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
+        how = section.model_dump_json(exclude={"missing"})
         depth = _private_depth(section, columns.rows, schema.classes)
         content = [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
         identity = keyed_digest(draw_key, FORM.encode(), how.encode(), b"%d" % depth, *content)
@@ -155,48 +151,98 @@ class TreePlan:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class GrownTree:
-    """A tree as it would leave, and what it was learned from.
+def _grown(
+    chosen: TreePlan, draw_key: bytes, watch: StagedProgress
+) -> tuple[SharedTree, SharedTree | None]:
+    """Return the tree that leaves, and the one with nothing required; None of a private tree."""
+    section = chosen.section
+    if section.private is not None:
+        return _private_tree(chosen, section.private, draw_key), None
+    growth = GrowthOptions(section.growth.max_depth, section.growth.min_leaf)
+    learned = chosen.schema, chosen.attributes, chosen.classes, growth
+    watch("growing", 0, 2)
+    grown = tree = grow_tree(*learned)
+    watch("growing", 1, 2)
+    if section.required is not None:
+        try:
+            tree = grow_tree(*learned, requirement=section.required.required)
+        except RequirementUnmet as error:
+            raise RequirementUnmet(
+                error.message,
+                where="share_model.requirement",
+                remedy="Require less (a smaller k or l, a larger c), or learn from more records.",
+            ) from None
+    watch("growing", 2, 2)
+    return released_form(tree, section.tell), grown
 
-    `grown` is the tree with nothing required of it; None of a private tree.
-    """
+
+def _private_depth(section: ShareModelSection, rows: int, classes: int) -> int:
+    """Return how deep a private tree grows; 0 if none is grown."""
+    from pramana_core.model_sharing.private import depth_for
+    from pramana_core.model_sharing.private_options import PrivateOptions
+
+    if section.private is None:
+        return 0
+    # How many records have no empty cell is no public figure; how many there are is.
+    for_counts = section.private.epsilon * (1 - PrivateOptions().splits)
+    return section.private.depth or depth_for(rows, classes, for_counts)
+
+
+def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) -> SharedTree:
+    from pramana_core.model_sharing.private import grow_private_tree
+    from pramana_core.model_sharing.private_options import PrivateOptions
+
+    noise = tree_noise(draw_key, chosen.identity)
+    learned = chosen.schema, chosen.attributes, chosen.classes, section.epsilon, noise
+    return grow_private_tree(*learned, PrivateOptions(depth=chosen.depth)).tree
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PreparedTree(PreparedRelease):
+    """A tree as it would leave; `grown` is that with nothing required, None of a private tree."""
+
+    kind = SHARED_TREE
+    command = "owner-agent share-model --publish"
+    section = SECTION
 
     chosen: TreePlan
     tree: SharedTree
-    grown: SharedTree | None = None
+    grown: SharedTree | None
 
     @classmethod
-    def of(cls, chosen: TreePlan, draw_key: bytes, watch: StagedProgress) -> Self:
-        """Grow the tree of a table. Raises RequirementUnmet where none meets the requirement."""
-        section = chosen.section
+    def of(
+        cls,
+        site: Site,
+        watch: StagedProgress,
+        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
+        environment: Environment = Environment(),  # noqa: B008 - frozen
+        /,
+    ) -> Self:
+        """Learn the tree that a site would share. Raises RequirementUnmet."""
+        entries, store = known_entries(site.state), KeyStore(site.state)
+        section = site.share_model
+        # A private tree that was shown by a key that passes would leave by another one.
+        if options.preview and not entries and section.private is None:
+            draw_key = store.load_or_passing(environment.random_bytes).draw
+        else:
+            draw_key = store.load_draw()
+        chosen = TreePlan.of(site, draw_key)
+        tree, grown = _grown(chosen, draw_key, watch)
+        method = "nothing required" if section.required is None else str(section.required.required)
         if section.private is not None:
-            return cls(chosen, _private_tree(chosen, section.private, draw_key))
-        growth = GrowthOptions(section.growth.max_depth, section.growth.min_leaf)
-        learned = chosen.schema, chosen.attributes, chosen.classes, growth
-        watch("growing", 0, 2)
-        grown = tree = grow_tree(*learned)
-        watch("growing", 1, 2)
-        if section.required is not None:
-            try:
-                tree = grow_tree(*learned, requirement=section.required.required)
-            except RequirementUnmet as error:
-                raise RequirementUnmet(
-                    error.message,
-                    where="share_model.requirement",
-                    remedy="Require less (a smaller k or l, a larger c), or learn from more"
-                    " records.",
-                ) from None
-        watch("growing", 2, 2)
-        return cls(chosen, released_form(tree, section.tell), grown)
-
-    @property
-    def method(self) -> str:
-        """What bounds the tree, as the ledger has it."""
-        if self.chosen.private is not None:
-            return f"private, epsilon {self.chosen.private.epsilon:g}"
-        required = self.chosen.section.required
-        return "nothing required" if required is None else str(required.required)
+            method = f"private, epsilon {section.private.epsilon:g}"
+        return cls(
+            identity=chosen.identity,
+            draws=chosen.draws,
+            entries=entries,
+            records=chosen.records,
+            method=method,
+            dropped=chosen.columns.dropped,
+            leaves=len(tree.leaves),
+            chosen=chosen,
+            tree=tree,
+            grown=grown,
+        )
 
     @cached_property
     def message(self) -> SharedTreeMessage:
@@ -223,99 +269,7 @@ class GrownTree:
                 remedy="Rename the columns and categories in the table and in [share_model].",
             ) from None
 
-
-def _private_depth(section: ShareModelSection, rows: int, classes: int) -> int:
-    """Return how deep a private tree grows; 0 if none is grown."""
-    from pramana_core.model_sharing.private import depth_for
-    from pramana_core.model_sharing.private_options import PrivateOptions
-
-    if section.private is None:
-        return 0
-    # How many records have no empty cell is no public figure; how many there are is.
-    for_counts = section.private.epsilon * (1 - PrivateOptions().splits)
-    return section.private.depth or depth_for(rows, classes, for_counts)
-
-
-def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) -> SharedTree:
-    from pramana_core.model_sharing.private import grow_private_tree
-    from pramana_core.model_sharing.private_options import PrivateOptions
-
-    noise = tree_noise(draw_key, chosen.identity)
-    learned = chosen.schema, chosen.attributes, chosen.classes, section.epsilon, noise
-    return grow_private_tree(*learned, PrivateOptions(depth=chosen.depth)).tree
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class PreparedTree(PreparedRelease):
-    """A tree as it would leave."""
-
-    kind = SHARED_TREE
-    command = "owner-agent share-model --publish"
-    section = SECTION
-
-    made: GrownTree
-
-    @classmethod
-    def of(
-        cls,
-        site: Site,
-        watch: StagedProgress,
-        options: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
-        environment: Environment = Environment(),  # noqa: B008 - frozen
-        /,
-    ) -> Self:
-        """Learn the tree that a site would share. Raises RequirementUnmet."""
-        entries, store = known_entries(site.state), KeyStore(site.state)
-        # A private tree that was shown by a key that passes would leave by another one.
-        private = site.share_model.private is not None
-        if options.preview and not entries and not private:
-            draw_key = store.load_or_passing(environment.random_bytes).draw
-        else:
-            draw_key = store.load_draw()
-        chosen = TreePlan.of(site, draw_key)
-        made = GrownTree.of(chosen, draw_key, watch)
-        return cls(
-            identity=chosen.identity,
-            draws=chosen.draws,
-            entries=entries,
-            records=chosen.records,
-            method=made.method,
-            dropped=chosen.columns.dropped,
-            leaves=len(made.tree.leaves),
-            made=made,
-        )
-
     def outgoing(self) -> Outgoing:
         """Return the tree, checked as its receiver will."""
-        KINDS[SHARED_TREE].require(self.made.message)
-        return Outgoing(SHARED_TREE, self.made.message)
-
-    @property
-    def over(self) -> tuple[str, ...]:
-        """The columns that would have lost more than `max_epsilon` allows."""
-        private = self.made.chosen.private
-        if private is None or private.max_epsilon is None:
-            return ()
-        left = left_draws(self.entries)
-        known = {draw.identity for draw in left}
-        after, most = losses([*left, *self.draws]), private.max_epsilon * (1 + _CRUMB)
-        new = [draw.column for draw in self.draws if draw.randomized and draw.identity not in known]
-        return tuple(column for column in new if after[column] > most)
-
-    def require_allowed(self, options: PublishOptions) -> None:
-        """Check that the tree may leave after what has left.
-
-        Raises BudgetExceeded or PlanConflict.
-        """
-        private = self.made.chosen.private
-        if private is None or private.max_epsilon is None:
-            super().require_allowed(options)
-        elif over := self.over:
-            after = losses([*left_draws(self.entries), *self.draws])
-            listed = "; ".join(f"column {c!r}: epsilon {after[c]:.4g}" for c in over)
-            raise BudgetExceeded(
-                "With this tree these columns would have lost more than the"
-                f" {private.max_epsilon:g} that the site file allows them in all ({listed}).",
-                where="share_model.private.max_epsilon",
-                remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
-            )
+        KINDS[SHARED_TREE].require(self.message)
+        return Outgoing(SHARED_TREE, self.message)

@@ -1,15 +1,15 @@
-"""The pictures of a plan's report: beliefs after a report, and the widths of intervals."""
+"""The picture of a plan's report: beliefs before and after a report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pramana_core.pictures import plots
-from pramana_core.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from pramana_core.pictures.plots import BLUE, GREY, RED
 from pramana_core.pictures.svg import short
 from pramana_core.report.report import Picture, Row
 from pramana_core.ties import descending
@@ -18,23 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LINES = (BLUE, RED, GREEN, PURPLE, "#7A5200", SKY, ORANGE, "#444444")
-_DASHES = ("-", "--", "-.", ":")
-
 FACETS, FACET_CATEGORIES = 40, 12
 """The most small pictures, and the most categories in one; beyond, the most exposed."""
 
 _ALIKE = 1e-12
 _COLUMNS = 3
-_LABELLED = 8
 _WIDTH = 11.0
 
 
 def posterior_picture(variables: Sequence[Row]) -> tuple[Picture, str] | None:
-    """Return each category's prior, worst posterior and limit, by variable; and what is left out.
-
-    None where no variable is randomized.
-    """
+    """Return the picture of beliefs by variable, and what is left out; None without any."""
     rows = [v for v in variables if v["posteriors"] and v["channel"] != "none"]
     if not rows:
         return None
@@ -44,14 +37,6 @@ def posterior_picture(variables: Sequence[Row]) -> tuple[Picture, str] | None:
     words += f" Of each variable the {FACET_CATEGORIES} most exposed categories." * cut
     about = "Prior belief, worst posterior and limit for each category of each randomized variable."
     return Picture(about, partial(_posteriors, shown)), words
-
-
-def width_picture(widths: Mapping[str, Any], records: int) -> tuple[Picture, str]:
-    """Return the half widths of 95 % intervals by the number of records; and what is left out."""
-    grey = len(widths["half_widths"]) - _LABELLED
-    about = "Half width of the 95 % interval of the worst proportion against the number of records."
-    words = f"Lines of variables that are not named are grey: {grey}." if grey > 0 else ""
-    return Picture(about, partial(_widths, widths, records)), words
 
 
 def _posteriors(shown: Sequence[Row]) -> str:
@@ -67,34 +52,6 @@ def _posteriors(shown: Sequence[Row]) -> str:
 
     size = _WIDTH * columns / _COLUMNS, sum(plots.lines(heights, columns)) + 0.4
     return plots.svg(draw, size, "posterior")
-
-
-def _widths(widths: Mapping[str, Any], records: int) -> str:
-    counts, half = np.array(widths["records"]), widths["half_widths"]
-    names = list(half)
-    order = [names[place] for place in descending([half[name][-1] for name in names])]
-    labelled = order if len(order) <= _LABELLED else [*order[: _LABELLED - 1], order[-1]]
-
-    def draw(figure: Figure) -> None:
-        axis = figure.subplots()
-        for name in order:
-            if name not in labelled:
-                axis.plot(counts, half[name], color="#cccccc", linewidth=0.9, zorder=1)
-        for place, name in enumerate(labelled):
-            colour, dashes = _LINES[place % len(_LINES)], _DASHES[place % len(_DASHES)]
-            axis.plot(counts, half[name], color=colour, linestyle=dashes, zorder=2)
-        axis.axvline(records, color="#444444", linewidth=1)
-        plots.above(axis, records, f"N = {records:,}", "data", ha="center")
-        axis.set(xscale="log", yscale="log", xlim=(counts[0], counts[-1]))
-        # Room below the lines' ends, so that their names can stand apart.
-        axis.set_ylim(bottom=min(half[name][-1] for name in order) / 4)
-        axis.set_xlabel("records")
-        axis.set_ylabel("half width of the 95 % interval")
-        axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        _label_lines(axis, [(name, half[name][-1]) for name in labelled])
-
-    return plots.svg(draw, (_WIDTH, 4.6), "width")
 
 
 def _beliefs(row: Row, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -134,23 +91,3 @@ def _shown_codes(row: Row) -> list[int]:
     if np.ptp(prior) < _ALIKE and np.ptp(worst) < _ALIKE:
         return [0]
     return sorted(int(code) for code in descending(worst - prior, scale=1.0)[:FACET_CATEGORIES])
-
-
-def _label_lines(axis: Axes, ends: Sequence[tuple[str, float]]) -> None:
-    """Name lines at their right ends, moved apart where they would overlap."""
-    low, high = (np.log(v) for v in axis.get_ylim())
-    height, gap = high - low, 0.052
-    wanted = [(np.log(value) - low) / height for _, value in ends]
-    top = 1.0
-    for place, (name, _) in enumerate(ends):
-        left = len(ends) - 1 - place
-        y = max(min(wanted[place], top - gap), gap * (left + 1))
-        top = y
-        axis.annotate(
-            short(name, 24), (1.0, wanted[place]), (1.045, y), xycoords="axes fraction",
-            textcoords="axes fraction", va="center", fontsize=9, parse_math=False,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-", "color": _LINES[place % len(_LINES)], "relpos": (0, 0.5),
-            },
-        )  # fmt: skip

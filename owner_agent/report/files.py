@@ -16,10 +16,7 @@ FOLDER = "report"
 
 
 def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) -> None:
-    """Write the page and the files beside it, all readable by their owner only.
-
-    Raises OptionError.
-    """
+    """Write the page and the files beside it, for their owner alone. Raises OptionError."""
     numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     written = {
         page: html(report, owner, tick),
@@ -34,32 +31,18 @@ def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) ->
 
 
 def place(state: Path, wanted: Path | None, name: str) -> Path:
-    """Return where a page goes: the site's own folder, an .html file, or a folder.
-
-    Raises OptionError, KeyFileError.
-    """
+    """Return where a page goes: an .html file, or the site's own folder. Raises OptionError."""
     if wanted is None:
         private_directory(state)
         return private_directory(state / FOLDER) / name
-    page = wanted if wanted.suffix.lower() in {".html", ".htm"} else wanted / name
-    if page is not wanted and wanted.suffix and not wanted.exists():
+    if wanted.suffix.lower() not in {".html", ".htm"} or not wanted.parent.is_dir():
         raise OptionError(
-            f"The report's place {wanted} neither ends in .html nor is a folder that exists.",
+            f"The report cannot be written to {wanted}: its name does not end in .html, or its"
+            " folder does not exist.",
             where="report",
-            remedy="Name a file that ends in .html, or make the folder first.",
+            remedy="Name a file that ends in .html, in a folder that exists.",
         )
-    try:
-        if page is not wanted:
-            wanted.mkdir(exist_ok=True)
-    except OSError as error:
-        raise _unwritable(page, error) from None
-    if not page.parent.is_dir() or page.is_dir():
-        raise OptionError(
-            f"The report cannot be written to {page}: its folder is not there, or it is a folder.",
-            where="report",
-            remedy="Name a file that ends in .html, in a folder that exists, or a folder.",
-        )
-    return page
+    return wanted
 
 
 def _unwritable(page: Path, error: OSError) -> OptionError:

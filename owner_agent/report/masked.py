@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from owner_agent.release.masked import LETTERS, PreparedMask, protection
-from owner_agent.report.release_report import left_out, losses_by, refusals
+from owner_agent.report.losses import left_out, losses_by, refusals
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first, gravity_of
 from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.pictures import pairs_to_show, relationships_chart
@@ -59,13 +59,10 @@ def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report of a masked table; the measures are of the first copy.
-
-    Its JSON and what a terminal shows hold nothing of any single record.
-    """
+    """Return the report of a masked table; its JSON and its brief form name no single record."""
     chosen = now.chosen
-    choice, table, losses = chosen.choice, chosen.table, losses_by(now)
-    advice, influence = choice.recommendation, now.copies[0].influence
+    table, losses = chosen.table, losses_by(now)
+    advice, influence = chosen.recommendation, now.copies[0].influence
     told, bounds = table.told.names, chosen.bounds
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
@@ -76,9 +73,9 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         else "No measure shows"
     ) + " that the masked values reveal more of a record than the public columns do."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(choice.method, told, chosen.copies, bounds)
-    keeps = choice.method.keeps
-    if bounds and not choice.method.released_values:
+    promises = protection(chosen.method, told, chosen.copies, bounds)
+    keeps = chosen.method.keeps
+    if bounds and not chosen.method.released_values:
         keeps += f" Columns cut to bounds ({', '.join(bounds)}) keep them nearly."
     how = "named in the site file" if advice is None else "recommended for this table"
     copies = f"; {chosen.copies} copies" if chosen.copies > 1 else ""
@@ -87,10 +84,10 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         "dropped": table.dropped,
         "told": list(told),
         "confidential": list(table.confidential.names),
-        "method": choice.method.name,
+        "method": chosen.method.name,
         "recommended": advice is not None,
         "recommendation": None if advice is None else _plain(asdict(advice)),
-        "keeps": choice.method.keeps,
+        "keeps": chosen.method.keeps,
         "copies": chosen.copies,
         "largest_leverage": largest,
         "named": exposed,
@@ -104,7 +101,7 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
     head = [Caution(f"{verdict} See “What it gives away”.", Gravity.GRAVE)] if alarms else []
     facts = [
         Fact(f"{len(chosen.keys):,}", "records"),
-        Fact(choice.method.name, f"{how}{copies}"),
+        Fact(chosen.method.name, f"{how}{copies}"),
         Fact("no bound", "masked records carry no gamma"),
     ]
     if largest is not None:
@@ -155,7 +152,7 @@ def _cautions(now: PreparedMask) -> Iterator[str]:
     """Yield cautions that no measure has: losses, omitted records, values near the true ones."""
     for copy in now.copies:
         yield from copy.warnings
-    advice = now.chosen.choice.recommendation
+    advice = now.chosen.recommendation
     if advice is not None:
         yield from advice.lost
     table = now.chosen.table.confidential
@@ -236,12 +233,10 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and at least
-    `FIRST`.
+    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and `FIRST` at least.
 
-    `own` is how much the masked value moves with the true one; `noise` is the standard deviation
-    of its noise, in those of what the public columns leave unknown; `told` is the share of that
-    which the masked value tells.
+    `own` is how much the masked value moves with the true one. `noise` is a standard deviation,
+    and `told` the share that the masked value reveals, of what the public columns leave unknown.
     """
     influence, table = now.copies[0].influence, now.chosen.table
     if influence is None:

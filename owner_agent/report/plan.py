@@ -8,43 +8,37 @@ from typing import Any
 
 from owner_agent.release.agreement import require_agreed_by
 from owner_agent.release.publish import PreparedRecords
-from owner_agent.report.corrected import Corrected, corrected_in, corrected_of
-from owner_agent.report.figures import posterior_picture, width_picture
-from owner_agent.report.losses import Losses, losses_of
+from owner_agent.report.corrected import Corrected
+from owner_agent.report.figures import posterior_picture
+from owner_agent.report.losses import Losses, after, losses_by
 from owner_agent.report.measures import (
     ALARMING,
-    BELIEF,
-    POSTERIOR,
-    THRESHOLD,
+    HIGH,
     block_row,
     bounds,
     holds_sensitive,
-    record_counts,
     together,
     variable_row,
 )
-from owner_agent.report.study import StudyForecast, outlook_of, study_json, study_sections
+from owner_agent.report.study import StudyForecast, study_json, study_sections
 from owner_agent.site.adopting import AdoptedPlan, adopted_json, study_sentences
-from owner_agent.site.planning import PlannedSite, planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.table.encode import survey
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, Amplification, gamma_within_groups
 from pramana_core.progress import Progress, StagedProgress, unwatched
-from pramana_core.report.numbers import bound, count, number, percent
+from pramana_core.report.numbers import bound, count, percent
 from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
 
 LISTED_CHOICES = 12
 """The most parts of a sampled block that are listed; JSON has all."""
 
 PAGE = "plan.html"
-STAGES = {"corrected": "looking for corrected records", "measuring": "measuring the plan"}
-"""The stages that `watch` is called with, in words."""
 
 
 def report(
@@ -56,10 +50,7 @@ def report(
     tick: Progress = unwatched,
     more: Sequence[str] = (),
 ) -> Report:
-    """Report on a plan at a number of records; `more` are further warnings.
-
-    Raises OptionError, LimitExceeded.
-    """
+    """Report on a plan at a number of records. Raises OptionError, LimitExceeded."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
@@ -70,24 +61,14 @@ def report(
         rows.append(block_row(plan, block, records, limits))
         tick(done, len(blocks))
     sensitive = [row["name"] for row in rows if row["sensitive"]]
-    told, adopted = together(plan), plan.adopted
-    counts = record_counts(records)
-    widths = {
-        row["name"]: [row["half_width"] * (records / n) ** 0.5 for n in counts]
-        for row in variables
-        if row["half_width"] is not None
-    }
+    whole, adopted = together(plan), plan.adopted
     numbers = {
         "records": records,
         "plan_digest": plan.plan.digest,
         "rho_1": PRIOR,
-        "rho_2": POSTERIOR,
-        "belief": BELIEF,
-        "threshold": THRESHOLD,
         "variables": variables,
         "blocks": rows,
-        "together": {"blocks": sensitive, **bounds(told)},
-        "widths": {"records": list(counts), "half_widths": widths},
+        "together": {"blocks": sensitive, **bounds(whole)},
         "ledger": None if losses is None else losses.as_dict(),
         "corrections": None if corrected is None else corrected.as_dict(),
         **study_json(study),
@@ -95,15 +76,14 @@ def report(
         "warnings": [*warnings(plan), *more],
     }
     sections = [
-        _summary(numbers, told, study),
+        _summary(numbers, whole, study),
         _bounds_of_variables(variables),
-        *_pictures(numbers),
+        *_pictures(variables),
         *_together(rows, variables, records),
-        *([] if losses is None else [losses.section(_losses_note(losses))]),
+        *([] if losses is None else [losses.section()]),
         *([] if corrected is None else [corrected.section()]),
         *adopted_sections(adopted),
         *study_sections(study),
-        *_details(variables),
     ]
     foot = f"Plan {plan.plan.digest}. The same numbers are in the JSON file beside this page."
     return Report("what publishing would reveal", sections, numbers, foot)
@@ -178,17 +158,7 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         Column(
             alone,
             lambda row: percent(row["rho_2"]),
-            high=lambda row: row["sensitive"] and row["rho_2"] >= POSTERIOR,
-        ),
-        Column(
-            f"{percent(POSTERIOR)} needs a\nprior of",
-            lambda row: percent(row["rho_1"]),
-            brief=False,
-        ),
-        Column(
-            f"{percent(BELIEF)} falls\nat most to",
-            lambda row: percent(row["falls_to"]),
-            brief=False,
+            high=lambda row: row["sensitive"] and row["rho_2"] >= HIGH,
         ),
         Column("best guess right\nbefore → after", _guess),
         Column("95 %\ninterval", lambda row: _interval(row["half_width"])),
@@ -206,38 +176,32 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         " is."
     )
     table = Table(columns, variables, quiet=_public)
-    return Section("Each variable", [Sentence(meaning, "note")], table, notes=[more])
+    notes = [more, *_without_interval(variables)]
+    return Section("Each variable", [Sentence(meaning, "note")], table, notes=notes)
 
 
-def _pictures(numbers: Mapping[str, Any]) -> Iterator[Section]:
-    if found := posterior_picture(numbers["variables"]):
+def _without_interval(variables: Sequence[Row]) -> Iterator[str]:
+    reasons: dict[str, list[str]] = {}
+    for row in variables:
+        if why := row["unavailable"].get("standard_error"):
+            reasons.setdefault(why, []).append(row["name"])
+    for why, names in reasons.items():
+        yield f"No interval for {first_few(names, 3)}: {why}"
+
+
+def _pictures(variables: Sequence[Row]) -> Iterator[Section]:
+    if found := posterior_picture(variables):
         picture, cut = found
+        note = (
+            "From the prior (open) to the largest posterior that any report gives (filled). The bar"
+            " is the most that gamma allows for the same prior under any other beliefs on this"
+            " block; reports of other blocks may add to it. Other reports say less: the table above"
+            f" has the best guess on average. {cut}"
+        )
         yield Section(
             "What the most telling report does to a belief",
             pictures=[picture],
-            notes=[
-                (
-                    "From the prior (open) to the largest posterior that any report gives"
-                    " (filled). The bar is the most that gamma allows for the same prior under"
-                    " any other beliefs on this block; reports of other blocks may add to it."
-                    " Other reports say less: the table above has the best guess on average."
-                    f" {cut}"
-                )
-            ],
-            brief=False,
-        )
-    if numbers["widths"]["half_widths"]:
-        picture, cut = width_picture(numbers["widths"], numbers["records"])
-        yield Section(
-            "How wide the intervals will be",
-            pictures=[picture],
-            notes=[
-                (
-                    "Half the 95 % interval of the worst proportion of each variable, of the moment"
-                    " estimate against the population. Ten times narrower takes a hundred times the"
-                    f" records. {cut}"
-                )
-            ],
+            notes=[note],
             brief=False,
         )
 
@@ -258,15 +222,8 @@ def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> 
         Column("gamma", lambda row: bound(row["gamma"])),
         Column("epsilon", lambda row: bound(row["epsilon"])),
         Column("best guess right\nbefore → after", _guess),
-        *_uncertainty(),
-        Column("share of one\ncombination", lambda row: _interval(row["combination_half_width"])),
     )
-    sentences = [
-        f"{row['name']}: {row['unavailable']['combination_standard_error']}"
-        for row in rows
-        if "combination_standard_error" in row["unavailable"]
-    ]
-    sentences += [_own_matrices(row) for row in rows if row["posterior_range"]]
+    sentences = [_own_matrices(row) for row in rows if row["posterior_range"]]
     yield Section(
         "Variables randomized together, and special schemes",
         table=Table(columns, rows),
@@ -306,60 +263,6 @@ def _choices(row: Row, variables: Sequence[Row], records: int) -> Section:
     return Section(sentences=[words], table=Table(columns, found[:LISTED_CHOICES]), notes=more)
 
 
-def _details(variables: Sequence[Row]) -> Iterator[Section]:
-    columns = (
-        Column("variable", lambda row: row["name"], number=False),
-        *_uncertainty(),
-        Column(
-            "Dist K\nbest, worst",
-            lambda row: f"{number(row['dist_k'])}, {number(row['dist_k_worst'])}",
-        ),
-        Column(
-            "best guess after the\nmost telling report", lambda row: percent(row["guess_worst"])
-        ),
-        Column("condition\nnumber", lambda row: bound(row["condition_number"])),
-        Column("largest\nstd. error", lambda row: percent(row["standard_error"])),
-        Column("records\nreporting it", lambda row: count(row["records_reporting"])),
-    )
-    notes = [
-        (
-            "Bits: how uncertain the attacker is of the value (entropy), before and, on average,"
-            " after the report. Single reports may tell more."
-        ),
-        (
-            "K: after every report at least K categories have a posterior above"
-            f" {percent(THRESHOLD)}. Dist K: how far their posterior is from even, in bits, after"
-            " the best and the worst protected report."
-        ),
-        (
-            "Condition number: by how much the estimate can enlarge relative errors of the reported"
-            " counts; 1 enlarges nothing."
-        ),
-    ]
-    table = Table(columns, variables, quiet=_public)
-    yield Section("Details", table=table, notes=notes, brief=False)
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for row in variables:
-        for pair in row["unavailable"].items():
-            reasons.setdefault(pair, []).append(row["name"])
-    if reasons:
-        rows = [{"of": first_few(n, 3), "what": w, "why": why} for (w, why), n in reasons.items()]
-        shown = (
-            Column("variable", lambda row: row["of"], number=False),
-            Column("measure", lambda row: row["what"].replace("_", " "), number=False),
-            Column("why it has no number", lambda row: row["why"], number=False),
-        )
-        yield Section(table=Table(shown, rows), folded="Measures without a number", brief=False)
-
-
-def _uncertainty() -> tuple[Column, ...]:
-    return (
-        Column("bits\nbefore", lambda row: number(row["entropy"])),
-        Column("bits\nafter", lambda row: number(row["conditional_entropy"])),
-        Column("categories\nplausible K", lambda row: count(row["k_anonymity"])),
-    )
-
-
 def _guess(row: Row) -> str:
     return f"{percent(row['guess_blind'])} → {percent(row['guess_expected'])}"
 
@@ -372,22 +275,11 @@ def _public(row: Row) -> bool:
     return not row["sensitive"]
 
 
-def _losses_note(losses: Losses) -> str:
-    held = "This holds for records that left before under the same ids."
-    if losses.keys_known:
-        return held
-    return (
-        f"{held} Without the keys and the study the draws cannot be compared with earlier ones, so"
-        " all count as new."
-    )
-
-
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
     """Return a sentence for everything that the custodian should not approve unawares.
 
-    That is each sensitive variable of which some report proves its value or nearly anything, all
-    sensitive variables together where their blocks' reports can, and each block in which a public
-    variable's changes count as corrections of sensitive ones.
+    That is what proves a sensitive value or nearly does, alone or over blocks, and blocks in which
+    a public value's change counts as a correction.
     """
     blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
     alone = [
@@ -436,48 +328,35 @@ def secrets_said(
     one_secret: Mapping[str, Sequence[str]], losses: Losses | None = None
 ) -> list[str]:
     """Return a sentence for each column that has the values of others, all of them randomized."""
-    after = {} if losses is None else {one.column: one.texts[1] for one in losses.columns}
+    sums = {} if losses is None else {row["column"]: after(row) for row in losses.columns}
     return [
         f"Column {column!r} and {first_few(map(repr, others))} have each other's values: they are"
         " one secret, and their losses add"
-        f"{f' to epsilon {after[column]}' if column in after else ''}. Withhold one of them, or"
+        f"{f' to epsilon {sums[column]}' if column in sums else ''}. Withhold one of them, or"
         " protect them in one block."
         for column, others in one_secret.items()
         if column < min(others)
     ]
 
 
-def site_report(
+def report_of(
     site: Site,
-    environment: Environment,
-    records: int | None = None,
+    study: StudyForecast | str | None,
+    now: PreparedRecords,
     watch: StagedProgress = lambda _stage, _done, _total: None,
-    now: PreparedRecords | None = None,
-    study: StudyForecast | str | None = None,
 ) -> Report:
-    """Return what publishing would reveal. Raises InputError, StoreCorrupt."""
-    plan = planned(site)
-    corrected: Corrected | None = None
-    one_secret: Mapping[str, Sequence[str]] = {}
-    if now is not None:
-        records, one_secret, corrected = now.records, now.one_secret, corrected_in(now, site)
-    elif records is None:
-        corrected = corrected_of(site, plan, partial(watch, "corrected"))
-        if corrected is not None and corrected.table is not None:
-            records = len(corrected.table.reports.keys)
-            one_secret = corrected.table.one_secret
-        else:
-            records, one_secret = survey(site, plan)
-    losses = losses_of(site, plan, one_secret)
-    outlook = study if now is not None else outlook_of(site, plan, environment)
-    more = secrets_said(one_secret, losses)
-    return report(plan, records, losses, corrected, outlook, partial(watch, "measuring"), more)
+    """Return what publishing a site's records would reveal. Raises OptionError, LimitExceeded."""
+    losses = losses_by(now)
+    corrected = Corrected.of(now, site.file.corrections)
+    more = secrets_said(now.one_secret, losses)
+    tick = partial(watch, "measuring")
+    return report(now.plan, now.records, losses, corrected, study, tick, more)
 
 
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Refuse, before anything is randomized, what the miner said that it would refuse.
+    """Refuse what the miner would refuse.
 
     Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
     """

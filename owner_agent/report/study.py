@@ -1,8 +1,4 @@
-"""What the miner says of the whole study, before and after a release of this site.
-
-One owner's figures bound what its own reports tell. All owners' reports together bound a person,
-and only the miner has all plans.
-"""
+"""What the miner says of the whole study, before and after a release of this site."""
 
 from __future__ import annotations
 
@@ -10,15 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from owner_agent.randomize.draws import draw_id
+from owner_agent.release.composition import planned_draws
 from owner_agent.release.history import asked_briefly
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.publish import draws_for_miner
-from owner_agent.report.losses import known_draws
 from owner_agent.report.measures import ALARMING
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from pramana_core.errors import BudgetExceeded, PramanaError, Unauthenticated
+from pramana_core.errors import BudgetExceeded, KeyFileError, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.report.numbers import belief, bound, percent, plural
 from pramana_core.report.report import Column, Fact, Section, Sentence, Table
@@ -154,19 +152,18 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Ask the miner what publishing would add; or say why it could not be asked.
+    """Ask the miner what publishing would add; return the reason where it could not be asked.
 
-    None where the site has no miner. The plan, the identities of its draws and the fingerprint of
-    the linkage secret are sent, and nothing of the table.
+    None without a miner. Nothing of the table is sent, but the plan, the identities of its draws
+    and the fingerprint of the linkage secret.
     """
     if site.file.miner is None:
         return None
-    study, draws = site.miner.study, known_draws(site, plan)
-    known = draws is not None
+    study, draws = site.miner.study, _known_draws(site, plan)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else draws_for_miner(plan.plan, draws).draws,
-        linkage=KeyStore(site.state).linkage_fingerprint(study) if known else None,
+        draws=draws,
+        linkage=KeyStore(site.state).linkage_fingerprint(study) if draws is not None else None,
     )
     try:
         with asked_briefly(site, environment) as miner:
@@ -175,6 +172,19 @@ def outlook_of(
         return f"this site has not joined the study {study!r} yet."
     except PramanaError as error:
         return error.message
+
+
+def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
+    """Return the identities of the draws of the newest release's records; None without keys."""
+    try:
+        secrets = KeyStore(site.state).load()
+    except KeyFileError:
+        return None
+    ledger, blocks = Ledger(site.state), plan.plan.blocks
+    identities = {b.name: draw_id(secrets, site.miner.study, b, ledger.beginning) for b in blocks}
+    newest = {d.draw_id: d.population for entry in ledger.entries() for d in entry.draws}
+    draws = planned_draws(blocks, plan.columns, identities, lambda d: newest.get(d, "planned"))
+    return draws_for_miner(plan.plan, draws)[0]
 
 
 @dataclass(frozen=True)
@@ -195,8 +205,7 @@ class PeopleStatement:
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
     """Ask the miner whether the owners hold the same people, and check the linkage secret.
 
-    None where there is no miner, and the reason where it could not be asked. Only the fingerprint
-    of the linkage secret is sent.
+    None without a miner, the reason where it could not be asked. Only a fingerprint is sent.
     """
     if site.file.miner is None:
         return None

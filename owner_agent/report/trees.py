@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.release.tree import GrownTree, PreparedTree
-from owner_agent.report.losses import Losses
-from owner_agent.report.release_report import left_out, losses_by, refusals
+from owner_agent.release.tree import PreparedTree
+from owner_agent.report.losses import Losses, left_out, losses_by, refusals
 from pramana_core.mixed import NumericColumn
 from pramana_core.model_sharing.attributes import NumericAttribute
 from pramana_core.model_sharing.exchange.drawing import draw_shared_tree
@@ -42,10 +41,10 @@ SHORT = 4000
 
 def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report:
     """Report on a tree that would leave, in figures of the owner's own records."""
-    made, chosen = now.made, now.made.chosen
+    chosen = now.chosen
     required, private, losses = chosen.section.required, chosen.private, losses_by(now)
-    grown = made.grown if required is not None else None
-    before, after = None if grown is None else _figures(now, grown), _figures(now, made.tree)
+    grown = now.grown if required is not None else None
+    before, after = None if grown is None else _figures(now, grown), _figures(now, now.tree)
     classes = np.bincount(chosen.classes, minlength=chosen.schema.classes)
     majority = float(classes.max() / classes.sum())
     given_up = None
@@ -56,20 +55,20 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
             ),
             "leaves": before["leaves"] - after["leaves"],
         }
-    message = made.message.model_dump(mode="json", by_alias=True)
+    message = now.message.model_dump(mode="json", by_alias=True)
     numbers = {
         "records": chosen.records,
         "dropped": chosen.columns.dropped,
         "target": chosen.schema.target.name,
         "classes": list(chosen.schema.target.categories),
         "attributes": list(chosen.schema.names),
-        "method": made.method,
+        "method": now.method,
         "epsilon": None if private is None else private.epsilon,
         "before": before,
         "after": after,
         "most_frequent_class": majority,
         "given_up": given_up,
-        "protection": list(made.message.protection),
+        "protection": list(now.message.protection),
         "message": message,
         "ledger": None if losses is None else losses.as_dict(),
     }
@@ -78,10 +77,10 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
         _summary(now, numbers, losses),
         Section(
             "What this promises, and what it does not",
-            [Sentence(words, "point") for words in made.message.protection],
+            [Sentence(words, "point") for words in now.message.protection],
         ),
         _compared(numbers),
-        *_trees(made),
+        *_trees(now),
     ]
     if losses is not None:
         note = "All columns of a private tree share its one epsilon; no sum counts another tree."
@@ -148,7 +147,7 @@ def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
 
 
 def _alarms(now: PreparedTree, smallest: int) -> Iterator[str]:
-    section = now.made.chosen.section
+    section = now.chosen.section
     if section.private is None and section.required is None:
         people = "a single record" if smallest == 1 else f"{smallest:,} records"
         yield f"{UNPROTECTED} The smallest path here is of {people}."
@@ -157,18 +156,11 @@ def _alarms(now: PreparedTree, smallest: int) -> Iterator[str]:
 def _cautions(now: PreparedTree, losses: Losses | None) -> Iterator[str]:
     yield from left_out(now, "tree")
     yield from _beyond_ranges(now)
-    private = now.made.chosen.private
-    if now.over:
-        yield (
-            f"{', '.join(now.over)} would have lost more than max_epsilon allows: publishing is"
-            " refused."
-        )
-    elif private is None or private.max_epsilon is None:
-        yield from refusals(losses)
+    yield from refusals(losses)
 
 
 def _beyond_ranges(now: PreparedTree) -> Iterator[str]:
-    chosen = now.made.chosen
+    chosen = now.chosen
     declared = {a.column for a in chosen.section.attributes if a.declared}
     for attribute in chosen.schema.attributes:
         if not isinstance(attribute, NumericAttribute):
@@ -217,11 +209,11 @@ def _compared(numbers: Row) -> Section:
     return Section(title, [" ".join(said)], Table(columns, rows), notes=notes)
 
 
-def _trees(made: GrownTree) -> Iterator[Section]:
+def _trees(now: PreparedTree) -> Iterator[Section]:
     """Yield the tree with nothing required, if anything is, and the one that would leave."""
-    if made.chosen.section.required is not None and made.grown is not None:
-        yield from _one("With nothing required", made.grown, brief=False)
-    yield from _one("The tree that would leave", made.tree)
+    if now.chosen.section.required is not None and now.grown is not None:
+        yield from _one("With nothing required", now.grown, brief=False)
+    yield from _one("The tree that would leave", now.tree)
 
 
 def _one(title: str, tree: SharedTree, *, brief: bool = True) -> Iterator[Section]:
@@ -233,7 +225,7 @@ def _one(title: str, tree: SharedTree, *, brief: bool = True) -> Iterator[Sectio
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:
     """Return a tree in figures of the owner's own records."""
-    chosen = now.made.chosen
+    chosen = now.chosen
     places, leaves = tree.leaf_of(chosen.attributes), tree.leaves
     labels = np.array([leaf.label for leaf in leaves])
     return {

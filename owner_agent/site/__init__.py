@@ -1,5 +1,4 @@
 """The site file: what the custodian says of her table, and the plan it becomes.
 
-The plan of the whole study that she follows is read here, too. Nothing here reads a record; the
-table is read in `owner_agent.table`.
+Nothing here reads a record: `owner_agent.table` reads the table.
 """

@@ -25,10 +25,7 @@ _LISTED = 4
 
 @dataclass(frozen=True)
 class AdoptedPlan:
-    """A study's plan and the owner who adopted it.
-
-    Raises ConfigError: the owner reports nothing in it.
-    """
+    """A study's plan and the owner who adopted it. Raises ConfigError: it reports nothing in it."""
 
     plan: StudyPlan
     owner: str
@@ -69,10 +66,7 @@ class AdoptedPlan:
         return Block(tuple(variables[v.name] for v in part.variables), part.channel)
 
     def require_followed(self, plan: Plan) -> None:
-        """Check that nothing would leave beside the owner's part that adds to it.
-
-        Raises ConfigError.
-        """
+        """Check that nothing else would leave that adds to the plan. Raises ConfigError."""
         departures = list(self.plan.departures(self.owner, plan))
         if departures:
             raise ConfigError(
@@ -99,10 +93,7 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
 
 
 def read_study_plan(path: Path) -> StudyPlan:
-    """Read a study's plan, as `owner-agent design --write-study-plan` and the miner write it.
-
-    Raises ConfigError.
-    """
+    """Read a study's plan. Raises ConfigError."""
     try:
         text = path.read_bytes()
     except OSError as error:

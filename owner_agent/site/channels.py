@@ -1,7 +1,6 @@
-"""The channels a `site.toml` can ask for, and the transition matrices they become.
+"""The channels of a site file, and the transition matrices they become.
 
-Every `transition` method takes the variables the channel is for, in their order, and raises
-ChannelError where there is no such channel.
+`transition` takes the channel's variables in their order. Raises ChannelError.
 """
 
 from __future__ import annotations
@@ -96,11 +95,7 @@ class Replacing(Amplified):
 
 
 class SymmetricSpec(Replacing):
-    """Keep a category with one probability, move to each other one with another.
-
-    Exactly one of: `p`, the probability of replacing the category (Ma 2.1); `gamma`, the
-    amplification allowed (FRAPP eq. 13); `epsilon`, its logarithm.
-    """
+    """Keep a category, or move to each other one with equal probability (Ma 2.1, FRAPP eq. 13)."""
 
     kind: Literal["symmetric"]
 
@@ -122,10 +117,7 @@ class GammaDiagonalSpec(Amplified):
 
 
 class RandomGammaDiagonalSpec(ChannelSpec):
-    """A gamma-diagonal matrix drawn anew for every record (RAN-GD, FRAPP 4).
-
-    `share` is alpha as a share of the probability to keep the record.
-    """
+    """A matrix drawn anew for every record (RAN-GD, FRAPP 4); `share` is alpha over gamma x."""
 
     kind: Literal["random-gamma-diagonal"]
     gamma: Finite
@@ -178,10 +170,7 @@ class MatrixSpec(ChannelSpec):
 
 
 class GroupedSpec(Replacing):
-    """Groups of categories; inside its group a category is replaced as by `symmetric`.
-
-    In a joint block a category is a combination, written with a star: `"male*high"`.
-    """
+    """Groups; inside, a category (`"male*high"` in a joint block) is replaced as by `symmetric`."""
 
     kind: Literal["grouped"]
     groups: tuple[tuple[str, ...], ...]
@@ -209,10 +198,7 @@ class GroupedSpec(Replacing):
 
 
 class MaskSpec(ChannelSpec):
-    """The MASK channel of one variable: each of its categories is an item that may be flipped.
-
-    Either `p`, the probability that an item is reported as it is, or `gamma` (FRAPP 7).
-    """
+    """MASK: each category of one variable is an item, reported unchanged with `p` (FRAPP 7)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
     kind: Literal["mask"]
@@ -232,10 +218,7 @@ class MaskSpec(ChannelSpec):
 
 
 class CutAndPasteSpec(ChannelSpec):
-    """The cut-and-paste operator: keep at most `keep` items of the record, insert others.
-
-    Either `rho`, the probability of inserting an item, or `gamma`, for the smallest such rho.
-    """
+    """Keep at most `keep` items of the record, insert every other one with `rho` (FRAPP eq. 12)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("rho", "gamma")
     kind: Literal["cut-and-paste"]
@@ -255,17 +238,13 @@ class CutAndPasteSpec(ChannelSpec):
 class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
-    `subsets` lists names; `size` stands for all subsets of that many variables. `weights` are the
-    subsets' probabilities, equal if not given. `gammas` gives each subset an amplification of its
-    own, in place of `gamma`.
+    `size` stands for all subsets of that many variables; `weights` are probabilities.
     """
 
-    one_of: ClassVar[tuple[str, ...]] = ("gamma", "epsilon", "gammas")
     kind: Literal["sampled"]
     subsets: tuple[tuple[str, ...], ...] | None = None
     size: Annotated[int, Field(ge=1)] | None = None
     weights: tuple[Finite, ...] | None = None
-    gammas: tuple[Finite, ...] | None = None
 
     @model_validator(mode="after")
     def _subsets_or_size(self) -> Self:
@@ -278,13 +257,6 @@ class SampledSpec(Amplified):
         domain = Domain(variables)
         subsets = self._axes(domain)
         weights = _apportioned(self.weights or (1 / len(subsets),) * len(subsets), len(subsets))
-        gammas = self.gammas or (self.amplification,) * len(subsets)
-        if len(gammas) != len(subsets):
-            raise OptionError(
-                f"There are {len(gammas)} gammas for {len(subsets)} subsets.",
-                where="gammas",
-                remedy="Give each subset one amplification.",
-            )
         sizes = [math.prod(domain.shape[axis] for axis in axes) for axes in subsets]
         for size in sizes:
             require_at_most(COUNTABLE, size)
@@ -293,8 +265,8 @@ class SampledSpec(Amplified):
         return Sampled(
             domain.shape,
             tuple(
-                Choice(axes, weight, made(size, gamma))
-                for axes, weight, size, gamma in zip(subsets, weights, sizes, gammas, strict=True)
+                Choice(axes, weight, made(size, self.amplification))
+                for axes, weight, size in zip(subsets, weights, sizes, strict=True)
             ),
         )
 
@@ -382,10 +354,7 @@ AnyChannel = Annotated[
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of every combination of categories, written `a*b` in a joint block.
-
-    Raises ChannelError.
-    """
+    """Return the code of every combination of categories, written `a*b`. Raises ChannelError."""
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
     codes = {label: code for code, label in enumerate(written)}

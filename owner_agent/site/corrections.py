@@ -1,7 +1,4 @@
-"""What a custodian may choose for records that were corrected after they were reported.
-
-A module of its own, because the help of `publish` names the choices and loads nothing else.
-"""
+"""What a custodian may choose for corrected records; `publish --help` loads nothing else."""
 
 from typing import Literal
 

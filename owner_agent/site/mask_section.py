@@ -24,10 +24,9 @@ AUTO = "auto"
 
 
 class TellSection(ColumnSection):
-    """A column that is told as it is: of numbers, or of the categories listed.
+    """A column released unchanged: of numbers, or of the categories listed.
 
-    `missing` is the category of empty cells. A name alone is a column of numbers. It may give the
-    confidential columns away that `reveals` names.
+    `missing` is the category of empty cells; `reveals` names confidential columns it may give away.
     """
 
     categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None

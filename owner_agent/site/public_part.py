@@ -22,7 +22,7 @@ from owner_agent.site.site import Site, read_toml
 from owner_agent.site.writing import toml
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError
-from pramana_core.wire.base import Label, Name, People, Sha256
+from pramana_core.wire.base import Label, Name, Sha256
 
 _AGAIN = "Ask {} to write it again with `owner-agent public-part`, and take that file as it is."
 
@@ -35,23 +35,15 @@ class PublicVariable(Section):
 
 
 class PublicPart(Section):
-    """What one owner tells those who plan a study with her.
-
-    `people` is what she says of her records: the same people as the others', different ones, or
-    some that are the same; None if she says nothing of it. `digest` is the SHA-256 of the rest.
-    """
+    """What one owner discloses to those who plan a study with her; a SHA-256 digest of the rest."""
 
     owner: Name
-    people: People | None = None
     digest: Sha256
     variables: Annotated[tuple[PublicVariable, ...], Field(min_length=1)]
 
     @classmethod
-    def of(cls, site: Site, people: People | None = None) -> PublicPart:
-        """Return the public part of a site; its table is not read.
-
-        Raises ConfigError, PramanaError.
-        """
+    def of(cls, site: Site) -> PublicPart:
+        """Return the public part of a site; its table is not read. Raises PramanaError."""
         sensitive = [v.name for v in site.file.variables if v.sensitive]
         if not sensitive:
             raise ConfigError(
@@ -63,20 +55,14 @@ class PublicPart(Section):
         variables = tuple(
             PublicVariable(name=name, categories=known[name].categories) for name in sensitive
         )
-        digest = _digest(site.owner, people, variables)
-        return cls(owner=site.owner, people=people, digest=digest, variables=variables)
+        return cls(owner=site.owner, digest=_digest(site.owner, variables), variables=variables)
 
     @property
     def text(self) -> str:
         """The file's content, TOML."""
-        content: dict[str, Any] = {"owner": self.owner}
-        if self.people is not None:
-            content["people"] = self.people
-        content["digest"] = self.digest
-        content["variables"] = [v.model_dump() for v in self.variables]
         return toml(
-            content,
-            f"What {self.owner} tells those who plan the study: variables and their categories.",
+            self.model_dump(),
+            f"The variables of {self.owner} and their categories, for those who plan the study.",
             "`owner-agent design PART...` makes the plan of all owners' parts. Do not edit it: the",
             "site file it was written from has the same lists.",
         )
@@ -101,7 +87,7 @@ def read_part(path: Path) -> PublicPart:
     except ValidationError as error:
         what = f"public part {path}"
         raise all_mistakes(error, what, "docs/vertical-study.md") from None
-    if part.digest != _digest(part.owner, part.people, part.variables):
+    if part.digest != _digest(part.owner, part.variables):
         raise ConfigError(
             f"The public part {path} is not as {part.owner} wrote it: its digest is of other"
             " variables or categories. A plan made of it would not fit her site file.",
@@ -122,7 +108,7 @@ def _require_no_site(content: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def _digest(owner: str, people: str | None, variables: tuple[PublicVariable, ...]) -> str:
+def _digest(owner: str, variables: tuple[PublicVariable, ...]) -> str:
     listed = [[v.name, list(v.categories)] for v in variables]
-    text = json.dumps([owner, people, listed], ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps([owner, listed], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -92,10 +92,8 @@ class KnownPeer(Section):
 class PeerSection(Section):
     """`[peer]`: learning without a miner.
 
-    Attributes:
-        smallest_count: the fewest records in a cell of a shared family's table.
-        groupings: how many tables of its columns may be told exactly in a study.
-        longest_seconds: the longest session, whoever begins it.
+    `smallest_count` is the fewest records in a cell of a shared family's table, `groupings` how
+    many tables of its columns may be disclosed exactly in a study.
     """
 
     study: Name
@@ -122,10 +120,7 @@ class PeerSection(Section):
 
 
 class StudyPlanSection(Section):
-    """`[study_plan]`: the file of the study's plan, and the digest that the custodian approved.
-
-    Without `digest` the file is the approved plan, whatever is in it.
-    """
+    """`[study_plan]`: the file of the study's plan, and the digest approved, or any without one."""
 
     file: Annotated[str, StringConstraints(min_length=1)]
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None

@@ -44,10 +44,7 @@ TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 
 class VariableSection(Section):
-    """One variable: where it is found, its categories, and how it is protected.
-
-    A variable that leaves as it is may give others away where `reveals` names them.
-    """
+    """One variable: its column, its categories, its protection, and which others it may reveal."""
 
     name: Label
     column: ColumnName | None = None

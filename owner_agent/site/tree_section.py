@@ -38,11 +38,7 @@ class TargetSection(Section):
 
 
 class AttributeSection(ColumnSection):
-    """An attribute that a tree may ask for: of the numbers of a range, or of categories.
-
-    A name alone is a column of numbers without a declared range; `missing` is the category of empty
-    cells.
-    """
+    """An attribute of a tree: numbers of a range, or categories; `missing` is for empty cells."""
 
     low: Finite | None = None
     high: Finite | None = None
@@ -120,20 +116,11 @@ class GrowthSection(Section):
 class PrivateSection(Section):
     """A differentially private tree: its `epsilon`, for the replacement of one record by another.
 
-    `depth` is how many questions stand on a way at most. `max_epsilon` is what a column may have
-    lost in all, this tree included: within it further trees leave without --accept-added-loss, and
-    beyond it none does.
+    `depth` is the most questions on a path.
     """
 
     epsilon: Positive
-    max_epsilon: Positive | None = None
     depth: Annotated[int, Field(ge=1, le=12, strict=True)] | None = None
-
-    @model_validator(mode="after")
-    def _within(self) -> Self:
-        if self.max_epsilon is not None and self.max_epsilon < self.epsilon:
-            raise ValueError("max_epsilon must be at least epsilon")
-        return self
 
 
 class ShareModelSection(Section):

@@ -21,17 +21,14 @@ WIDTH = 100
 
 
 def toml(content: Mapping[str, Any], *comments: str) -> str:
-    """Return TOML that reads back as `content`, with comments before it.
-
-    What fits into a line is written in one: lists, and tables inside a section.
-    """
+    """Return TOML that reads back as `content`, after comments; what fits stands in a line."""
     document = tomlkit.document()
     for comment in comments:
         document.add(tomlkit.comment(comment))
     for key, value in content.items():
         if isinstance(value, Mapping):
             document.add(key, _section(value))
-        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        elif isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):
             sections = tomlkit.aot()
             for entry in value:
                 sections.append(_section(entry))

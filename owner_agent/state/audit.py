@@ -1,7 +1,4 @@
-"""The agent's own audit log: who let what leave, and what was done with its keys and tokens.
-
-It holds no secret, no record and no name of a column: the ledger has the columns.
-"""
+"""The agent's audit log: who let what leave, and used keys and tokens; no secret, no column."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ _LONGEST_TEXT = 200
 
 @contextmanager
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
-    """Note something when it is done; it is not begun if it could not be noted.
-
-    Raises KeyFileError, StorageFull or StoreCorrupt.
-    """
+    """Note an action when it is done, or do not begin it without room. Raises StateError."""
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     with log.room():
         yield

@@ -48,12 +48,7 @@ class WaitingTimes:
 
 @dataclass(frozen=True)
 class Environment:
-    """Transport, clock, patience and randomness, all replaceable.
-
-    `transport` None is the network; `attempts` is how often a request is tried before the miner
-    counts as unreachable, `lock_attempts` how often a session tries to hold the state directory's
-    lock while another publication does.
-    """
+    """Transport, clock, patience and randomness, all replaceable; no `transport` is the network."""
 
     transport: httpx.BaseTransport | None = None
     sleep: Callable[[float], None] = time.sleep

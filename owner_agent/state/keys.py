@@ -39,10 +39,7 @@ _HOW_TO_GET: dict[KeyName, str] = {
 
 @dataclass(frozen=True)
 class Secrets:
-    """Both secrets, kept out of every printed form.
-
-    Raises KeyFileError: a secret is not 32 bytes, trivial, the documented example, or both are one.
-    """
+    """Both secrets, kept out of every printed form. Raises KeyFileError: one is weak."""
 
     draw: bytes = field(repr=False)
     linkage: bytes = field(repr=False)
@@ -122,10 +119,7 @@ class KeyStore:
         return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
     def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, with passing ones in the place of those that are not there yet.
-
-        What they draw may be shown to the owner, and must not leave. Raises KeyFileError.
-        """
+        """Return both secrets, passing ones where they are missing: their draws must not leave."""
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
@@ -166,10 +160,7 @@ class KeyStore:
         return None if found is None or knows_draw_key(self.state, found) else found
 
     def export_linkage(self, target: Path) -> None:
-        """Write the linkage secret to a private file, to be given to another owner.
-
-        Raises KeyFileError without a linkage secret, OptionError where another file is there.
-        """
+        """Write the linkage secret to a private file. Raises KeyFileError, OptionError."""
         save(target, self.read("linkage").hex().encode() + b"\n", "file")
 
     def linkage_fingerprint(self, study: str) -> str | None:

@@ -62,10 +62,7 @@ WAYS_OUT = (
 
 
 def state_directory(state: Path) -> Path:
-    """Make a state directory, with a ledger if it holds no trace of an earlier one; return it.
-
-    Raises KeyFileError or StorageFull.
-    """
+    """Make and return a state directory, with a ledger unless it has traces of an earlier one."""
     private_directory(state)
     if not traces(state):
         begin_ledger(state)
@@ -110,10 +107,7 @@ def has_ledger(state: Path) -> bool:
 
 @contextmanager
 def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
-    """Open the ledger, which must be there, as one durable transaction.
-
-    Raises StoreCorrupt or StorageFull.
-    """
+    """Open the ledger as one durable transaction. Raises StoreCorrupt or StorageFull."""
     path = state / LEDGER
     try:
         with (
@@ -143,11 +137,7 @@ def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
 
 
 def know_draw_key(state: Path, fingerprint: str) -> None:
-    """Write down that the ledger of a directory has all that a draw key drew.
-
-    Where the ledger is lost nothing is written: such a key draws nothing before a new epoch.
-    Raises StorageFull.
-    """
+    """Have the ledger know a draw key made with it; where it is lost nothing is written."""
     if has_ledger(state):
         with ledger_transaction(state) as ledger:
             ledger.execute("INSERT OR IGNORE INTO draw_keys VALUES (?)", [fingerprint])

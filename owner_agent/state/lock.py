@@ -16,10 +16,7 @@ from pramana_core.full_disks import storing
 
 @contextmanager
 def publishing_alone(state: Path) -> Iterator[None]:
-    """Hold the state directory's lock; the system lets go of it if the process dies.
-
-    Raises Conflict: another process or thread publishes or withdraws right now.
-    """
+    """Hold the state directory's lock. Raises Conflict: another publication is running."""
     path = state_directory(state) / "publish.lock"
     with storing("a file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)

@@ -21,10 +21,7 @@ COMMON_MODE = 0o666
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory that only its owner may enter (parents as well); return it.
-
-    Raises KeyFileError: it exists and others may enter it.
-    """
+    """Make a directory for its owner alone. Raises KeyFileError: others may enter it."""
     with storing("a folder", path):
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     refuse_if_open_to_others(path, f"chmod 700 {path}")
@@ -115,10 +112,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_durably(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file in a folder that is synced later. Raises FileExistsError, StorageFull.
-
-    `mode` is less what the process masks.
-    """
+    """Write a file in a folder that is synced later. Raises FileExistsError, StorageFull."""
     with storing("a file", path), _durable(path, mode) as file:
         file.write(content)
 

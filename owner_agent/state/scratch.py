@@ -1,7 +1,6 @@
-"""Columns that lie in files without a name: private, and gone as soon as nobody needs them.
+"""Columns in private files without a name, of which a crash leaves nothing.
 
-They are in the owner's own folder, not where the system keeps what is temporary. A name would
-outlive a crash; without one nothing of them is left, however the process ends.
+They lie in the owner's own folder, not where the system keeps what is temporary.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ _WHAT = "the records that are being prepared"
 
 
 def scratch_file(folder: Path) -> IO[bytes]:
-    """Open a private file without a name in a folder, which is made if it is not there.
-
-    Raises StorageFull or KeyFileError.
-    """
+    """Open a private file without a name in a folder. Raises StorageFull or KeyFileError."""
     with storing(_WHAT, folder):
         private_directory(folder)
         return tempfile.TemporaryFile(dir=folder, buffering=0)

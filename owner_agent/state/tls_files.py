@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """Certificate files in PEM.
+    """Certificate files in PEM: the authorities of a miner, and what this side shows with its key.
 
-    Attributes:
-        ca_file: the authorities that a miner's certificate must come from; None takes those that
-            are known everywhere.
-        client_certificate: what this side shows to a miner that asks for one.
-        client_key: the key to it, in a file that nobody else may read; None if it is in the same
-            file.
+    No `ca_file` takes the known authorities; no `client_key` is in the certificate's file.
     """
 
     ca_file: Path | None = None
@@ -39,10 +34,7 @@ class TlsFiles:
             )
 
     def verify(self) -> ssl.SSLContext | bool:
-        """Return what a connection is checked with, as httpx takes it.
-
-        Raises ConfigError or KeyFileError.
-        """
+        """Return what httpx checks a connection with. Raises ConfigError or KeyFileError."""
         if self == TlsFiles():
             return True
         context = self._believing()

@@ -1,7 +1,4 @@
-"""From text to codes; errors name column, rows and counts, and never a value.
-
-A table may come whole or chunk by chunk: what is wrong with it is told once, as of one table.
-"""
+"""From text to codes; errors name column, rows and counts, and never a value."""
 
 from __future__ import annotations
 
@@ -17,10 +14,10 @@ import pyarrow.compute as pc
 from owner_agent.randomize.record_ids import normalized_ids
 from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
-from owner_agent.table.table import TextTable, read_chunks, read_table
+from owner_agent.table.table import TextTable, read_table
 from pramana_core.determined import Giveaway, PairCounts
 from pramana_core.domain import Variable
-from pramana_core.encoding import EMPTY_CELL
+from pramana_core.encoding import EMPTY_CELL, UNKNOWN
 from pramana_core.encoding import encode as codes_of
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -34,17 +31,13 @@ from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
 _AHEAD = 4
-_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes, in the table's order.
-
-    `one_secret` has for a column those that it gives away or that give it away.
-    """
+    """A table as record ids and true codes; columns of `one_secret` give each other away."""
 
     record_ids: list[str]
     columns: dict[str, Codes]
@@ -57,10 +50,7 @@ class Encoded:
 
 
 class FoundRows:
-    """In which rows something was found: how many they are, and the first of them.
-
-    Rows are found chunk by chunk; each is numbered in the whole table, from 1 after the header.
-    """
+    """In how many rows of a whole table something was found, and the first, from 1 on."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -97,10 +87,7 @@ class Inspection:
 
 
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
-    """Read a site's table and encode it, collecting every problem of its content.
-
-    Raises TableError: the table cannot be read at all, has no rows, or lacks columns.
-    """
+    """Read and encode a site's table, collecting every problem of it. Raises TableError."""
     table = read_table(site.table, needed_columns(site))
     encoder = TableEncoder(site, plan)
     columns = encoder.add(table)
@@ -112,19 +99,6 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
         Encoded(ids.to_pylist(), usable, encoder.one_secret()),
         (*problems, *encoder.given_away()),
     )
-
-
-def survey(site: Site, plan: PlannedSite) -> tuple[int, dict[str, tuple[str, ...]]]:
-    """Count a site's records, and find which of its randomized columns are one secret.
-
-    Raises TableError or UnprotectedVariable.
-    """
-    encoder, rows = TableEncoder(site, plan), 0
-    for chunk in read_chunks(site.table, needed_columns(site)):
-        encoder.add(chunk)
-        rows += chunk.rows
-    raise_together(encoder.given_away())
-    return rows, encoder.one_secret()
 
 
 def needed_columns(site: Site) -> list[str]:
@@ -140,9 +114,9 @@ def encode(site: Site, plan: PlannedSite) -> Encoded:
 
 
 class TableEncoder:
-    """Encodes a table chunk by chunk, and collects what is wrong with it, but for its record ids.
+    """Encodes a table chunk by chunk, and collects what is wrong with its columns.
 
-    What is coded of a chunk in which something is wrong may be anything.
+    Codes of a chunk in which something is wrong may be anything.
     """
 
     def __init__(self, site: Site, plan: PlannedSite):
@@ -226,14 +200,7 @@ def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
 def id_problems(
     column: str, missing: FoundRows, distinct: int, duplicates: FoundRows
 ) -> list[PramanaError]:
-    """Say what is wrong with record ids.
-
-    Args:
-        column: the column that holds them.
-        missing: the rows without one.
-        distinct: how many ids are there more than once.
-        duplicates: the rows that hold one of those.
-    """
+    """Say what is wrong with record ids: some are `missing`, or `distinct` ones have duplicates."""
     problems: list[PramanaError] = []
     if missing:
         problems.append(
@@ -265,28 +232,23 @@ def table_changed() -> TableError:
 
 
 class ColumnReader:
-    """Reads a variable from its columns, chunk by chunk, and notes in which rows it could not."""
+    """Reads a variable from its column, chunk by chunk, and notes in which rows it could not."""
 
     def __init__(self, section: VariableSection, variable: Variable):
         self.name = section.name
         self._section = section
         self._variable = variable
-        self._empty, self._no_number, self._unknown = FoundRows(), FoundRows(), FoundRows()
+        self._empty, self._unknown = FoundRows(), FoundRows()
 
     def codes(self, chunk: TextTable, start: int = 0) -> Codes:
         """Return the codes of a chunk that begins after `start` rows."""
-        section = self._section
-        text = chunk.columns[section.source]
-        empty = pc.equal(text, "").to_numpy(zero_copy_only=False)
-        if section.missing is None:
-            self._empty.add(empty, start)
-        if section.cuts is None:
-            held = EMPTY_CELL if section.missing is None else self._variable.code(section.missing)
-            codes = codes_of(text, self._variable.categories, empty=held)
-            self._unknown.add(codes < 0, start)
-        else:
-            codes = self._intervals(text, empty, section.cuts, start)
-        return codes.astype(code_dtype(self._variable.size))
+        missing, variable = self._section.missing, self._variable
+        empty = EMPTY_CELL if missing is None else variable.code(missing)
+        text = chunk.columns[self._section.source]
+        codes = codes_of(text, variable.categories, empty=empty)
+        self._empty.add(codes == EMPTY_CELL, start)
+        self._unknown.add(codes == UNKNOWN, start)
+        return codes.astype(code_dtype(variable.size))
 
     @property
     def problem(self) -> PramanaError | None:
@@ -299,10 +261,10 @@ class ColumnReader:
                 where=where,
                 remedy='Say which category an empty cell is with missing = "...".',
             )
-        if self._no_number:
+        if self._unknown and section.cuts is not None:
             return TableError(
                 f"{column} is cut into intervals but holds no finite number in"
-                f" {self._no_number.text}.",
+                f" {self._unknown.text}.",
                 where=where,
                 remedy="Correct those cells, or list the variable's categories.",
             )
@@ -313,34 +275,6 @@ class ColumnReader:
                 remedy="Correct those cells, or add the category to the site file.",
             )
         return None
-
-    def _intervals(
-        self, text: pa.Array, empty: Mask, cuts: tuple[float, ...], start: int
-    ) -> npt.NDArray[np.int64]:
-        """Return the interval of each number, closed on the left; missing cells come last."""
-        missing = empty.copy()
-        if self._section.missing is not None:
-            missing |= pc.equal(text, self._section.missing).to_numpy(zero_copy_only=False)
-        values = numbers(text)
-        values[missing] = 0.0
-        wrong = ~np.isfinite(values)
-        self._no_number.add(wrong, start)
-        values[wrong] = 0.0
-        codes = np.searchsorted(np.array(cuts), values, side="right").astype(np.int64)
-        codes[missing] = len(cuts) + 1
-        return codes
-
-
-def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
-    """Return each cell as a number, NaN where it is not one."""
-    written = pc.match_substring_regex(text, _NUMBER)
-    values: npt.NDArray[np.float64] = (
-        pc.cast(pc.if_else(written, text, None), pa.float64())
-        .fill_null(float("nan"))
-        .to_numpy(zero_copy_only=False)
-        .copy()
-    )
-    return values
 
 
 def rows_text(where: Mask) -> str:

@@ -1,7 +1,4 @@
-"""Columns of numbers and of categories, read whole for what leaves without a plan.
-
-Categories are those that the site file lists, never those of the table; no message quotes a cell.
-"""
+"""Columns of numbers and of listed categories, read whole for what leaves without a plan."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site
-from owner_agent.table.encode import numbers, record_id_problems, rows_text
+from owner_agent.table.encode import record_id_problems, rows_text
 from owner_agent.table.table import read_table
-from pramana_core.encoding import encode
+from pramana_core.encoding import encode, numbers
 from pramana_core.errors import EmptyTable, PramanaError, TableError, UnknownCategory
 from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
 
@@ -52,9 +49,8 @@ class CompleteRecords:
 def read_records(
     site: Site, sources: Sequence[ColumnSource], *, drop: bool, section: str
 ) -> CompleteRecords:
-    """Read columns of a site's table; all that is wrong with them is raised at once.
+    """Read the columns that a `section` names; records with empty cells are dropped or refused.
 
-    Records with empty cells are dropped or refused. `section` of the site file names the columns.
     Raises TableError, UnknownCategory, or EmptyTable if no record is complete.
     """
     ids = site.file.record_id

@@ -1,7 +1,4 @@
-"""Predictions of a learned model for the owner's own records: the model travels, they do not.
-
-No message quotes a cell, even where the site file calls the column not sensitive.
-"""
+"""Predictions for the owner's own records: the model travels, they do not."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from owner_agent.site.planning import raise_together
-from owner_agent.site.site import Site
+from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.encode import record_id_problems, rows_text
 from owner_agent.table.table import read_table
 from pramana_core.alike import did_you_mean
@@ -36,41 +33,34 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class RecordSource:
-    """A table of records.
-
-    `columns` has a variable's column where that has another name, and `missing` the category of its
-    empty cells.
-    """
+    """A table of records; `sections` say how some of its variables are read."""
 
     table: Path
     record_id: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, str | None] = field(default_factory=dict)
+    sections: Mapping[str, VariableSection] = field(default_factory=dict)
 
     @classmethod
     def of_site(cls, site: Site, table: Path | None, record_id: str | None) -> RecordSource:
         """Return the records that a site file describes, in another table if one is given."""
-        sections = site.file.variables
-        return cls(
-            table or site.table,
-            record_id or site.file.record_id,
-            {section.name: section.source for section in sections},
-            {section.name: section.missing for section in sections},
-        )
+        sections = {section.name: section for section in site.file.variables}
+        return cls(table or site.table, record_id or site.file.record_id, sections)
+
+    def column(self, variable: str) -> str:
+        """Return the column of a variable."""
+        section = self.sections.get(variable)
+        return variable if section is None else section.source
+
+    def empty(self, variable: str) -> str | None:
+        """Return the category of a variable's empty cells."""
+        section = self.sections.get(variable)
+        return None if section is None else section.missing
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The predicted class of each of n records.
+    """The predicted class of each of n records: `codes` (n,), `probabilities` (n, classes) or None.
 
-    Attributes:
-        id_name: the column that identifies the records.
-        ids: their ids, (n,).
-        target: the class.
-        codes: the class codes, (n,).
-        probabilities: of each class, (n, classes); None if the model has none.
-        lacking: columns that the model uses and the table lacks; the model sums over them.
-        hint: which columns were probably meant, in brackets; else empty.
+    `lacking` are columns that the model uses and sums over; `hint` says what was probably meant.
     """
 
     id_name: str
@@ -118,10 +108,7 @@ def read_model(path: Path) -> Predictor:
 def predict(
     model: Predictor, source: RecordSource, watch: Progress, *, at_once: int = 1 << 16
 ) -> Predictions:
-    """Predict the class of every record of a table, `at_once` records at a time.
-
-    Raises TableError, UnknownCategory or OptionError.
-    """
+    """Predict all records, `at_once` at a time. Raises TableError, UnknownCategory, OptionError."""
     own = [source.record_id] if source.record_id else []
     id_name = source.record_id or ROW
     if id_name == model.target.name:
@@ -130,7 +117,7 @@ def predict(
             where="record-id",
             remedy="Name the column of the record ids with --record-id.",
         )
-    columns = {v.name: source.columns.get(v.name, v.name) for v in model.inputs}
+    columns = {v.name: source.column(v.name) for v in model.inputs}
     optional = set(columns.values()) - set(own) if model.sums_out else frozenset()
     asked = list(dict.fromkeys([*own, *columns.values()]))
     table = read_table(source.table, asked, optional)
@@ -145,7 +132,7 @@ def predict(
     problems = [p for name in own for p in record_id_problems(table.columns[name], name)]
     codes: dict[str, Codes] = {}
     for variable in inputs:
-        column, empty = columns[variable.name], source.missing.get(variable.name)
+        column, empty = columns[variable.name], source.empty(variable.name)
         try:
             codes[variable.name] = _codes(
                 table.columns[column], column, variable, empty, sums_out=model.sums_out

@@ -1,8 +1,4 @@
-"""What a site file may say of a table, proposed from the table itself; nothing is written or sent.
-
-A proposal is for the custodian's eyes: it holds values of her table. What of it becomes public she
-decides list by list (`owner_agent.cli.init`).
-"""
+"""What a site file may say of a table, proposed from it, for the custodian's eyes alone."""
 
 from __future__ import annotations
 
@@ -16,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from owner_agent.table.discretizing import FEWEST_RECORDS
-from owner_agent.table.encode import numbers
 from owner_agent.table.table import (
     begins_with_record,
     column_names,
@@ -27,9 +21,13 @@ from owner_agent.table.table import (
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import by_halves, equal_frequency, interval_labels
 from pramana_core.discretize.grid import Floats
+from pramana_core.encoding import numbers
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN
+
+FEWEST_RECORDS = 5
+"""No group of numbers may hold fewer: what one or two records decide is about those people."""
 
 MOST_LISTED = 50
 """A text column of more values is no list that anybody would publish."""
@@ -55,9 +53,8 @@ _IDENTIFIES = re.compile(
 class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
-    `missing` is the category of empty cells, where there are some. `rare` is how many categories
-    fewer than `FEWEST_RECORDS` records have: their names alone would tell of these. `public` says
-    that the list is not from the table.
+    `rare` is how many categories fewer than `FEWEST_RECORDS` records have: their names would reveal
+    these. A `public` list is not from the table.
     """
 
     name: str
@@ -81,7 +78,7 @@ class ProposedVariable:
         """What the list is, in a word."""
         return "cuts" if self.cuts else "categories"
 
-    def listed(self, given: Sequence[str | float], kind: str) -> ProposedVariable:
+    def listed(self, given: Sequence[str], kind: str) -> ProposedVariable:
         """Return the variable with a public list in place of the table's. Raises OptionError."""
         if kind == "cuts":
             try:
@@ -99,11 +96,7 @@ class ProposedVariable:
 
 @dataclass(frozen=True)
 class ProposedSite:
-    """What a table is proposed to be: its record id, its variables, and columns left at home.
-
-    `candidates` are all columns that could identify records, `left_out` says why a column is not a
-    variable.
-    """
+    """What a table is proposed to be; `left_out` says why a column is no variable."""
 
     table: Path
     rows: int
@@ -115,14 +108,9 @@ class ProposedSite:
 
 
 def propose_site(path: Path, record_id: str | None = None, *, header: bool = False) -> ProposedSite:
-    """Read a table and propose what its site file says.
+    """Read a table and propose what its site file says; with `header` the first row holds names.
 
-    Args:
-        path: a CSV or Parquet file.
-        record_id: the column that identifies records; None looks for one.
-        header: whether somebody said that the first row holds the names of the columns.
-
-    Raises TableError, MissingColumn or OptionError.
+    Without `record_id` it looks for one. Raises TableError, MissingColumn or OptionError.
     """
     names = column_names(path)
     if not header and begins_with_record(path):

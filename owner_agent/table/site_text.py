@@ -48,10 +48,7 @@ def site_text(
 
 
 def write_site(text: str, path: Path) -> None:
-    """Write a new site file that the table fits, for its owner's eyes only.
-
-    Raises ConfigError, TableError, UnknownCategory, OptionError; nothing is written then.
-    """
+    """Write a new site file that the table fits, or nothing. Raises InputError."""
     site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
     raise_together(list(inspect(site, planned(without_protection(site))).problems))
     save(path, text.encode(), "site")
@@ -72,9 +69,7 @@ def _origin(variable: ProposedVariable) -> str:
     if variable.public:
         return "# A public list.\n"
     if variable.cuts:
-        return _comment(
-            "Cuts proposed from the table, at round numbers; `owner-agent discretize` makes others."
-        )
+        return "# Cuts proposed from the table, at round numbers.\n"
     return "# The table's own list, which you confirmed.\n"
 
 

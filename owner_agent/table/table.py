@@ -1,8 +1,7 @@
-"""Reads the needed columns of a table as text; nothing is guessed about what the text means.
+"""Reads the needed columns of a table as text (`pramana_core.cells` says how).
 
-How the text of a cell is written, `pramana_core.cells` says. `NA` and `?` are ordinary text; only
-an empty cell is missing. Names of columns lose the spaces around them, as cells do. Rows are
-counted from 1, the header not counted. No message quotes a cell.
+Only an empty cell is missing; `NA` and `?` are ordinary text. Rows are counted from 1, without the
+header. No message quotes a cell.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ _FAILURES = (pa.ArrowException, OSError, UnicodeDecodeError, EOFError, zlib.erro
 class TextTable:
     """Columns of text, all of one length; a missing cell is the empty string.
 
-    `others` are the names of the columns that were not read. Of a chunk of a table `read` says how
-    much of the file was read by its end, and of how much.
+    `others` are the columns not read; `read` says how much of the file, of how much.
     """
 
     columns: dict[str, pa.Array]
@@ -54,9 +52,7 @@ class TextTable:
 def read_table(
     path: Path, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read some columns of a CSV (`.csv`, `.csv.gz`) or Parquet file as text, all rows at once.
-
-    Of the `optional` ones those that the table has.
+    """Read columns of a CSV (`.csv`, `.csv.gz`) or Parquet file, and the `optional` ones it has.
 
     Raises TableError, MissingColumn or EmptyTable.
     """
@@ -77,10 +73,9 @@ def read_chunks(
     optional: Collection[str] = frozenset(),
     rows: int = CHUNK_ROWS,
 ) -> Iterator[TextTable]:
-    """Read a table as `read_table` does, so many rows at a time: in memory is one chunk.
+    """Read a table as `read_table` does, one chunk of rows in memory at a time.
 
-    Raises the same; what is wrong with a row is found when it is read, and rows of another length
-    than the header's are counted to the end.
+    What is wrong with a row is found when it is read; rows of another length at the end.
     """
     _require_file(path)
     read = 0

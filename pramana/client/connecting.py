@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from owner_agent.release.client import Calls, RetryPolicy
+from owner_agent.release.client import Calls
 from owner_agent.state.private_files import refuse_if_open_to_others
 from owner_agent.state.tls_files import TlsFiles
 from pramana.client.line import MinerConnection, study_path
@@ -158,11 +158,18 @@ def connect(
         tls = TlsFiles(*(None if name is None else Path(name) for name in names))
     except TypeError:
         raise OptionError("A certificate must be the path of a file.", where="ca_file") from None
-    manner = RetryPolicy(
-        error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
-    )
     secret = token_from(token, token_file, url)
-    return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
+    calls = Calls(
+        url.rstrip("/"),
+        secret,
+        refusal=error_of,
+        remedy=remedy,
+        transport=transport,
+        sleep=sleep,
+        attempts=attempts,
+        tls=tls,
+    )
+    return _opened(Miner(MinerConnection(calls, sleep, clock)))
 
 
 def _opened(miner: Miner) -> Miner:

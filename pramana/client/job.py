@@ -15,7 +15,7 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import joined, one_sentence
 from pramana.frames.tables import shown
 from pramana_core.errors import JobCancelled, NotReady, OptionError, PramanaError
-from pramana_core.estimation.table_estimates import column_of
+from pramana_core.marginals.tables import column_of
 from pramana_core.wire.base import Message
 from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec, JobCreate, JobSpec, JobState
 from pramana_core.wire.jobs import Job as JobMessage

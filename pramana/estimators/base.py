@@ -31,7 +31,7 @@ from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
 from pramana_core.pictures.plots import Picture
 from pramana_core.plan import Plan
-from pramana_core.privacy.amplification import Amplification
+from pramana_core.privacy import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
 

@@ -16,7 +16,6 @@ from pramana.frames.tables import names_of
 from pramana.networks import NetworkAnswers, StructureLike, scoring_of, structure_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
-from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import (
     DRAWS,
     Draws,
@@ -40,6 +39,7 @@ from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
+from pramana_core.marginals.tables import column_of
 from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress
 

@@ -20,7 +20,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pramana.frames.sentences import quoted
 from pramana_core.errors import InputError, OptionError
 from pramana_core.learn.common.documents import DocumentPart, faults, finite, parse_json
-from pramana_core.privacy.amplification import Amplification
+from pramana_core.privacy import Amplification
 
 FORMAT = "pramana-model"
 VERSION = 1

@@ -31,7 +31,7 @@ from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
-from pramana_core.privacy.amplification import Amplification
+from pramana_core.privacy import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
 

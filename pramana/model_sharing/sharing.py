@@ -30,7 +30,7 @@ from pramana_core.model_sharing.pruning import prune
 from pramana_core.model_sharing.requirements import Requirement, Tell, released_form
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
-from pramana_core.privacy.amplification import Amplification
+from pramana_core.privacy import Amplification
 from pramana_core.terminal import progress_bar
 from pramana_core.wire.release_kinds import SharedTreeMessage
 

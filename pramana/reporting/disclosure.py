@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, record_loss
-from pramana_core.privacy.amplification import PRIOR
+from pramana_core.privacy import PRIOR, Amplification, record_loss
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,10 +22,9 @@ from pramana.showing import DIGITS, card, counts_chart, plotted
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimator
-from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import require_limit
-from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
+from pramana_core.marginals.tables import LEVEL, column_of
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
 

@@ -37,8 +37,7 @@ from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures.plots import Chart
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification, record_loss
-from pramana_core.privacy.amplification import PRIOR
+from pramana_core.privacy import PRIOR, Amplification, record_loss
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, strictly_ascending

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from pramana.frames.sentences import listed, one_sentence
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
-from pramana_core.estimation.table_estimates import FactoredTable, column_of
+from pramana_core.estimation.table_estimates import FactoredTable
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
-from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL, column_of
 
 if TYPE_CHECKING:
     import pandas as pd

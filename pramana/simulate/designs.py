@@ -90,7 +90,7 @@ def designed(
 
     Raises OptionError.
     """
-    needs = Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners)
+    needs = Requirements(domain, gamma, owners=owners)
     problem = Problem(needs, wanted, records)
     if family == "auto":
         return find_design(problem, progress=lambda _, done, total: on_step(done / total))

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,12 +51,36 @@ def encode(
             return unknown if value != "" else empty
         return found
 
-    if hasattr(cells, "dictionary_encode"):
-        distinct = cells.dictionary_encode()
-        codes = np.array([*map(code, distinct.dictionary.to_pylist())], dtype=np.int64)
-        found: npt.NDArray[np.int64] = codes[distinct.indices.to_numpy()]
-        return found
-    return np.array([*map(code, cells)], dtype=np.int64)
+    if not hasattr(cells, "dictionary_encode"):
+        return np.array([*map(code, cells)], dtype=np.int64)
+    arrow: Any = cells
+    codes = np.full(len(arrow), unknown, dtype=np.int64)
+    singly = np.ones(len(arrow), dtype=np.bool_)
+    if reader.cuts is not None:
+        # Numbers may all be different: those in an interval are found at once.
+        values = numbers(arrow)
+        singly = ~np.isfinite(values) | np.isin(values, [*map(number_of, categories)])
+        codes[~singly] = np.searchsorted(reader.cuts, values[~singly], side="right")
+        arrow = arrow.take(np.flatnonzero(singly))
+    distinct = arrow.dictionary_encode()
+    found = np.array([*map(code, distinct.dictionary.to_pylist())], dtype=np.int64)
+    codes[singly] = found[distinct.indices.to_numpy()]
+    return codes
+
+
+def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
+    """Return each cell of n as a number, NaN where it is not one, shape (n,)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = pc.match_substring_regex(text, f"^{_NUMBER.pattern}$")
+    values: npt.NDArray[np.float64] = (
+        pc.cast(pc.if_else(written, text, None), pa.float64())
+        .fill_null(float("nan"))
+        .to_numpy(zero_copy_only=False)
+        .copy()
+    )
+    return values
 
 
 class CategoryReader:

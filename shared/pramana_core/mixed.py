@@ -319,8 +319,8 @@ RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """The matrix of a table.
+class DesignMatrix:
+    """The design matrix of a table.
 
     Attributes:
         matrix: n x k standardized columns.
@@ -341,7 +341,7 @@ class Design:
     sources: tuple[tuple[str, str | None], ...]
 
 
-def design_of(table: MixedTable) -> Design:
+def design_of(table: MixedTable) -> DesignMatrix:
     """Return the design of a table: what is constant or redundant in it is left out.
 
     Raises:
@@ -363,7 +363,7 @@ def design_of(table: MixedTable) -> Design:
         matrix, centres, scales = standardized(np.column_stack([v for _, _, v in varied]))
     redundant = _redundant(matrix)
     kept = [place for place in range(len(varied)) if place not in redundant]
-    return Design(
+    return DesignMatrix(
         matrix=matrix[:, kept],
         labels=tuple(names[place] for place in kept),
         centres=centres[kept],

@@ -23,7 +23,6 @@ import psutil
 
 from pramana.demo.run import RestClient
 from tests.chaos.checking import Aftermath, digest_of
-from tests.chaos.disk import Disk
 from tests.chaos.owners import NAMES, Owner, People, settle_in
 from tests.chaos.proxy import Proxy, Stage, Trap, faults
 from tests.chaos.schedule import Blow, Deed, Schedule, Step
@@ -49,7 +48,7 @@ beat_seconds = 0.1
 
 @dataclass(frozen=True)
 class Kill:
-    """A process that was killed in the middle of something; or a disk that was full meanwhile."""
+    """A process that was killed in the middle of something."""
 
     victim: Deed
     during: Step
@@ -62,14 +61,13 @@ class Campaign:
     """Runs until enough was killed and each blow was dealt; `root` holds what is made."""
 
     root: Path
-    disk: Disk
     seed: int
     wanted: int
     blows: Sequence[Blow]
     postgres: Postgres | None = None
     workers: int = 1
     rare: float = 0.03
-    done: list[Kill] = field(default_factory=list)
+    kills: list[Kill] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.mark = secrets.token_hex(8)
@@ -79,33 +77,15 @@ class Campaign:
             (self.root / folder).mkdir()
         settings = self.root / "miner.toml"
         settings.write_text(_SETTINGS.format(workers=self.workers))
-        data, logs = self.disk.folder, self.root / "logs"
+        data, logs = self.root / "miner", self.root / "logs"
         address = self.postgres.url() if self.postgres else None
         environment = {"PRAMANA_DATABASE": address} if address else {}
         self.service = Service(data, logs, self.mark, settings, environment)
-        self.disk.writers = self.service.all
         self.proxy = Proxy(self.seed, faults(self.rare))
-        self.after = Aftermath(
-            data=data,
-            database=(
-                address.replace("postgresql:", "postgresql+psycopg:")
-                if address
-                else f"sqlite:///{data / 'miner.sqlite'}"
-            ),
-            people={},
-            owners={},
-            tables={},
-            first_seen={},
-            again={},
-            mark=self.mark,
-            environment=environment,
-        )
+        database = address and address.replace("postgresql:", "postgresql+psycopg:")
+        database = database or f"sqlite:///{data / 'miner.sqlite'}"
+        self.after = Aftermath(data, database, self.mark, environment)
         self._of_job: Counter[str] = Counter()
-
-    @property
-    def kills(self) -> list[Kill]:
-        """What was killed."""
-        return [kill for kill in self.done if kill.victim != "disk"]
 
     def run(self) -> Aftermath:
         """Kill until enough are dead; then let everything end, and end it."""
@@ -210,17 +190,14 @@ class Campaign:
         return all(step == "seal" for step in held)
 
     def _give_up(self, trap: Trap | None) -> None:
-        self.disk.free()
         if trap is not None:
             trap.sprung.cancel()
 
     def _dealt(self, blow: Blow, trap: Trap | None, study: str, owners: list[Owner]) -> bool:
-        """Say whether a blow was dealt, and the miner felt it."""
+        """Say whether a blow was dealt."""
         if blow.step == "write":
             return self._kill_writing(study, owners)
-        if trap is None or not trap.sprung.done() or not trap.sprung.result():
-            return False
-        return blow.deed != "disk" or self.proxy.statuses[507] > self._refused
+        return trap is not None and trap.sprung.done() and trap.sprung.result()
 
     def _trap(self, study: str, owners: list[Owner], step: Step, victim: Deed) -> Trap:
         """Set a trap for the next request of a step."""
@@ -229,11 +206,10 @@ class Campaign:
         def act(flight: Any) -> bool:
             struck = self._strike(victim, by_caller[flight.caller])
             if struck:
-                self.done.append(Kill(victim, step, flight.stage, study))
+                self.kills.append(Kill(victim, step, flight.stage, study))
             return struck
 
-        # What is to find a full disk must not have been handled.
-        stage = "arrived" if victim == "disk" else self.random.choice(_STAGES)
+        stage = self.random.choice(_STAGES)
         pause = self.random.choice((0.0, 0.003, 0.01, 0.03, 0.1)) if stage == "handled" else 0.0
         skip = self.random.randrange(4) if step == "upload" else 0
         return self.proxy.arm(Trap(step, stage, act, skip=skip, pause=pause))
@@ -243,18 +219,14 @@ class Campaign:
         for owner in owners:
             if owner.writing and owner.kill():
                 if owner.writing:
-                    self.done.append(Kill("agent", "write", "outbox", study))
+                    self.kills.append(Kill("agent", "write", "outbox", study))
                 return True
         return all((owner.site.state / "outbox").exists() for owner in owners)
 
     def _strike(self, victim: Deed, owner: Owner | None = None) -> bool:
-        """Kill a process, or fill the disk; say whether it was there."""
+        """Kill a process; say whether it was there."""
         if victim == "agent":
             return owner is not None and owner.kill()
-        if victim == "disk":
-            self._refused = self.proxy.statuses[507]
-            self.disk.fill()
-            return True
         if victim == "database":
             assert self.postgres is not None
             self.postgres.kill()
@@ -265,10 +237,6 @@ class Campaign:
         """Start again what was killed, where that is for whoever runs the service."""
         if victim == "service":
             self._start()
-        if victim == "disk":
-            until(lambda: not self._ready(), what="a service that says that its disk is full")
-            self.disk.free()
-            until(self._ready, what="a service that goes on with a disk that is free again")
         if victim == "database" and self.postgres is not None:
             self.postgres.start()
             until(self._ready, what="a service that found its database again")
@@ -305,18 +273,15 @@ class Campaign:
             interrupted = self._kill_children(victim)
         else:
             assert self._strike(victim), f"the {victim} had ended by itself: {self.service.said()}"
-            if victim == "disk":
-                self._require_refusal(study)
             if victim != "service":
                 self._look_after(victim)
             # What the store calls running after that was interrupted.
             interrupted = self._running()
             if victim == "service":
                 self._look_after(victim)
-        if victim != "disk":
-            self._of_job.update(interrupted)
+        self._of_job.update(interrupted)
         if interrupted:
-            self.done.append(Kill(victim, "learn", "running", study))
+            self.kills.append(Kill(victim, "learn", "running", study))
         return bool(interrupted)
 
     def _kill_children(self, victim: Deed) -> list[str]:
@@ -330,22 +295,6 @@ class Campaign:
                 process.kill() if interrupted else process.resume()
             return interrupted
         return []
-
-    def _require_refusal(self, study: str) -> None:
-        """Ask for changes until one finds no room; it must be answered 507."""
-        headers = {"Authorization": f"Bearer {self.service.token_file.read_text().strip()}"}
-        for number in range(1000):
-            answer = httpx.post(
-                f"{self.service.url}/v1/studies/{study}/tokens",
-                json={"name": f"nobody-{len(self.done)}-{number}"},
-                headers=headers,
-                timeout=60,
-                trust_env=False,
-            )
-            if answer.status_code == 507:
-                return
-            assert answer.is_success, answer.text
-        raise AssertionError("a thousand changes found room on a full disk")
 
     def _ask(self, study: str, spec: dict[str, Any], key: str | None = None) -> str:
         """Ask for a job through the bad network until it is answered; return its id."""
@@ -386,7 +335,7 @@ class Campaign:
 
     def told(self) -> str:
         """Say what was done, as a line of docs/operations.md."""
-        by = Counter((kill.victim, kill.during) for kill in self.done)
+        by = Counter((kill.victim, kill.during) for kill in self.kills)
         killed = ", ".join(f"{n} x {victim} in {during}" for (victim, during), n in by.items())
         bad = ", ".join(f"{n} {what}" for what, n in sorted(self.proxy.done.items()))
         database = "SQLite" if self.postgres is None else "PostgreSQL"

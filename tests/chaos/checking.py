@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,14 @@ class Aftermath:
 
     data: Path
     database: str
-    people: dict[str, People]
-    owners: dict[str, list[Owner]]
-    tables: dict[str, str]
-    first_seen: dict[str, str]
-    again: dict[str, str]
     mark: str
     environment: Mapping[str, str]
     """By which the miner's commands find its database."""
+    people: dict[str, People] = field(default_factory=dict)
+    owners: dict[str, list[Owner]] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    first_seen: dict[str, str] = field(default_factory=dict)
+    again: dict[str, str] = field(default_factory=dict)
 
     def rows(self, query: str) -> list[Mapping[str, Any]]:
         """Ask the miner's database."""
@@ -70,24 +70,21 @@ class Aftermath:
             return pa.ipc.open_file(source).read_all()
 
 
-def faults(after: Aftermath) -> list[str]:
-    """Return everything that a campaign broke."""
+def faults(after: Aftermath, *, commands: bool = False) -> list[str]:
+    """Return everything that a campaign broke; with `commands` also what `check` finds wrong."""
     checks = (_releases, _records, _tables, _jobs, _files, _audit, _ledgers, _strays)
-    return [fault for check in checks for fault in check(after)]
+    wanted = (*checks, _refused) if commands else checks
+    return [fault for check in wanted for fault in check(after)]
 
 
-def refusals(after: Aftermath) -> list[str]:
-    """Return what the project's own commands find wrong."""
-    commands = (("miner_service", "check", "--json", "--data", str(after.data)),)
-    found = []
-    for module, *arguments in commands:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in after.environment.items():
-                patch.setenv(name, value)
-            ended = run_command(module, *arguments)
-        if ended.returncode:
-            found.append(f"{module} {arguments[0]} ended with {ended.returncode}: {ended.stdout}")
-    return found
+def _refused(after: Aftermath) -> Iterator[str]:
+    """Let the project's own command look at the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in after.environment.items():
+            patch.setenv(name, value)
+        ended = run_command("miner_service", "check", "--json", "--data", str(after.data))
+    if ended.returncode:
+        yield f"check ended with {ended.returncode}: {ended.stdout}"
 
 
 def _releases(after: Aftermath) -> Iterator[str]:

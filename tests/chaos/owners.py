@@ -134,15 +134,7 @@ def settle_in(
 ) -> Owner:
     """Make an owner's folder with table and keys, and take its invitation up.
 
-    Args:
-        root: the folder of the study.
-        name: one of `NAMES`.
-        study: the study's name.
-        people: who is in it.
-        secret: the invitation's.
-        url: where the invitation is taken up.
-        mark: of the campaign.
-        parts: in how many parts it publishes.
+    It publishes in `parts` parts.
     """
     home = root / name
     home.mkdir(parents=True)

@@ -15,13 +15,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 Fault = Literal[
     "none",
     "twice",
     "late copy",
-    "overtaken",
     "late",
     "lost before",
     "lost after",
@@ -38,8 +37,6 @@ STEPS = (
     ("ask", re.compile(r"POST /v1/studies/[^/]+/jobs$")),
 )
 _LATE_SECONDS = 0.05
-_OVERTAKEN_SECONDS = 0.3
-"""Held back until another request was handled, or for so long if none comes."""
 
 
 @dataclass(eq=False)
@@ -54,7 +51,6 @@ class Flight:
     release: str = ""
     part: int = -1
     stage: Stage = "arrived"
-    answer: bytes | None = None
 
 
 Act = Callable[[Flight], bool]
@@ -63,19 +59,18 @@ Act = Callable[[Flight], bool]
 
 @dataclass(eq=False)
 class Trap:
-    """What is done as soon as a request of some step, by some caller, is at some stage."""
+    """What is done as soon as a request of some step is at some stage."""
 
     step: str
     stage: Stage
     act: Act
-    caller: str | None = None
     skip: int = 0
     pause: float = 0.0
     sprung: Future[bool] = field(default_factory=Future)
 
     def takes(self, flight: Flight) -> bool:
         """Whether the request is the one waited for."""
-        fits = flight.step == self.step and self.caller in (None, flight.caller)
+        fits = flight.step == self.step
         if fits and not self.sprung.done():
             self.skip -= 1
         return fits and self.skip < 0 and not self.sprung.done()
@@ -92,8 +87,6 @@ class Proxy:
         self.done: Counter[str] = Counter()
         self.receipts: set[tuple[str, int]] = set()
         """The parts, by release and number, that the miner acknowledged."""
-        self.statuses: Counter[int] = Counter()
-        """How the miner answered."""
         self.held: dict[str, str] = {}
         """At which step a caller's request waits for a trap."""
         self.url = ""
@@ -236,12 +229,6 @@ class Proxy:
             return None
         if fault == "late":
             await asyncio.sleep(_LATE_SECONDS)
-        if fault == "overtaken":
-            handled = self._handled
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_OVERTAKEN_SECONDS):
-                    while self._handled == handled:
-                        await self._changed.wait()
         if fault == "twice":
             _, answer = await asyncio.gather(self._forward(flight), self._forward(flight))
         else:
@@ -281,10 +268,8 @@ class Proxy:
                 writer.close()
         if not _is_whole(answer):
             return None
-        flight.answer = answer
         await self._at(flight, "answered")
         status = int(answer.split(b" ")[1])
-        self.statuses[status] += 1
         if flight.step == "upload" and status in (200, 201):
             self.receipts.add((flight.release, flight.part))
         self._handled += 1
@@ -312,11 +297,7 @@ def _is_whole(answer: bytes) -> bool:
     return bool(end) and (length is None or int(length[1]) == len(body))
 
 
-def faults(rare: float, *, beside: Iterable[Fault] = ()) -> dict[Fault, float]:
-    """Return weights: each fault with probability `rare`, except those in `beside`."""
-    kinds: tuple[Fault, ...] = (
-        *("twice", "late copy", "overtaken", "late"),
-        *("lost before", "lost after", "body cut", "answer cut"),
-    )
-    wanted = [kind for kind in kinds if kind not in set(beside)]
-    return {"none": 1 - rare * len(wanted)} | dict.fromkeys(wanted, rare)
+def faults(rare: float) -> dict[Fault, float]:
+    """Return weights: each fault with probability `rare`."""
+    kinds: tuple[Fault, ...] = get_args(Fault)[1:]
+    return {"none": 1 - rare * len(kinds)} | dict.fromkeys(kinds, rare)

@@ -1,4 +1,4 @@
-"""What happens to a study: every process killed in every step of it, in an order that is drawn."""
+"""Which process is killed in which step of a study, in an order that is drawn."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 Step = Literal["write", "upload", "seal", "learn"]
-Deed = Literal["agent", "service", "database", "supervisor", "worker", "disk"]
-"""The process that is killed; or the disk, which is filled and freed."""
+Deed = Literal["agent", "service", "database", "supervisor", "worker"]
+"""The process that is killed."""
 
 _ORDER: tuple[Step, ...] = ("write", "upload", "seal", "learn")
 
 
 class Blow(NamedTuple):
-    """What is done while which step is under way."""
+    """A process to kill while a step is under way."""
 
     step: Step
     deed: Deed
@@ -27,9 +27,9 @@ def _blows(deeds: dict[Step, tuple[Deed, ...]]) -> tuple[Blow, ...]:
 # What is learned after a supervisor's end, tests/miner_service/workers shows of a job alone.
 SHORT = _blows(
     {
-        "upload": ("agent", "disk"),
-        "seal": ("agent", "disk"),
-        "learn": ("worker", "service", "disk"),
+        "upload": ("agent",),
+        "seal": ("agent",),
+        "learn": ("worker", "service"),
     }
 )
 SHORT_WITH_DATABASE = _blows(
@@ -38,9 +38,9 @@ SHORT_WITH_DATABASE = _blows(
 LONG = _blows(
     {
         "write": ("agent",),
-        "upload": ("agent", "agent", "service", "service", "disk"),
-        "seal": ("agent", "service", "disk"),
-        "learn": ("worker", "supervisor", "service", "disk"),
+        "upload": ("agent", "agent", "service", "service"),
+        "seal": ("agent", "service"),
+        "learn": ("worker", "supervisor", "service"),
     }
 )
 LONG_WITH_DATABASE = (*LONG, *SHORT_WITH_DATABASE[1:])

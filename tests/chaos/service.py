@@ -77,11 +77,6 @@ class Service:
         self._process.terminate()
         return self._process.wait()
 
-    def all(self) -> list[psutil.Process]:
-        """All processes of it."""
-        service = psutil.Process(self._process.pid)
-        return [service, *service.children(recursive=True)]
-
     def supervisors(self) -> list[psutil.Process]:
         """The server that forks the processes of jobs."""
         return _children(self._process)

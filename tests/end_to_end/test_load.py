@@ -27,8 +27,8 @@ def served(tmp_path_factory, until):
     process = Forked("miner_service", "serve", *words, out=log)
     try:
         until(ready.exists, process, said=log.read_text)
-        port = int(json.loads(ready.read_text())["url"].rsplit(":", 1)[1])
-        yield Served(port, process, token.read_text().strip())
+        said = json.loads(ready.read_text())
+        yield Served(said["url"], process.pid, token.read_text().strip())
     finally:
         process.terminate()
         process.wait()
@@ -51,13 +51,13 @@ def test_bodies_that_are_held_open_hold_no_memory(served):
             timeout=60,
         )
         assert answer.status_code in (429, 201)  # 201: the four may have been given up
-        assert own_memory(served.process.pid) < MOST_MEMORY
+        assert own_memory(served.pid) < MOST_MEMORY
 
 
 @pytest.mark.end_to_end
 def test_large_bodies_to_an_open_address_hold_nothing(served):
     body = bytes(8_400_000)
-    before = own_memory(served.process.pid)
+    before = own_memory(served.pid)
 
     def send():
         with httpx.Client(timeout=60) as http:
@@ -69,7 +69,7 @@ def test_large_bodies_to_an_open_address_hold_nothing(served):
         thread.start()
     for thread in threads:
         thread.join()
-    assert own_memory(served.process.pid) < before + 64 * MEBIBYTE
+    assert own_memory(served.pid) < before + 64 * MEBIBYTE
 
 
 @pytest.mark.end_to_end

@@ -14,7 +14,6 @@ import pytest
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.state.keys import KeyStore, Secrets
 from pramana.demo.run import learn
-from pramana_core.errors import Refused
 from tests.end_to_end.conftest import killed_in_mid_upload, outbox_of
 
 pytestmark = pytest.mark.end_to_end
@@ -98,19 +97,6 @@ def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, 
     assert len(files) == 2
     assert files[0].read_bytes() == files[1].read_bytes()
     assert interrupted.num_rows == 3000
-
-
-def test_records_that_do_not_overlap_are_an_explicit_error(study, tables, variables, run):
-    renamed = tables["south"].replace("\np", "\nq")
-    for owner, table in (("north", tables["north"]), ("south", renamed)):
-        site = study.add_owner(owner, table, variables(owner, CHANNEL))
-        assert run("owner_agent", "publish", "--yes", "--site", str(site)).returncode == 0
-    alignment = study.admin.get("/v1/studies/trial/alignment")
-    assert (alignment["state"], alignment["in_all"], alignment["in_any"]) == ("disjoint", 0, 6000)
-    with pytest.raises(Refused) as caught:
-        learn(study.admin, "trial", STRUCTURE)
-    assert (caught.value.status, caught.value.problem_code) == (409, "records-do-not-align")
-    assert study.admin.get("/v1/studies/trial/jobs")["items"] == []
 
 
 def reports_of_ill(study) -> np.ndarray:

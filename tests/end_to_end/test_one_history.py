@@ -155,7 +155,7 @@ def test_people_whose_ids_change_form_are_not_randomized_twice_without_a_word(
     assert _publish(run, site).returncode == 0
     (site.parent / "table.csv").write_text(_retold(change), encoding="utf-8")
     plan = json.loads(run("owner_agent", "plan", "--json", "--site", str(site)).stdout)
-    (records,) = plan["corrections"]["records"]
+    records = plan["corrections"]["records"]
     done = _publish(run, site)
     if answer == "records-exchanged":
         assert (done.returncode, len(study.releases())) == (2, 1), done.stderr

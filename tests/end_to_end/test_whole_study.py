@@ -144,24 +144,13 @@ def three(world: World) -> World:
 
 @pytest.mark.slow
 def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
-    """Her own release is harmless, 5 % grows to 13.6 %; the study with it proves nearly all."""
-    told = three.call("north", "plan", "--report", str(three.root / "plan.html"))
-    assert "1.099 epsilon of all sensitive variables of a record together (gamma 3)" in told.words
-    page = " ".join(re.sub("<[^>]+>", " ", (three.root / "plan.html").read_text()).split())
-    assert "north_ill, its own draws 0 → 1.099 1 → 3 5 % → 13.6 %" in page
-    after = "10.98 → 12.08 5.872e+04 → 1.762e+05 99.97 % → 99.99 %"
-    assert f"3 owners: columns determined {after}" in page
-    assert "3 owners: columns independent 6.515 675 97.3 %" in page
-
+    """Her own release has gamma 3; the study with it proves nearly all."""
     as_json = json.loads(three.call("north", "plan", "--json").out)
     determined = as_json["study"]["after"]["record"]["determined"]
     assert determined["gamma"] == pytest.approx(176_175, rel=1e-5)
     assert as_json["study_unknown"] is None
 
-    published = three.call("north", "publish", "--yes")
-    assert "10.98 → 12.08" in published.words
-    assert "99.97 % → 99.99 %" in published.words
-    assert "is sealed" in published.out
+    assert three.call("north", "publish", "--yes").code == 0
     # Again, and with more records, the draws are the same: nothing is added.
     again = json.loads(three.call("north", "publish", "--yes", "--json").out)
     assert again["already"]
@@ -212,29 +201,14 @@ def test_owner_miner_and_analyst_call_a_release_the_same(three: World):
 
 
 @pytest.mark.slow
-def test_the_page_shows_the_whole_study_and_says_where_it_is_not_known(three: World):
-    """Without an answer, and before the site has joined, `plan` goes on."""
-    page = three.root / "report.html"
-    assert three.call("north", "plan", "--report", str(page)).code == 0
-    text = " ".join(page.read_text().split())
-    assert '<b class="high">99.97 % → 99.99 %</b>' in text
-    assert "by all that the whole study tells (3 owners)" in text
-    assert "<h2>Together with the whole study</h2>" in text
-    assert ">5.872e+04 → 1.762e+05</td>" in text
-
+def test_a_plan_goes_on_where_the_whole_study_is_not_known(three: World):
+    """Without an answer, and before the site has joined; only a release needs the miner."""
     three.transport.down = True
-    told = three.call("north", "plan", "--report", str(page))
-    assert told.code == 0
-    assert "whole study is not known: The miner at http://127.0.0.1:9" in told.words
-    assert "whole study is not known: The miner at" in page.read_text()
     assert json.loads(three.call("north", "plan", "--json").out)["study"] is None
     assert three.call("north", "publish", "--yes").code == 5
-
     three.transport.down = False
     (three.root / "north" / ".pramana" / "tokens" / "asia.token").unlink()
-    told = three.call("north", "plan", "--no-report")
-    assert told.code == 0
-    assert "this site has not joined the study 'asia' yet" in told.words
+    assert json.loads(three.call("north", "plan", "--json").out)["study"] is None
 
 
 @pytest.mark.slow
@@ -290,18 +264,10 @@ def limited(world: World) -> World:
 
 @pytest.mark.slow
 def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limited: World):
-    told = limited.call("north", "plan", "--no-report")
-    assert told.code == 0
-    budget = "The study's budget for a record is epsilon 2.5: 1.401 of it is left"
-    assert budget in told.words
-    assert "The miner would refuse this release. This release would bring" in told.words
-    assert "from epsilon 1.099 to 2.89;" in told.words
-    assert "Its budget for each column is epsilon 1.2." in told.words
+    told = json.loads(limited.call("north", "plan", "--json").out)["study"]
+    assert told["refused"]
+    assert told["before"]["budget"]["left_for_record"] == pytest.approx(1.401, abs=1e-3)
     stopped = limited.call("north", "publish", "--yes")
     assert stopped.code == 4
-    assert "error (budget-exceeded)" in stopped.err
-    assert "1.401 is left" in stopped.err
+    assert "(budget-exceeded)" in stopped.err
     assert not (limited.root / "north" / ".pramana" / "outbox").exists()
-    page = limited.root / "report.html"
-    limited.call("north", "plan", "--report", str(page))
-    assert "The miner would refuse this release." in page.read_text()

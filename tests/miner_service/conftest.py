@@ -275,7 +275,6 @@ def starting(data: Path) -> Iterator[Callable[..., Miner]]:
         ) -> Miner:
             clock, place = Clock(), at or data
             crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
-            options = {"event_seconds": 0.01, **options}
             settings = Settings(place, limits=limits or Limits(), **options)
             if settings.storage.database is None:
                 _make_tables(place)
@@ -365,7 +364,6 @@ def _keys_of() -> Callable[..., Any]:
 
 
 BINARY = ("no", "yes")
-
 
 PLAN_A = Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
 PLAN_C = Plan.unrandomized(Domain.of(C=BINARY))

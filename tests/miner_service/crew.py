@@ -90,7 +90,7 @@ class ThreadCrew:
 
     def _claim(self) -> Lease | None:
         with self.services.database.write() as session:
-            return claim_next(session, self.holder, 1, self.services.now())
+            return claim_next(session, self.holder, self.services.now())
 
     def _run(self, lease: Lease) -> None:
         step = _Step(self.services, lease, self._stopping, self._wanted_seconds)
@@ -122,7 +122,7 @@ class _Step:
     def _wanted(self, now: datetime, share: float) -> bool:
         self._asked = now
         with self._services.database.write() as session:
-            note_progress(session, self._lease, share, now)
+            note_progress(session, self._lease, share)
             return leased(session, self._lease) is not None
 
 

@@ -79,8 +79,6 @@ def test_the_page_gives_the_limits_of_each_kind():
         (classifiers.MOST_WEIGHTS, "columns times classes"),
         (classifiers.MOST_DRAWN, "records drawn for one times classes"),
         (tables.MOST_BYTES // MEBIBYTE, "MiB of JSON of a contingency table"),
-        (Limits().prediction_records, "records in a question for predictions"),
-        (Limits().prediction_cells, "of them times classes"),
     ):
         assert f"{number:,} {what}" in text
 
@@ -117,7 +115,6 @@ def test_the_examples_run(serve, tmp_path):
     assert '"state":"identical"' in done.stdout
     assert '"state":"succeeded"' in done.stdout
     assert "probability ( A )" in done.stdout
-    assert '"given_probability":1.0' in done.stdout
     assert "<svg" in (tmp_path / "model.svg").read_text()
     assert "<svg" in (tmp_path / "model.html").read_text()
     assert done.stdout.count('"kind":"bayes-net-structure"') == 1
@@ -128,4 +125,3 @@ def test_the_examples_run(serve, tmp_path):
     assert "|--- A = yes" in done.stdout
     assert read_predictor((tmp_path / "tree.json").read_text()).target.name == "B"
     assert "<svg" in (tmp_path / "weights.svg").read_text()
-    assert re.search(r'"label":"yes".+"label":"no"', done.stdout)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, claim
+from benchmarks.reproduce.engine import Claim, Experiment, Figure, Result, Setting
+from benchmarks.reproduce.tables import Grouping, TrueRecords, each_label, read_records
 from pramana.simulate.itemsets import Supports, chosen
-from pramana_core.discretize import interval_labels
-from pramana_core.domain import Domain, Variable
-from pramana_core.errors import MissingColumn, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
 
@@ -40,153 +35,58 @@ CLOSED_LEFT = (
     " ones that table 1 prints."
 )
 
-
-@dataclass(frozen=True)
-class Attribute:
-    """A column and how it becomes categories.
-
-    Numbers are cut at `cuts`; labels must be among `labels`. With `rest`, the last label stands for
-    every value that is not another label.
-    """
-
-    name: str
-    cuts: tuple[float, ...] = ()
-    labels: tuple[str, ...] = ()
-    rest: bool = False
-
-    @property
-    def variable(self) -> Variable:
-        """The categories in code order."""
-        if self.labels:
-            return Variable(self.name, self.labels)
-        return Variable(self.name, interval_labels(self.cuts))
-
-    def codes(self, column: pd.Series[str], *, side: str = "left") -> Codes:
-        """Replace values by codes; `side` is the side on which intervals are closed."""
-        made = self._of_labels(column) if self.labels else self._of_numbers(column, side)
-        if bad := int((made < 0).sum()):
-            raise TableError(
-                f"Column {self.name!r} has {bad} values that are not"
-                f" {'among its categories' if self.labels else 'numbers'}.",
-                where=self.name,
-                remedy=f"Its categories are {list(self.variable.categories)}.",
-            )
-        return made.astype(np.uint8)
-
-    def _of_labels(self, column: pd.Series[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        values = pd.Index(column.str.strip())
-        made = np.asarray(pd.Index(self.labels).get_indexer(values), dtype=np.int64)
-        return np.where(made < 0, len(self.labels) - 1, made) if self.rest else made
-
-    def _of_numbers(
-        self, column: pd.Series[str], side: str
-    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-        # numpy names the side on which equal values are put: right of a cut is closed on the left.
-        put = np.searchsorted(self.cuts, numbers, side="right" if side == "left" else "left")
-        return np.where(np.isfinite(numbers), put, -1)
-
-
 CENSUS = (
-    Attribute("age", cuts=(35, 55, 75)),
-    Attribute("fnlwgt", cuts=(1e5, 2e5, 3e5, 4e5)),
-    Attribute("hours-per-week", cuts=(20, 40, 60, 80)),
-    Attribute(
-        "race", labels=("White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black")
-    ),
-    Attribute("sex", labels=("Female", "Male")),
-    Attribute("native-country", labels=("United-States", "Other"), rest=True),
+    Grouping("age", cuts=(35, 55, 75)),
+    Grouping("fnlwgt", cuts=(1e5, 2e5, 3e5, 4e5)),
+    Grouping("hours-per-week", cuts=(20, 40, 60, 80)),
+    each_label("race", "White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"),
+    each_label("sex", "Female", "Male"),
+    Grouping("native-country", groups={"United-States": ("United-States",), "Other": ()}),
 )
 """FRAPP table 1."""
 
 HEALTH = (
-    Attribute("AGE", cuts=(20, 40, 60, 80)),
-    Attribute("BDDAY12", cuts=(7, 15, 30, 60)),
-    Attribute("DV12", cuts=(7, 15, 30, 60)),
-    Attribute("PHONE", labels=("Yes, phone number given", "Yes, no phone number given", "No")),
-    Attribute("SEX", labels=("Male", "Female")),
-    Attribute("INCFAM20", labels=("Less than $20,000", "$20,000 or more")),
-    Attribute("HEALTH", labels=("Excellent", "Very Good", "Good", "Fair", "Poor")),
+    Grouping("AGE", cuts=(20, 40, 60, 80)),
+    Grouping("BDDAY12", cuts=(7, 15, 30, 60)),
+    Grouping("DV12", cuts=(7, 15, 30, 60)),
+    each_label("PHONE", "Yes, phone number given", "Yes, no phone number given", "No"),
+    each_label("SEX", "Male", "Female"),
+    each_label("INCFAM20", "Less than $20,000", "$20,000 or more"),
+    each_label("HEALTH", "Excellent", "Very Good", "Good", "Fair", "Poor"),
 )
 """FRAPP table 2."""
 
-
-@dataclass(frozen=True)
-class Survey:
-    """Records ready to be randomized; `printed` are the paper's counts of itemsets by length."""
-
-    domain: Domain
-    codes: Mapping[str, Codes]
-    printed: tuple[int, ...]
-
-    @cached_property
-    def _counts(self) -> ReportedCounts:
-        return ReportedCounts(self.codes, {v.name: v.size for v in self.domain})
-
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self._counts.records
-
-    @cached_property
-    def itemsets(self) -> Supports:
-        """The truly frequent itemsets with their supports; items are all categories."""
-        exact = EstimatedMarginals(self._counts, Plan.unrandomized(self.domain))
-        return chosen(mine_itemsets(exact, items_of(self.domain), RuleOptions(MINIMUM)))
+PRINTED_CENSUS = (19, 102, 203, 165, 64, 10)
+PRINTED_HEALTH = (23, 123, 292, 361, 250, 86, 12)
+"""The papers' counts of frequent itemsets by length (table 3)."""
 
 
-def domain_of(attributes: Sequence[Attribute]) -> Domain:
-    """Return the domain of some attributes: no data needed."""
-    return Domain(tuple(attribute.variable for attribute in attributes))
-
-
-def census(setting: Setting, *, side: str = "left") -> Survey:
+def census(setting: Setting, *, closed: str = "left") -> TrueRecords:
     """Read CENSUS: both parts of the UCI table "adult", all 48,842 records (FRAPP table 1)."""
-    return _survey(setting, CENSUS_FILES, CENSUS, (19, 102, 203, 165, 64, 10), side)
+    return read_records(setting, CENSUS_FILES, CENSUS, closed=closed)
 
 
-def health(setting: Setting) -> Survey:
+def health(setting: Setting) -> TrueRecords:
     """Read a table of HEALTH's form: numbers of AGE, BDDAY12 and DV12, labels of FRAPP table 2."""
-    return _survey(setting, HEALTH_FILES, HEALTH, (23, 123, 292, 361, 250, 86, 12), "left")
+    return read_records(setting, HEALTH_FILES, HEALTH)
 
 
-def _survey(
-    setting: Setting,
-    files: Sequence[str],
-    attributes: Sequence[Attribute],
-    printed: tuple[int, ...],
-    side: str,
-) -> Survey:
-    frame = pd.concat([_read(setting, name, attributes) for name in files])
-    codes = {a.name: a.codes(frame[a.name], side=side) for a in attributes}
-    return Survey(domain_of(attributes), codes, printed)
-
-
-def _read(setting: Setting, name: str, attributes: Sequence[Attribute]) -> pd.DataFrame:
-    frame = pd.read_csv(setting.file(name), dtype=str, keep_default_na=False)
-    missing = [a.name for a in attributes if a.name not in frame.columns]
-    if missing:
-        raise MissingColumn(
-            f"The table {name} has no column {', '.join(missing)}.",
-            where=missing[0],
-            remedy=f"It needs {', '.join(a.name for a in attributes)}.",
-        )
-    return frame
+def frequent(records: TrueRecords) -> Supports:
+    """Return the truly frequent itemsets with their supports; items are all categories."""
+    exact = EstimatedMarginals(records.counts(), Plan.unrandomized(records.domain))
+    return chosen(mine_itemsets(exact, items_of(records.domain), RuleOptions(MINIMUM)))
 
 
 def run_table_3(setting: Setting) -> Result:
     """Count frequent itemsets with both readings of the intervals and compare with the table."""
-    left, right = census(setting), census(setting, side="right")
-    table = pd.DataFrame(
-        {
-            "length": np.arange(len(left.printed)) + 1,
-            "printed": left.printed,
-            "computed": counts(left),
-            "closed_right": counts(right),
-        }
-    )
+    left, right = census(setting), census(setting, closed="right")
+    printed = PRINTED_CENSUS
+    table = pd.DataFrame({"length": np.arange(len(printed)) + 1, "printed": printed})
+    for column, records in (("computed", left), ("closed_right", right)):
+        lengths = Counter(map(len, frequent(records)))
+        table[column] = [lengths[k] for k in table["length"]]
     off = {c: int((table[c] - table["printed"]).abs().sum()) for c in ("computed", "closed_right")}
-    sides = claim(
+    sides = Claim(
         "Table 1 prints intervals closed on the right. Cut so, the counts are off by"
         f" {off['closed_right']} itemsets in all ({', '.join(map(str, table['closed_right']))});"
         f" closed on the left, by {off['computed']}.",
@@ -194,28 +94,21 @@ def run_table_3(setting: Setting) -> Result:
     )
     return Result(
         {"itemsets": table},
-        (*by_length(left), sides),
+        (*by_length(frequent(left), printed), sides),
         lambda figure: _draw(figure, table),
-        facts={"records": left.records},
+        facts={"records": left.size},
     )
 
 
-def counts(survey: Survey) -> list[int]:
-    """Return the number of frequent itemsets of each length the paper prints."""
-    lengths = Counter(map(len, survey.itemsets))
-    return [lengths[k + 1] for k in range(len(survey.printed))]
-
-
-def by_length(survey: Survey) -> list[Finding]:
-    """Compare the numbers of frequent itemsets with the printed ones, length by length."""
-    return [
-        claim(
-            f"Length {k}: {found} itemsets have a support of {MINIMUM:.0%} or more; the paper"
-            f" prints {printed}.",
-            found == printed,
+def by_length(itemsets: Supports, printed: tuple[int, ...]) -> Iterator[Claim]:
+    """Compare the counts of frequent itemsets with the printed ones, length by length."""
+    lengths = Counter(map(len, itemsets))
+    for length, wanted in enumerate(printed, 1):
+        yield Claim(
+            f"Length {length}: {lengths[length]} itemsets have a support of {MINIMUM:.0%} or more;"
+            f" the paper prints {wanted}.",
+            lengths[length] == wanted,
         )
-        for k, (found, printed) in enumerate(zip(counts(survey), survey.printed, strict=True), 1)
-    ]
 
 
 def _draw(figure: Figure, table: pd.DataFrame) -> None:

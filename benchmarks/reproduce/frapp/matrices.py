@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,12 @@ from scipy import stats
 
 from benchmarks.reproduce.engine import (
     Axes,
+    Claim,
     Experiment,
     Figure,
-    Finding,
     Result,
     Setting,
     bars,
-    claim,
     curves,
 )
 from benchmarks.reproduce.frapp.data import (
@@ -28,12 +27,11 @@ from benchmarks.reproduce.frapp.data import (
     GAMMA,
     HEALTH,
     RHO_1,
-    Survey,
     census,
-    domain_of,
+    frequent,
 )
-from benchmarks.reproduce.frapp.itemset_errors import LOOKS
-from benchmarks.reproduce.frapp.mechanisms import (
+from benchmarks.reproduce.frapp.mining import (
+    LOOKS,
     QUICK_RUNS,
     RUNS,
     Mechanism,
@@ -41,11 +39,11 @@ from benchmarks.reproduce.frapp.mechanisms import (
     one_run,
     papers_mechanisms,
 )
+from benchmarks.reproduce.tables import TrueRecords, domain_of
 from pramana.setups import SeededOwner
 from pramana_core.channels import CONDITION_LIMIT, RESOLUTION, OneHot, RandomSymmetric, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import PlanError
-from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, posterior_range
@@ -64,7 +62,7 @@ def run_3(setting: Setting) -> Result:
     errors = _errors(setting, survey)
     return Result(
         {"posteriors": ranges, "errors": errors},
-        (no_trend(errors), _no_gain(ranges)),
+        (*_trend_claim(errors), *_gain_claim(ranges)),
         lambda figure: _draw_3(figure, ranges, errors),
     )
 
@@ -90,11 +88,11 @@ def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["alpha_share", "low", "high", "miner"])
 
 
-def _errors(setting: Setting, survey: Survey) -> pd.DataFrame:
+def _errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
     """Return the support error of itemsets of four by alpha and run; alpha NaN is DET-GD."""
     runs, steps = (QUICK_RUNS, 3) if setting.quick else (RUNS, 11)
-    owner = SeededOwner.of("frapp-3", setting.seed, survey.records)
-    block = tuple(survey.domain)
+    owner = SeededOwner.of("frapp-3", setting.seed, survey.size)
+    truth, block = frequent(survey), tuple(survey.domain)
     points = [(float("nan"), det_gd(survey.domain))] + [
         (share, Mechanism("RAN-GD", Plan((Block(block, random_channel(survey.domain, share)),))))
         for share in np.linspace(0, 1, steps).tolist()
@@ -103,38 +101,32 @@ def _errors(setting: Setting, survey: Survey) -> pd.DataFrame:
     for done, (share, mechanism) in setting.steps(enumerate(points)):
         for index in range(runs):
             # Keys differ by point too: alphas of neighbours must not share draws.
-            mined = one_run(owner, survey, mechanism, done * runs + index).set_index("length")
-            rows.append((share, index, mined.at[LENGTH, "support_error"]))
+            mined = one_run(owner, survey, truth, mechanism, done * runs + index)
+            error = mined.set_index("length").at[LENGTH, "support_error"]
+            rows.append((share, index, error))
     return pd.DataFrame(rows, columns=["alpha_share", "run", "support_error"])
 
 
-def no_trend(errors: pd.DataFrame) -> Finding:
+def _trend_claim(errors: pd.DataFrame) -> Iterator[Claim]:
     """ "RAN-GD does not deviate much from the deterministic case over the entire range" (7.1)."""
-    groups = [values for _, values in _by_alpha(errors)]
-    p_value = float(stats.f_oneway(*groups).pvalue)
-    means = [group.mean() for group in groups]
+    groups = errors.groupby("alpha_share", dropna=False)["support_error"]
+    p_value = float(stats.f_oneway(*(values for _, values in groups)).pvalue)
+    means = groups.mean()
     trend = "does not depend" if p_value >= _NOISE else "depends"
-    return claim(
+    yield Claim(
         f"The support error of RAN-GD at length {LENGTH} {trend} on alpha: means of"
-        f" {min(means):.3g} to {max(means):.3g} %, DET-GD among them; analysis of variance,"
+        f" {means.min():.3g} to {means.max():.3g} %, DET-GD among them; analysis of variance,"
         f" p = {p_value:.2g}.",
         p_value >= _NOISE,
     )
 
 
-def _by_alpha(errors: pd.DataFrame) -> list[tuple[float, Tensor]]:
-    """Return the errors of the runs by alpha, DET-GD (NaN) first."""
-    groups = errors.groupby("alpha_share", dropna=False)["support_error"]
-    made = [(float(str(share)), values.to_numpy(dtype=np.float64)) for share, values in groups]
-    return sorted(made, key=lambda one: -1.0 if math.isnan(one[0]) else one[0])
-
-
-def _no_gain(ranges: pd.DataFrame) -> Finding:
+def _gain_claim(ranges: pd.DataFrame) -> Iterator[Claim]:
     """ "Its worst case (determinable) privacy breach is only 33 % as compared to 50 %" (7.1)."""
     plain = ranges.iloc[0]
     half = ranges.iloc[first_smallest((ranges["alpha_share"] - 0.5).abs(), scale=1.0)]
     gained = bool(half["miner"] < plain["miner"] - 0.005)
-    return claim(
+    yield Claim(
         f"The paper counts {half['low']:.0%} as the worst breach that the miner can determine,"
         f" instead of {plain['miner']:.0%}. But the miner, who does not know a record's own matrix,"
         f" averages over those it may have had, and the worst posterior is {half['miner']:.0%}:"
@@ -161,14 +153,17 @@ def _draw_3(figure: Figure, ranges: pd.DataFrame, errors: pd.DataFrame) -> None:
 
 
 def _draw_errors(axis: Axes, errors: pd.DataFrame) -> None:
-    (_, exact), *random = _by_alpha(errors)
-    middle, spread = float(exact.mean()), 2 * float(stats.sem(exact))
-    axis.axhspan(middle - spread, middle + spread, color=style.GREY, alpha=0.25)
-    axis.axhline(middle, color=style.GREY, linestyle="--", label="DET-GD, ± 2 s.e.")
-    shares = [share for share, _ in random]
-    means = [float(values.mean()) for _, values in random]
-    error = [2 * float(stats.sem(values)) for _, values in random]
-    bars(axis, shares, means, error, style.BLUE, "o", "RAN-GD, ± 2 s.e.", capsize=3)
+    groups = errors.groupby("alpha_share", dropna=False)["support_error"]
+    found = groups.agg(mean="mean", error="sem").reset_index()
+    found["error"] *= 2
+    (exact,) = found[found["alpha_share"].isna()].to_dict("records")
+    low, high = exact["mean"] - exact["error"], exact["mean"] + exact["error"]
+    axis.axhspan(low, high, color=style.GREY, alpha=0.25)
+    axis.axhline(exact["mean"], color=style.GREY, linestyle="--", label="DET-GD, ± 2 s.e.")
+    rows = found.dropna()
+    look = (style.BLUE, "o", "-")
+    words = "RAN-GD, ± 2 s.e."
+    bars(axis, rows["alpha_share"], rows["mean"], rows["error"], look, words, capsize=3)
     axis.set(
         ylim=(0, None), title=f"(b) support error, itemsets of {LENGTH}, CENSUS", ylabel="percent"
     )
@@ -189,6 +184,8 @@ PRINTED_P = {"CENSUS": 0.5610, "HEALTH": 0.5524}
 PRINTED_RANGE = (33, 60)
 """Percent, at alpha = gamma x / 2 and a prior of 5 % (FRAPP 4.1)."""
 
+AND = " and "
+
 PRINTED_ORDERS = {"MASK": 5, "C&P": 7}
 """Powers of ten of the condition numbers in the authors' experiments (FRAPP 3)."""
 
@@ -203,26 +200,56 @@ def run_4(setting: Setting) -> Result:  # noqa: ARG001 - nothing is drawn at ran
         for length in range(1, len(domain) + 1)
     ]
     table = pd.DataFrame(rows, columns=["data", "mechanism", "length", "condition"])
+    claims = _condition_claims(domains, table)
+    return Result({"conditions": table}, claims, lambda figure: _draw_4(figure, table))
+
+
+def _condition_claims(domains: Mapping[str, Domain], table: pd.DataFrame) -> Iterator[Claim]:
+    for data, domain in domains.items():
+        closed = 1 + domain.size / (GAMMA - 1)
+        values = [c for name in ("DET-GD", "RAN-GD") for c in _of(table, data, name).values()]
+        off = max(abs(value / closed - 1) for value in values)
+        yield Claim(
+            f"{data}: the condition number of DET-GD and RAN-GD is 1 + |S|/(gamma - 1) ="
+            f" {closed:.1f} at every length (largest relative difference {off:.1e}: RAN-GD's"
+            " probabilities are multiples of 2^-32).",
+            off < 1e-3,
+        )
+    for data, domain in domains.items():
+        mask = next(m for m in papers_mechanisms(domain) if m.name == "MASK")
+        p = 1 - mask.plan.blocks[0].channel.as_dict()["flip"] / RESOLUTION
+        yield Claim(
+            f"{data}: MASK of gamma {GAMMA:g} keeps an item with probability {p:.4f}; the paper"
+            f" prints {PRINTED_P[data]:.4f}.",
+            round(p, 4) == PRINTED_P[data],
+        )
     low, high = (100 * b for b in posterior_range(random_channel(domains["CENSUS"], 0.5), RHO_1))
-    det, mask = (_of(table, "CENSUS", name) for name in ("DET-GD", "MASK"))
-    lower = [k for k in det if mask[k] < det[k]]
-    findings = (
-        *(_constant(name, domain, table) for name, domain in domains.items()),
-        *(_keep(name, domain) for name, domain in domains.items()),
-        claim(
-            f"RAN-GD at alpha = gamma x / 2 takes a prior of {RHO_1:.0%} to {low:.1f} to"
-            f" {high:.1f} %; the paper prints {PRINTED_RANGE[0]} to {PRINTED_RANGE[1]} %.",
-            (round(low), round(high)) == PRINTED_RANGE,
-        ),
-        *(_order(table, name) for name in PRINTED_ORDERS),
-        *(_grows(table, name) for name in ("MASK", "C&P")),
-        claim(
-            "The paper gives the low condition number as the reason of DET-GD's accuracy. MASK's is"
-            f" lower at lengths {', '.join(map(str, lower))} of CENSUS"
-            f" ({', '.join(f'{mask[k]:.0f}' for k in lower)} against {det[1]:.0f})."
-        ),
+    yield Claim(
+        f"RAN-GD at alpha = gamma x / 2 takes a prior of {RHO_1:.0%} to {low:.1f} to"
+        f" {high:.1f} %; the paper prints {PRINTED_RANGE[0]} to {PRINTED_RANGE[1]} %.",
+        (round(low), round(high)) == PRINTED_RANGE,
     )
-    return Result({"conditions": table}, findings, lambda figure: _draw_4(figure, table))
+    for name, printed in PRINTED_ORDERS.items():  # 3
+        reached = {data: list(_finite(table, data, name).items())[-1] for data in domains}
+        within = [d for d, (_, v) in reached.items() if math.floor(math.log10(v)) == printed]
+        texts = (f"{value:.2g} at length {k} of {data}" for data, (k, value) in reached.items())
+        yield Claim(
+            f"{name}: condition numbers of order 10^{printed}, the paper says, without naming the"
+            f" data. We find up to {AND.join(texts)}, the longest that can be inverted, so"
+            f" {f'on {AND.join(within)}' if within else 'on none'}.",
+            within,
+        )
+    for name in ("MASK", "C&P"):  # every length multiplies it by 5 or more
+        factors = [
+            b / a
+            for data in domains
+            for a, b in itertools.pairwise(_finite(table, data, name).values())
+        ]
+        yield Claim(
+            f"{name}: the condition number grows exponentially, by a factor of {min(factors):.1f}"
+            f" to {max(factors):.1f} with each item.",
+            min(factors) > 5,
+        )
 
 
 def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
@@ -253,56 +280,6 @@ def _of(table: pd.DataFrame, data: str, name: str) -> dict[int, float]:
 
 def _finite(table: pd.DataFrame, data: str, name: str) -> dict[int, float]:
     return {k: value for k, value in _of(table, data, name).items() if math.isfinite(value)}
-
-
-def _constant(data: str, domain: Domain, table: pd.DataFrame) -> Finding:
-    closed = 1 + domain.size / (GAMMA - 1)
-    values = [c for name in ("DET-GD", "RAN-GD") for c in _of(table, data, name).values()]
-    off = max(abs(value / closed - 1) for value in values)
-    return claim(
-        f"{data}: the condition number of DET-GD and RAN-GD is 1 + |S|/(gamma - 1) = {closed:.1f}"
-        f" at every length (largest relative difference {off:.1e}: RAN-GD's probabilities are"
-        " multiples of 2^-32).",
-        off < 1e-3,
-    )
-
-
-def _keep(data: str, domain: Domain) -> Finding:
-    mask = next(m for m in papers_mechanisms(domain) if m.name == "MASK")
-    p = 1 - mask.plan.blocks[0].channel.as_dict()["flip"] / RESOLUTION
-    return claim(
-        f"{data}: MASK of gamma {GAMMA:g} keeps an item with probability {p:.4f}; the paper prints"
-        f" {PRINTED_P[data]:.4f}.",
-        round(p, 4) == PRINTED_P[data],
-    )
-
-
-def _order(table: pd.DataFrame, name: str) -> Finding:
-    """ "Of the order of 10^5 and 10^7 for MASK and the Cut-and-Paste operator" (3)."""
-    reached = {data: list(_finite(table, data, name).items())[-1] for data in PRINTED_P}
-    printed = PRINTED_ORDERS[name]
-    within = [d for d, (_, v) in reached.items() if math.floor(math.log10(v)) == printed]
-    texts = (f"{value:.2g} at length {k} of {data}" for data, (k, value) in reached.items())
-    where = f"on {' and '.join(within)}" if within else "on none"
-    return claim(
-        f"{name}: condition numbers of order 10^{printed}, the paper says, without naming the data."
-        f" We find up to {' and '.join(texts)}, the longest that can be inverted, so {where}.",
-        within,
-    )
-
-
-def _grows(table: pd.DataFrame, name: str) -> Finding:
-    """Exponential growth: every length multiplies the condition number by 5 or more."""
-    factors = [
-        b / a
-        for data in PRINTED_P
-        for a, b in itertools.pairwise(_finite(table, data, name).values())
-    ]
-    return claim(
-        f"{name}: the condition number grows exponentially, by a factor of {min(factors):.1f} to"
-        f" {max(factors):.1f} with each item.",
-        min(factors) > 5,
-    )
 
 
 def _draw_4(figure: Figure, table: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""The figures and tables of Ma (2006), modules named by its sections, or by what they draw.
+"""The figures and tables of Ma's dissertation (2006), and of Ma and Sivakumar's paper (2006).
 
-What they share with FRAPP's is in `benchmarks.reproduce`.
+The paper's experiments are the dissertation's, with a miner and without one.
 """

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Setting, where
+from benchmarks.reproduce.engine import Axes, Setting
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, Way, simulate
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table
@@ -59,6 +59,9 @@ def table_of(setting: Setting, name: str) -> SharingTable:
 
 
 FOLDS, QUICK_FOLDS = 10, 2
+TEN_FOLDS = (
+    "One run of ten folds, where the paper has five; bars are a standard deviation of folds."
+)
 
 
 @dataclass(frozen=True)
@@ -84,22 +87,16 @@ def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row for each cell: its accuracies with their deviations over the folds."""
     rows = []
     tables = {name: table_of(setting, name) for name in dict.fromkeys(c.table for c in cells)}
+    folds = QUICK_FOLDS if setting.quick else FOLDS
     at, prepared = ("", ""), None
     for cell in setting.steps(cells):
         if prepared is None or at != (cell.table, cell.group):
             at = cell.table, cell.group
             prepared = PreparedTable(tables[cell.table])
-        options = SimulationOptions(
-            **{"folds": folds(setting), "seed": setting.seed, **cell.options}
-        )
+        options = SimulationOptions(**{"folds": folds, "seed": setting.seed, **cell.options})
         found = simulate(prepared.table, options, kept=prepared, way=cell.way)
         rows.append(_row(cell, options, found))
     return pd.DataFrame(rows)
-
-
-def folds(setting: Setting) -> int:
-    """Return how many folds there are."""
-    return QUICK_FOLDS if setting.quick else FOLDS
 
 
 def _row(cell: Cell, options: SimulationOptions, found: Simulation) -> dict[str, Any]:
@@ -124,24 +121,17 @@ def _row(cell: Cell, options: SimulationOptions, found: Simulation) -> dict[str,
     return row
 
 
-def value(found: pd.DataFrame, column: str = "accuracy", **wanted: Any) -> float:
-    """Return the number of the one row that has these values."""
-    chosen = where(found, **wanted)
-    if len(chosen) != 1:
-        raise KeyError(f"{len(chosen)} rows have {wanted}")
-    return float(chosen[column].iloc[0])
+def percent(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with accuracies and their deviations in percent, to be drawn."""
+    columns = ["accuracy", "accuracy_sd", "basis_accuracy", "majority"]
+    return found.assign(**{name: 100 * found[name].astype(float) for name in columns})
 
 
-def line(
-    axis: Axes, rows: pd.DataFrame, x: str, colour: str, marker: str, label: str, dash: str = "-"
-) -> None:
-    """Draw a curve of accuracies in percent with thin bars of a standard deviation."""
-    heights = 100 * rows["accuracy"].to_numpy(dtype=float)
-    spread = 100 * rows["accuracy_sd"].fillna(0).to_numpy(dtype=float)
-    plots.curve(axis, rows[x], heights, colour, marker, label, dash)
-    axis.errorbar(rows[x], heights, spread, fmt="none", ecolor=colour, elinewidth=0.7, alpha=0.6)
-
-
-def level(axis: Axes, height: float, colour: str, dash: str, label: str = "") -> None:
-    """Draw a horizontal line at an accuracy."""
-    axis.axhline(100 * height, color=colour, linestyle=dash, linewidth=1.1, label=label or None)
+def baselines(axis: Axes, found: pd.DataFrame) -> None:
+    """Draw the accuracies of a model of all records and of the most frequent class as levels."""
+    for column, colour, dash, label in (
+        ("basis_accuracy", plots.BLACK, "-", "BASIS: all records"),
+        ("majority", plots.GREY, "--", "most frequent class"),
+    ):
+        height = float(found[column].mean())
+        axis.axhline(height, color=colour, linestyle=dash, linewidth=1.1, label=label)

@@ -1,8 +1,4 @@
-"""Who asks, and what that caller may see.
-
-What a caller may not see is answered exactly as if it did not exist: that something is there is
-information. Only of what it may see is it told that its role may not do something with it.
-"""
+"""Who asks, and what that caller may see; the rest is answered as if it did not exist."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from miner_service.services import Services
 from miner_service.store.jobs import find_job
 from miner_service.store.owners import find_invitation
 from miner_service.store.people import ADMIN, GATEWAY, OWNER, find_study, no_such
-from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
+from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow
 from miner_service.store.sessions import note_session, token_of_session
 from miner_service.store.tokens import KnownToken, find_token, note_use
 from pramana_core.errors import Forbidden, NotReady, StorageFull, Unauthenticated
@@ -30,8 +26,7 @@ from pramana_core.wire.services import ProblemDetail
 
 log = logging.getLogger(__name__)
 
-
-_STAFFS_ONLY = ("worker", "runs", "heartbeat_age")
+_STAFFS_ONLY = ("worker", "runs")
 """What an owner is not told of a job, besides its log."""
 
 
@@ -59,10 +54,7 @@ class Caller:
         return self.sees_study(study) and (mine or self.role in STAFF)
 
     def view_release(self, release: Release) -> Release:
-        """Return what this caller may see of a release that it may read.
-
-        By the fingerprint of a linkage secret guesses of it can be tried: it is its owner's alone.
-        """
+        """Return what this caller may see; by a fingerprint secrets could be guessed."""
         return release if self.role == OWNER else release.model_copy(update={"linkage": None})
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
@@ -70,10 +62,10 @@ class Caller:
         return shown_to_owner(alignment, self.name) if self.role == OWNER else alignment
 
     def visible_jobs(self, query: Select[Any]) -> Select[Any]:
-        """Return those jobs of a query that this caller may know of.
+        """Return the jobs of a query that this caller may know of.
 
-        That a job on other than identical records could run tells an owner who published one
-        person's record whether others know that person. A gateway knows of none.
+        That a job on other than identical records can run tells an owner who published one person's
+        record whether others know that person.
         """
         if self.role in STAFF:
             return query
@@ -90,11 +82,10 @@ class Caller:
         return {release: p_value for release, p_value in found.items() if release in seen}
 
     def view_job(self, session: Session, job: Job) -> Job:
-        """Return what this caller may see of a job that it may know of.
+        """Return what this caller may see of a job.
 
-        Why a job failed may tell how many records owners share, or whether they share one: an
-        owner learns only the kind of the failure, and nothing of its log. How other owners'
-        reports look is not its business either.
+        Why a job failed may tell how many records owners share: an owner learns only the kind of
+        failure, and nothing of the log or of other owners' releases.
         """
         if self.role != OWNER:
             return job
@@ -145,16 +136,9 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
         raise Unauthenticated(
             f"The token expired at {row.expires:%Y-%m-%d %H:%M} UTC.",
             where="Authorization",
-            remedy="Use the token it was rotated into, or ask whoever runs the study for a new"
-            " invitation or token.",
+            remedy="Ask whoever runs the study for a new invitation or token.",
         )
     return row
-
-
-def still_good(session: Session, caller: Caller, now: datetime) -> bool:
-    """Whether the token of a caller was not revoked and has not expired since it was let in."""
-    row = session.scalar(select(TokenRow).where(TokenRow.id == caller.token))
-    return row is not None and not row.revoked and (row.expires is None or row.expires > now)
 
 
 def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | None) -> None:
@@ -167,7 +151,7 @@ def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | 
     try:
         with services.database.write() as session:
             if not fresh:
-                note_use(session, row.id, now, overlap=settings.overlap_seconds)
+                note_use(session, row.id, now)
             if cookie is not None:
                 note_session(session, cookie, now)
     except (StorageFull, NotReady) as error:
@@ -212,11 +196,10 @@ def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:
 
 
 def visible_model(session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a model: of the job that learned it. Raises NotFound.
+    """Check that the caller may know of a model's job. Raises NotFound.
 
-    Whoever published one person's record only would read that person's others in a model of
-    records that are not the same at all owners. And of a model of two owners' trees an owner that
-    knows its own can tell the other's.
+    An owner who published one person's record could read that person's other values in a model of
+    records that differ between owners; and subtract its own tree from a model of two trees.
     """
     query = select(ModelRow.study).join(JobRow, JobRow.id == ModelRow.job)
     study = session.scalar(caller.visible_jobs(query.where(ModelRow.id == identifier)))
@@ -225,9 +208,6 @@ def visible_model(session: Session, caller: Caller, identifier: str) -> None:
 
 
 def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a token: the admin of any, others of their own.
-
-    Raises NotFound.
-    """
+    """Check that the caller may know of a token: its own, or the admin any. Raises NotFound."""
     if caller.role != ADMIN and caller.token != identifier:
         raise no_such("token")

@@ -1,10 +1,8 @@
 """Who asked for what and what became of it, noted before the answer leaves.
 
-Requests that change something, that were refused for lack of rights, or that carried a model away
-are noted. A line holds no secret: no header, body or query string. A change is refused before its
-body is read if there is no room for its line; any other answer that cannot be noted is not given.
-Of what is refused to whoever has no good token or secret, and of signing out where nobody was
-signed in, one line a minute is written for each action: such a one could fill the disk otherwise.
+Noted are changes, refusals for lack of rights, and models that were read; never a header, body or
+query. A change is refused first if there is no room for its line. Strangers get one line a minute
+for each action: they could fill the disk.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The dependencies of routes, named once.
-
-None of them blocks, so they run on the loop, also while all threads wait for a database.
-"""
+"""The dependencies of routes. None of them blocks, so they run on the loop."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -15,42 +13,29 @@ from miner_service.http.access.access import Caller
 from miner_service.http.access.gate import Gate
 from miner_service.jobs.workers import WorkerPool
 from miner_service.services import Services
-from miner_service.store.database import Paging
-from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS
+from miner_service.store.paging import Paging
+from pramana_core.wire.base import MAX_PARTS
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100
 _QUERY_OF = {
     "paging": {"limit", "cursor"},
-    "records": {"records"},
-    "seed": {"seed"},
 }
 """The query parameters behind the parameters that endpoints have by these names."""
 
 
-async def get_services(request: Request) -> Services:
-    """Return what this miner is made of."""
-    services: Services = request.app.state.services
-    return services
+def _of_app(name: str) -> Callable[[Request], Awaitable[Any]]:
+    """Return a dependency: what the application has by a name."""
+
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return found
 
 
-async def get_crew(request: Request) -> WorkerPool:
-    """Return those who run the jobs."""
-    crew: WorkerPool = request.app.state.crew
-    return crew
-
-
-ServicesDep = Annotated[Services, Depends(get_services)]
-CrewDep = Annotated[WorkerPool, Depends(get_crew)]
-
-
-async def get_gate(request: Request) -> Gate:
-    """Return what requests of all senders share."""
-    gate: Gate = request.app.state.gate
-    return gate
-
-
-GateDep = Annotated[Gate, Depends(get_gate)]
+ServicesDep = Annotated[Services, Depends(_of_app("services"))]
+CrewDep = Annotated[WorkerPool, Depends(_of_app("crew"))]
+GateDep = Annotated[Gate, Depends(_of_app("gate"))]
 
 
 async def get_caller(request: Request) -> Caller:
@@ -59,11 +44,11 @@ async def get_caller(request: Request) -> Caller:
     return caller
 
 
-async def refuse_unknown_query(request: Request) -> None:
-    """Refuse query parameters that the route does not have, by name.
+CallerDep = Annotated[Caller, Depends(get_caller)]
 
-    Raises RequestValidationError.
-    """
+
+async def refuse_unknown_query(request: Request) -> None:
+    """Refuse query parameters that the route does not have. Raises RequestValidationError."""
     if not request.scope["query_string"]:
         return
     taken = inspect.signature(request.scope["endpoint"]).parameters
@@ -74,9 +59,6 @@ async def refuse_unknown_query(request: Request) -> None:
             {"loc": ("query", name), "type": "extra_forbidden", "msg": ""} for name in unknown
         ]
         raise RequestValidationError(errors)
-
-
-CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
 async def get_paging(
@@ -95,7 +77,3 @@ ReleasePath = Annotated[str, Path(description="The id of a release.")]
 PartPath = Annotated[int, Path(ge=0, lt=MAX_PARTS, description="The number of a part, from 0.")]
 JobPath = Annotated[str, Path(description="The id of a job.")]
 ModelPath = Annotated[str, Path(description="The id of a model.")]
-RecordsQuery = Annotated[int, Query(ge=1, le=MAX_RECORDS, description="How many to draw.")]
-SeedQuery = Annotated[
-    int, Query(ge=0, lt=1 << 53, description="The same seed draws the same records.")
-]

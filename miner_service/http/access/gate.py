@@ -1,7 +1,6 @@
-"""Lets a request in: its sender's token, rate and rights, and then its body, within its limits.
+"""Lets a request in: its sender's token, rate and rights, then its body, within limits.
 
-Every route has this around it. Nothing of a body is read for somebody who is not known or may not
-do what is asked for.
+Nothing of a body is read for a sender who is not known or may not do what is asked.
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -23,7 +21,7 @@ from starlette.types import Message
 from miner_service.http.access.pools import Pool, Pools
 from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, slow_down
 from miner_service.services import Services
-from pramana_core.errors import LimitExceeded, TooManyRequests
+from pramana_core.errors import LimitExceeded
 
 OPEN_BODY = 4096
 """The largest body, in bytes, of a request without a token: room for a secret."""
@@ -58,7 +56,6 @@ class Gate:
         self.services = services
         self.pools = Pools()
         self.in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
-        self.streams: Counter[str] = Counter()
         self._rates = Buckets(web.requests_per_token, now)
         self._memory = BodyMemory(_MEMORY)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
@@ -73,23 +70,6 @@ class Gate:
                 seconds,
                 "Wait for as long as Retry-After says, then send it again.",
             )
-
-    @contextmanager
-    def streaming(self, token: str) -> Iterator[None]:
-        """Count a stream of events while it is open. Raises TooManyRequests."""
-        most = self.services.settings.web.streams_per_token
-        if self.streams[token] >= most:
-            raise TooManyRequests(
-                f"{most} streams of events are open with this token; more are not given.",
-                where="token",
-                remedy="Close one, or read the jobs every few seconds.",
-            )
-        self.streams[token] += 1
-        try:
-            yield
-        finally:
-            self.streams[token] -= 1
-            self.streams += Counter()
 
     async def pass_open(self, request: Request, handler: Handler) -> Response:
         """Answer a request that needs no token, with a small body."""
@@ -130,13 +110,7 @@ class Gate:
         return Request(request.scope, replayed)
 
     async def chunks(self, request: Request, limit: int, what: str) -> AsyncIterator[bytes]:
-        """Yield the bytes of a body as they come.
-
-        Raises:
-            LimitExceeded: there are more than `limit`.
-            HTTPException: 408, nothing came for too long, or too little of it.
-            ClientDisconnect: the connection was closed before the body was whole.
-        """
+        """Yield a body's bytes. Raises LimitExceeded, HTTPException (408), ClientDisconnect."""
         if (announced(request) or 0) > limit:
             raise too_long(what, limit)
         seconds, received, more = self.services.settings.web.body_seconds, 0, True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,45 +10,11 @@ from pramana_core.errors import ProtocolUnsupported
 from pramana_core.pages.forms import EVERY_ANSWER
 from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER, problem_of
 
-
-class ProtocolMiddleware:
-    """Refuses other versions than the one that is served, and names it in each answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        asked = Headers(scope=scope).getlist(PROTOCOL_HEADER)
-
-        async def send_named(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message.setdefault("headers", []))
-                headers[PROTOCOL_HEADER] = PROTOCOL
-            await send(message)
-
-        if len(asked) > 1 or any(named.strip() != PROTOCOL for named in asked):
-            error = ProtocolUnsupported(
-                f"This miner does not speak the version of the protocol that the request names; it"
-                f" speaks {PROTOCOL}.",
-                where=PROTOCOL_HEADER,
-                remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
-                " one version.",
-            )
-            problem = problem_of(error, instance=scope["path"])
-            await problem_response(problem)(scope, receive, send_named)
-            return
-        await self._app(scope, receive, send_named)
+_OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
-OVER_TLS: Mapping[str, str] = {"Strict-Transport-Security": "max-age=31536000"}
-
-
-class SecurityHeaders:
-    """Adds the headers to every answer that does not say them itself."""
+class AnswerHeaders:
+    """Adds headers to every answer, and refuses other versions of the protocol."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,10 +27,23 @@ class SecurityHeaders:
 
         async def send_with(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                over_tls = OVER_TLS if scope["scheme"] == "https" else {}
+                headers = MutableHeaders(raw=message.setdefault("headers", []))
+                headers[PROTOCOL_HEADER] = PROTOCOL
+                over_tls = _OVER_TLS if scope["scheme"] == "https" else {}
                 for name, value in {**EVERY_ANSWER, **over_tls}.items():
                     headers.setdefault(name, value)
             await send(message)
 
+        named = Headers(scope=scope).getlist(PROTOCOL_HEADER)
+        if len(named) > 1 or any(version.strip() != PROTOCOL for version in named):
+            error = ProtocolUnsupported(
+                "This miner does not speak the version of the protocol that the request names; it"
+                f" speaks {PROTOCOL}.",
+                where=PROTOCOL_HEADER,
+                remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
+                " one version.",
+            )
+            problem = problem_of(error, instance=scope["path"])
+            await problem_response(problem)(scope, receive, send_with)
+            return
         await self._app(scope, receive, send_with)

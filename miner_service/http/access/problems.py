@@ -1,12 +1,9 @@
-"""Every error of the miner becomes an answer with a problem document here.
-
-What the validator says of a request is told without what was in it.
-"""
+"""Every error becomes a problem document here, without what was in the request."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -21,8 +18,6 @@ from miner_service.store.credentials import without_secrets
 from pramana_core.errors import PramanaError, TooManyRequests
 from pramana_core.wire.services import (
     PROBLEM_MEDIA_TYPE,
-    PROTOCOL,
-    PROTOCOL_HEADER,
     ProblemDetail,
     invalid_request,
     known_problems,
@@ -96,21 +91,31 @@ def install(app: FastAPI) -> None:
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of the problems a route may answer with."""
     schema = {"$ref": "#/components/schemas/ProblemDetail"}
-    titles = {status: _titles(status) for status in statuses}
+    titles = {
+        status: "; ".join(
+            sorted({title for own, title in known_problems().values() if own == status})
+        )
+        for status in statuses
+    }
     return {
-        status: {"description": title, "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}}}
+        status: {
+            "description": f"Problem. One of: {title}.",
+            "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}},
+        }
         for status, title in titles.items()
     }
 
 
-def there(model: type, told: str = "It was there.") -> dict[int | str, dict[str, Any]]:
+def found_before(model: type, why: str = "It was there.") -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of a route that makes something, or finds it made before."""
-    return {200: {"model": model, "description": told}, **problem_responses(409)}
+    return {200: {"model": model, "description": why}}
 
 
-def _titles(status: int) -> str:
-    titles = sorted({title for own, title in known_problems().values() if own == status})
-    return "Problem. One of: " + "; ".join(titles) + "."
+def say_made(response: Response, new: bool, location: str | None = None) -> None:
+    """Answer 201 where something was made, 200 where it was found; say where it is."""
+    response.status_code = 201 if new else 200
+    if location is not None:
+        response.headers["Location"] = location
 
 
 def methods_at(request: Request) -> str:
@@ -128,26 +133,16 @@ async def _handle(request: Request, error: Exception) -> Response:
     if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names only those of the first route that it found.
         response.headers["Allow"] = methods_at(request)
-    # The last resort for what nobody foresaw stands before all that names the version otherwise.
-    response.headers[PROTOCOL_HEADER] = PROTOCOL
     return response
 
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
-    every = _without_echoes(list(errors))
-    found = [
-        (_place(error, sent), _numbered(error) + _reason(error)) for error in every[:_MOST_FIELDS]
-    ]
+    every = list(errors)
+    found = [(_place(error, sent), _reason(error)) for error in every[:_MOST_FIELDS]]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
     more = len(every) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
-
-
-def _without_echoes(errors: Sequence[Any]) -> Sequence[Any]:
-    """Leave out that a list is too short where it only is because what is in it is wrong."""
-    wrong = {tuple(error["loc"][:-n]) for error in errors for n in range(1, len(error["loc"]))}
-    return [e for e in errors if e["type"] != "too_short" or tuple(e["loc"]) not in wrong]
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> str:
@@ -165,14 +160,6 @@ def _place(error: Mapping[str, Any], sent: Any) -> str:
         steps.append(named if named.isidentifier() else "kind")
     names = [str(step).encode("utf-8", "replace").decode()[:_LONGEST_NAME] for step in steps]
     return ".".join(names) or "body"
-
-
-def _numbered(error: Mapping[str, Any]) -> str:
-    """Name the record that an error is about, as all other errors about records count them."""
-    match tuple(error["loc"]):
-        case ("body", "records", int(place), *_):
-            return f"record {place + 1}: "
-    return ""
 
 
 def _reason(error: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from inspect import cleandoc
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -32,14 +33,12 @@ from pramana_core.errors import PramanaError
 
 _LONGEST = 200
 
-
 bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
     description="A token of 256 random bits: the admin's is printed at the first start, an"
     " analyst's is issued by the admin, an owner's by taking up an invitation.",
 )
-
 
 _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
     Scope.STUDY: require_study,
@@ -54,13 +53,9 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 def enter(
     services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
 ) -> tuple[Caller, PramanaError | None]:
-    """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
+    """Find the sender of a request by its `Authorization` header, and apply a rule.
 
-    All of it is seen in one state of the database. A refusal by the rule is returned, as who is
-    refused is counted and noted. That the token is used is noted, too.
-
-    Raises:
-        Unauthenticated: it is not known who sent it.
+    Returns the refusal, if any: who is refused is counted, too. Raises Unauthenticated.
     """
     now = services.now()
     with services.database.read() as session:
@@ -80,12 +75,7 @@ def enter(
 def require_rule(
     session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
 ) -> None:
-    """Check that a rule lets a caller in, on what is named by parameters of the address or query.
-
-    Raises:
-        NotFound: there is no such thing, or the caller may not know of it.
-        Forbidden: its role may not do this.
-    """
+    """Check that a rule lets a caller in, on what parameters name. Raises NotFound, Forbidden."""
     visible = _VISIBLE.get(rule.scope)
     if visible is not None:
         what = rule.scope.value
@@ -97,10 +87,7 @@ def require_rule(
 
 
 class RuledRoute(APIRoute):
-    """A route that lets a request in by its rule before anything of its body is read.
-
-    `put_part` reads its body itself; those of others are JSON.
-    """
+    """A route that lets a request in by its rule first; all but `put_part` have JSON bodies."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
@@ -136,24 +123,17 @@ class RuledRouter(APIRouter):
         """Add a route. Raises TypeError: it has no rule."""
         rule = rule_of(options.get("name") or endpoint.__name__)
         description = options.get("description") or (endpoint.__doc__ or "")
-        options["description"] = f"{_unindented(description)}\n\n{rule.told}"
+        options["description"] = f"{cleandoc(description)}\n\n{rule.told}"
         if rule.scope is not Scope.OPEN:  # for the document of the interface alone
             options["dependencies"] = [Depends(bearer), *(options.get("dependencies") or ())]
         super().add_api_route(path, endpoint, **options)
 
 
 def require_ruled(routes: Iterable[BaseRoute]) -> None:
-    """Check that each route is entered by its rule, and that each rule is of a route.
-
-    Raises TypeError.
-    """
+    """Check that routes and rules match. Raises TypeError."""
     found = list(iter_route_contexts(list(routes)))
     for route in found:
         if not isinstance(route.route, RuledRoute):
             raise TypeError(f"the route {route.name} is not added by a RuledRouter")
     if unused := set(ACCESS) - {str(route.name) for route in found}:
         raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")
-
-
-def _unindented(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())

@@ -1,8 +1,4 @@
-"""Who may use which route: the one table of roles and scopes.
-
-A route without a row cannot be added to the application. What a caller's scope does not hold is
-answered as what does not exist, before its role is looked at.
-"""
+"""Who may use which route: the one table of roles and scopes. The scope is checked first."""
 
 from __future__ import annotations
 
@@ -15,9 +11,7 @@ from miner_service.store.people import ADMIN, ANALYST, GATEWAY, MONITOR, OWNER
 
 STAFF = (ADMIN, ANALYST)
 
-
 ANYONE = (ADMIN, ANALYST, OWNER)
-
 
 HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
@@ -65,30 +59,21 @@ class Rule:
 
 _OPEN = Rule((), Scope.OPEN)
 
-
 _ADMIN = Rule((ADMIN,), Scope.TOKENS_OWN)
-
 
 _ALL = Rule(ANYONE, Scope.TOKENS_OWN)
 
-
 _STUDY_ADMIN = Rule((ADMIN,), Scope.STUDY)
-
 
 _STUDY_STAFF = Rule(STAFF, Scope.STUDY)
 
-
 _STUDY = Rule(ANYONE, Scope.STUDY)
-
 
 _OWN_RELEASE = Rule((OWNER,), Scope.RELEASE)
 
-
 _JOB = Rule(ANYONE, Scope.JOB)
 
-
 _MODEL = Rule(ANYONE, Scope.MODEL)
-
 
 ACCESS: Mapping[str, Rule] = MappingProxyType(
     {
@@ -101,7 +86,6 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "compare_linkage": Rule((OWNER,), Scope.STUDY),
         "issue_token": _STUDY_ADMIN,
         "list_tokens": _STUDY_ADMIN,
-        "rotate_token": Rule(HOLDERS, Scope.TOKENS_OWN),
         "revoke_token": Rule(HOLDERS, Scope.CREDENTIAL),
         "create_invitation": _STUDY_STAFF,
         "list_invitations": _STUDY_STAFF,
@@ -132,26 +116,12 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "list_jobs": _STUDY,
         "read_job": _JOB,
         "cancel_job": Rule(STAFF, Scope.JOB),
-        "read_job_log": Rule(STAFF, Scope.JOB),
-        "stream_job_events": _JOB,
         "read_model": _MODEL,
-        "read_model_page": _MODEL,
-        "read_model_svg": _MODEL,
-        "read_model_bif": _MODEL,
-        "read_model_csv": _MODEL,
-        "read_model_itemsets": _MODEL,
-        "read_model_rules": _MODEL,
-        "read_model_text": _MODEL,
-        "read_model_document": _MODEL,
-        "read_pseudo_data": _MODEL,
-        "predict": _MODEL,
-        "ask_model": _MODEL,
-        "sample_model": _MODEL,
+        "read_model_form": _MODEL,
         "read_dashboard": _ALL,
     }
 )
 """The rule of each route, by the name of its function. A page has that of what it shows."""
-
 
 OPEN_PAGES = frozenset({"show_start", "show_sign_in", "sign_in", "sign_out", "read_static"})
 """The pages that ask for no token: the way in and out."""

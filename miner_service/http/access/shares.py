@@ -1,7 +1,4 @@
-"""How much one sender may ask for: requests over time, and bodies on their way at once.
-
-The time is passed in, in seconds of any clock that never goes back.
-"""
+"""How much one sender may ask for: requests over time, and bodies on their way at once."""
 
 from __future__ import annotations
 

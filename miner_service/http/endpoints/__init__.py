@@ -1,5 +1,4 @@
-"""The endpoints of the REST API: what each asks of the store, and what it answers.
+"""The endpoints of the REST API, whose functions the pages and commands call, too.
 
-Who may ask, limits and bodies are in `access`; pages for people are in `miner_service.http.pages`,
-which call these same functions.
+Who may call them, limits and bodies are in `access`.
 """

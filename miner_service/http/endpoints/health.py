@@ -60,16 +60,12 @@ async def read_readiness(services: ServicesDep, crew: CrewDep, gate: GateDep) ->
 async def require_all(
     checks: Mapping[str, Callable[[], None]], pool: Pool, seconds: float = ANSWER_SECONDS
 ) -> None:
-    """Check everything at the same time.
-
-    Raises:
-        NotReady: something is away; it says what, and names all of it in `where`.
-    """
+    """Check everything at the same time. Raises NotReady."""
 
     async def word(check: Callable[[], None]) -> str | None:
         try:
             async with asyncio.timeout(seconds):
-                await pool.submit(check)
+                await pool.run(check)
         except TimeoutError:
             return f"no answer within {seconds:g} seconds."
         except PramanaError as error:

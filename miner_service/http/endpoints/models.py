@@ -1,48 +1,23 @@
-"""Models: read, drawn, asked, sampled. Whoever may read a model may do all of it."""
+"""Models, read as JSON or in one of the forms that their kind has."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
-from fastapi.responses import StreamingResponse
+from fastapi import Path, Response
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.deps import (
-    CallerDep,
-    ModelPath,
-    RecordsQuery,
-    SeedQuery,
-    ServicesDep,
-)
-from miner_service.http.access.problems import problem_responses
+from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep
 from miner_service.http.access.routing import RuledRouter
-from miner_service.jobs.asking import answer, classified, parquet_pieces, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import media_type_of, stated
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
-from miner_service.store.releases import tree_of_release
 from pramana_core.errors import NotFound
-from pramana_core.learn.networks.network import BayesNet
-from pramana_core.wire.models import (
-    ModelAnswer,
-    ModelMessage,
-    ModelQuery,
-    PredictionAnswer,
-    PredictionQuery,
-)
+from pramana_core.wire.models import ModelMessage
 
 router = RuledRouter(tags=["models"])
-
-TEXT, CSV, JSON = "text/plain", "text/csv", "application/json"
-
-
-def _answers(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
-    form = "object" if media_type == JSON else "string"
-    content = {media_type: {"schema": {"type": form}}}
-    return {200: {"description": description, "content": content}}
 
 
 @router.get("/models/{model}")
@@ -52,153 +27,45 @@ def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Mo
     return message
 
 
-def written_as(seen: SeenModel, form: str) -> str:
-    """Return a model in one of the forms it can be read in. Raises NotFound."""
-    view = MODEL_KINDS[seen.kind].views.get(form)
-    if view is None:
-        raise _not_offered(seen.kind, form)
-    return stated(seen.message, form, view(seen.message))
-
-
-def _add_view(form: str, description: str, answer: str) -> None:
-    """Add the route that answers with a model in one of the forms it can be read in."""
-
-    def read(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-        seen = visible_model(services, caller, model)
-        return Response(written_as(seen, form), media_type=media_type_of(form))
-
-    # What the audit log and the OpenAPI document call it.
-    read.__name__ = f"read_model_{form.partition('.')[0]}"
-    router.get(
-        f"/models/{{model}}/{form}",
-        description=description,
-        response_class=Response,
-        responses=_answers(answer, media_type_of(form)),
-    )(read)
-
-
-_add_view(
-    "page",
-    "See a model of any kind on one page, with its errors.",
-    "One page that loads nothing.",
-)
-_add_view(
-    "svg",
-    "Draw a network (links with their confidence), a tree, weights, or what attributes tell.",
-    "A picture of the model.",
-)
-_add_view(
-    "bif",
-    "Read a network as BIF, its probabilities made valid.",
-    "The network in the Bayesian network interchange format.",
-)
-_add_view(
-    "csv", "Read a contingency table as CSV.", "A row per cell of the table after the header."
-)
-_add_view(
-    "itemsets.csv",
-    "Read the itemsets of association rules as CSV.",
-    "A row per itemset after the header.",
-)
-_add_view("rules.csv", "Read association rules as CSV.", "A row per rule after the header.")
-_add_view(
-    "text",
-    "Read a decision tree as rules, or a Bayesian classifier's probabilities, in text.",
-    "The model as indented lines.",
-)
-_add_view(
-    "document",
-    "Read a tree or a classifier as JSON for predictions elsewhere.",
-    "The model in the form that travels.",
-)
-
-
-PARQUET = "application/vnd.apache.parquet"
-
-
 @router.get(
-    "/models/{model}/pseudo-data",
-    response_class=StreamingResponse,
+    "/models/{model}/{form}",
+    response_class=Response,
     responses={
         200: {
-            "description": "The pseudo-data, each category once and every row its codes.",
-            "content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}},
-        },
-        **problem_responses(409),
+            "description": "The model in this form.",
+            "content": {
+                media: {"schema": {"type": "string"}}
+                for media in ("text/html", "image/svg+xml", "text/csv", "text/plain")
+            }
+            | {"application/json": {"schema": {"type": "object"}}},
+        }
     },
 )
-def read_pseudo_data(
-    model: ModelPath, services: ServicesDep, caller: CallerDep
-) -> StreamingResponse:
-    """Draw again the pseudo-data that a model was learned from, as Parquet. No record is real.
-
-    They come from the trees it was made of, as long as none is withdrawn.
-    """
-    seen = visible_model(services, caller, model)
-    draw = MODEL_KINDS[seen.kind].pseudo_data
-    if draw is None:
-        raise _not_offered(seen.kind, "pseudo-data")
-    with services.database.read() as session:
-        trees = [tree_of_release(session, used.release) for used in seen.message.trees]
-    pieces = parquet_pieces(draw(seen.message, trees))
-    return StreamingResponse(pieces, media_type=PARQUET)
-
-
-@router.post("/models/{model}/predictions")
-def predict(
-    model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
-) -> PredictionAnswer:
-    """Predict the class of records with a tree or a classifier; nothing of them is kept."""
-    seen = visible_model(services, caller, model)
-    kind = MODEL_KINDS[seen.kind]
-    if kind.classifier is not None:
-        return classified(kind.classifier(seen.message), body, services.settings.limits)
-    read = kind.predictor
-    if read is None:
-        raise _not_offered(seen.kind, "predictions")
-    return predictions(read(seen.message), body, services.settings.limits)
-
-
-@router.post("/models/{model}/queries", responses=problem_responses(501))
-def ask_model(
-    model: ModelPath, body: ModelQuery, services: ServicesDep, caller: CallerDep
-) -> ModelAnswer:
-    """Ask a network for the distribution of some nodes, given others."""
-    return answer(_network(services, caller, model, "queries"), body, services.settings.limits)
-
-
-@router.get(
-    "/models/{model}/samples",
-    response_class=StreamingResponse,
-    responses=_answers("Synthetic records, one line each after the header.", CSV),
-)
-def sample_model(
+def read_model_form(
     model: ModelPath,
-    records: RecordsQuery,
+    form: Annotated[str, Path(max_length=64, examples=["page"], description="A form of it.")],
     services: ServicesDep,
     caller: CallerDep,
-    seed: SeedQuery = 0,
-) -> StreamingResponse:
-    """Draw synthetic records from a network, as CSV."""
-    network = _network(services, caller, model, "samples")
-    pieces = synthetic(network, records, seed, services.settings.limits)
-    return StreamingResponse(pieces, media_type=CSV)
+) -> Response:
+    """Read a model in a form that its kind has.
+
+    `page` of every kind, `svg`, `bif` of networks, `csv` of tables and regressions, `itemsets.csv`
+    and `rules.csv`, `text`, and `document`: JSON for predictions elsewhere.
+    """
+    return Response(written_as(services, caller, model, form), media_type=media_type_of(form))
 
 
-def _network(services: Services, caller: Caller, model: str, purpose: str) -> BayesNet:
+def written_as(services: Services, caller: Caller, model: str, form: str) -> str:
+    """Return a model in one of the forms it can be read in. Raises NotFound."""
     seen = visible_model(services, caller, model)
-    read = MODEL_KINDS[seen.kind].network
-    if read is None:
-        raise _not_offered(seen.kind, purpose)
-    return read(seen.message).network
-
-
-def _not_offered(kind: str, asked: str) -> NotFound:
-    return NotFound(
-        f"A model of kind {kind!r} has no {asked!r}.",
-        where=asked,
-        remedy=f"It has {list(MODEL_KINDS[kind].offers)}.",
-    )
+    views = MODEL_KINDS[seen.kind].views
+    if form not in views:
+        raise NotFound(
+            f"A model of kind {seen.kind!r} has no {form!r}.",
+            where=form,
+            remedy=f"It has {list(views)}.",
+        )
+    return stated(seen.message, form, views[form](seen.message))
 
 
 @dataclass(frozen=True)

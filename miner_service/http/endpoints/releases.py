@@ -23,13 +23,13 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.access.gate import announced, spool
 from miner_service.http.access.pools import Pools
-from miner_service.http.access.problems import problem_responses, there
+from miner_service.http.access.problems import found_before, say_made
 from miner_service.http.access.routing import RuledRouter
 from miner_service.intake import intake, receiving, reports
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
-from miner_service.store.database import page_of
 from miner_service.store.durable import storing
+from miner_service.store.paging import page_of
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
@@ -59,7 +59,7 @@ _PART_BODY: dict[str, Any] = {
 }
 
 
-@router.post("/studies/{study}/releases", status_code=201, responses=there(Release))
+@router.post("/studies/{study}/releases", status_code=201, responses=found_before(Release))
 def create_release(
     study: StudyPath,
     body: ReleaseCreate,
@@ -69,8 +69,7 @@ def create_release(
 ) -> Release:
     """Announce a release: its plan, and the digest of each part."""
     release, new = intake.announce(services, study, caller.name, body)
-    response.status_code = 201 if new else 200
-    response.headers["Location"] = f"/v1/releases/{release.id}"
+    say_made(response, new, f"/v1/releases/{release.id}")
     return release
 
 
@@ -103,7 +102,7 @@ def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep)
     "/releases/{release}/parts/{number}",
     status_code=201,
     openapi_extra=_PART_BODY,
-    responses=there(PartReceipt, "The same bytes were there."),
+    responses=found_before(PartReceipt, "The same bytes were there."),
 )
 async def put_part(
     release: ReleasePath,
@@ -134,7 +133,7 @@ async def put_part(
         async with _received(services, expected, chunks, gate.pools) as arrived:
             take = receiving.take_part
             new = await gate.pools.storing.run(take, services, expected, arrived, digest)
-    response.status_code = 201 if new else 200
+    say_made(response, new)
     return receiving.receipt_of(expected)
 
 
@@ -163,14 +162,14 @@ def _open_scratch(services: Services, expected: receiving.ExpectedPart) -> Buffe
         return services.segments.scratch_path().open("wb")
 
 
-@router.post("/releases/{release}/seal", responses=problem_responses(409))
+@router.post("/releases/{release}/seal")
 async def seal_release(release: ReleasePath, services: ServicesDep, gate: GateDep) -> Release:
     """Seal a release that has all its parts; from now on it is used."""
     sealed: Release = await gate.pools.sealing.run(intake.seal, services, release)
     return sealed
 
 
-@router.post("/releases/{release}/withdraw", responses=problem_responses(409))
+@router.post("/releases/{release}/withdraw")
 def withdraw_release(release: ReleasePath, services: ServicesDep) -> Release:
     """Withdraw a release: its records are deleted, its entry stays."""
     return withdraw(services, release)
@@ -190,13 +189,15 @@ def _part_media(headers: Headers) -> str:
 report_router = RuledRouter(tags=["single records"])
 
 
-@report_router.put("/studies/{study}/reports/plan", status_code=201, responses=there(PublishedPlan))
+@report_router.put(
+    "/studies/{study}/reports/plan", status_code=201, responses=found_before(PublishedPlan)
+)
 def put_report_plan(
     study: StudyPath, body: ReportPlanCreate, services: ServicesDep, response: Response
 ) -> PublishedPlan:
     """Publish the plan by which everybody randomizes the one record she has; there is no other."""
     answer, new = reports.publish(services, study, body)
-    response.status_code = 201 if new else 200
+    say_made(response, new)
     return answer
 
 
@@ -210,7 +211,7 @@ def read_report_plan(study: StudyPath, services: ServicesDep) -> PublishedPlan:
 @report_router.post(
     "/studies/{study}/reports",
     status_code=201,
-    responses=there(BatchReceipt, "It was counted before."),
+    responses=found_before(BatchReceipt, "It was counted before."),
 )
 def send_reports(
     study: StudyPath,
@@ -221,7 +222,7 @@ def send_reports(
 ) -> BatchReceipt:
     """Count a batch of reports, whole or not at all; acknowledged when it is safe on disk."""
     receipt, new = reports.count(services, study, caller.name, body)
-    response.status_code = 201 if new else 200
+    say_made(response, new)
     return receipt
 
 
@@ -235,7 +236,7 @@ def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
 @report_router.post(
     "/studies/{study}/reports/release",
     status_code=201,
-    responses=there(Release, "The same reports were in use."),
+    responses=found_before(Release, "The same reports were in use."),
 )
 async def release_reports(
     study: StudyPath, services: ServicesDep, gate: GateDep, response: Response
@@ -243,12 +244,11 @@ async def release_reports(
     """Put into use what was counted so far: from now on jobs learn from it."""
     released: Release
     released, new = await gate.pools.sealing.run(reports.release, services, study)
-    response.status_code = 201 if new else 200
-    response.headers["Location"] = f"/v1/releases/{released.id}"
+    say_made(response, new, f"/v1/releases/{released.id}")
     return released
 
 
-@report_router.post("/studies/{study}/reports/close", responses=problem_responses(409))
+@report_router.post("/studies/{study}/reports/close")
 def close_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
     """Take no more reports; what was counted stays."""
     return reports.close(services, study)

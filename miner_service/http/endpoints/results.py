@@ -14,8 +14,8 @@ from miner_service.http.access.routing import RuledRouter
 from miner_service.intake.study_privacy import study_privacy
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
-from miner_service.store.database import Paging, page_of
 from miner_service.store.jobs import job_message
+from miner_service.store.paging import Paging, page_of
 from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
 from miner_service.store.releases import release_messages
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
@@ -36,7 +36,7 @@ def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard
     studies = _newest(session, query, StudyRow.seq)
     return Dashboard(
         at=services.now(),
-        studies=[_study(services, session, caller, study) for study in studies],
+        studies=[study_seen(services, session, caller, study) for study in studies],
         ending=tokens_ending(
             session,
             services.now(),
@@ -47,7 +47,10 @@ def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard
     )
 
 
-def _study(services: Services, session: Session, caller: Caller, study: StudyRow) -> DashboardStudy:
+def study_seen(
+    services: Services, session: Session, caller: Caller, study: StudyRow
+) -> DashboardStudy:
+    """Return what a caller may see of a study."""
     releases = select(ReleaseRow).where(ReleaseRow.study == study.name)
     if caller.role == OWNER:
         releases = releases.where(ReleaseRow.owner == caller.name)
@@ -93,7 +96,7 @@ def _entry(row: ModelRow) -> ModelEntry:
         job=row.job,
         kind=row.kind,
         created=row.created,
-        addresses=[address, *(f"{address}/{offer}" for offer in MODEL_KINDS[row.kind].offers)],
+        addresses=[address, *(f"{address}/{form}" for form in MODEL_KINDS[row.kind].views)],
         warnings=_warnings(row),
     )
 

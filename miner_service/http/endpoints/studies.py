@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Header, Request, Response
 from sqlalchemy import select
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
-from miner_service.http.access.problems import problem_responses, there
+from miner_service.http.access.problems import found_before, say_made
 from miner_service.http.access.routing import RuledRouter
 from miner_service.intake.admission import check_linkage, require_one_secret
 from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
@@ -17,7 +17,7 @@ from miner_service.intake.intake import checked_content
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
 from miner_service.intake.withdrawing import gone
 from miner_service.store import owners, people, tokens
-from miner_service.store.database import page_of
+from miner_service.store.paging import page_of
 from miner_service.store.people import OWNER, no_such, owner_message
 from miner_service.store.queue import fail_jobs_on
 from miner_service.store.releases import active_owners, note_linkage, releases_of
@@ -46,13 +46,12 @@ from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 router = RuledRouter(tags=["studies"])
 
 
-@router.post("/studies", status_code=201, responses=there(Study))
+@router.post("/studies", status_code=201, responses=found_before(Study))
 def create_study(body: StudyCreate, services: ServicesDep, response: Response) -> Study:
     """Create a study."""
     with services.database.write() as session:
         row, new = people.create_study(session, body, services.now())
-    response.status_code = 201 if new else 200
-    response.headers["Location"] = f"/v1/studies/{row.name}"
+    say_made(response, new, f"/v1/studies/{row.name}")
     return people.study_message(row)
 
 
@@ -91,7 +90,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 """The header of an answer with a secret."""
 
 
-@router.post("/studies/{study}/tokens", status_code=201, responses=problem_responses(409))
+@router.post("/studies/{study}/tokens", status_code=201)
 def issue_token(
     study: StudyPath, body: TokenCreate, services: ServicesDep, response: Response
 ) -> TokenIssued:
@@ -117,22 +116,7 @@ def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
         return page_of(session, query, TokenRow.seq, paging, tokens.token_message)
 
 
-@router.post("/tokens/rotate", status_code=201, responses=problem_responses(409))
-def rotate_token(services: ServicesDep, caller: CallerDep, response: Response) -> TokenIssued:
-    """Issue the token that replaces the one of this request.
-
-    The old one stays valid until the new one is used for the first time, and a few minutes longer.
-    Rotating again before that revokes the unused new one: a lost answer locks nobody out.
-    """
-    response.headers.update(_NO_STORE)
-    with services.database.write() as session:
-        row, credential = tokens.rotate_token(
-            session, caller.token, services.now(), days=services.settings.tokens.valid_days
-        )
-    return tokens.issued_message(row, credential)
-
-
-@router.delete("/tokens/{token}", status_code=204, responses=problem_responses(409))
+@router.delete("/tokens/{token}", status_code=204)
 def revoke_token(token: str, services: ServicesDep) -> None:
     """Revoke a token; again is harmless."""
     with services.database.write() as session:
@@ -142,9 +126,7 @@ def revoke_token(token: str, services: ServicesDep) -> None:
 owner_router = RuledRouter(tags=["owners"])
 
 
-@owner_router.post(
-    "/studies/{study}/invitations", status_code=201, responses=problem_responses(409)
-)
+@owner_router.post("/studies/{study}/invitations", status_code=201)
 def create_invitation(
     study: StudyPath, body: InvitationCreate, services: ServicesDep, response: Response
 ) -> Invitation:
@@ -172,7 +154,7 @@ def list_invitations(
         return page_of(session, query, InvitationRow.seq, paging, owners.invitation_message)
 
 
-@owner_router.delete("/invitations/{invitation}", status_code=204, responses=problem_responses(409))
+@owner_router.delete("/invitations/{invitation}", status_code=204)
 def revoke_invitation(invitation: str, services: ServicesDep) -> None:
     """Revoke an invitation that was not taken up; again is harmless."""
     with services.database.write() as session:
@@ -180,7 +162,7 @@ def revoke_invitation(invitation: str, services: ServicesDep) -> None:
         owners.revoke_invitation(row, services.now())
 
 
-@owner_router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
+@owner_router.post("/invitations/accept", status_code=201)
 def accept_invitation(
     body: InvitationAccept,
     services: ServicesDep,
@@ -214,9 +196,7 @@ def list_owners(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
         return page_of(session, query, OwnerRow.seq, paging, owner_message)
 
 
-@owner_router.delete(
-    "/studies/{study}/owners/{owner}", status_code=204, responses=problem_responses(409)
-)
+@owner_router.delete("/studies/{study}/owners/{owner}", status_code=204)
 def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
     """Take an owner out of a study: its tokens are revoked and its releases no longer used.
 
@@ -231,10 +211,8 @@ def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
 
 plan_router = RuledRouter(tags=["study plans"])
 
-_UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is the one you have."}}
 
-
-@plan_router.put("/studies/{study}/plan", status_code=201, responses=there(StudyPlanView))
+@plan_router.put("/studies/{study}/plan", status_code=201, responses=found_before(StudyPlanView))
 def put_study_plan(
     study: StudyPath,
     body: StudyPlanMessage,
@@ -243,38 +221,22 @@ def put_study_plan(
 ) -> StudyPlanView:
     """Give the study its plan: who reports what. Another one only while no release follows it."""
     plan, new = agree(services, study, body)
-    response.status_code = 201 if new else 200
-    response.headers["ETag"] = _tag(plan.digest)
+    say_made(response, new)
     return StudyPlanView.of(study, plan)
 
 
-@plan_router.get("/studies/{study}/plan", response_model=StudyPlanView, responses=_UNCHANGED)
-def read_study_plan(
-    study: StudyPath,
-    services: ServicesDep,
-    response: Response,
-    known: Annotated[
-        str | None, Header(alias="If-None-Match", description="The ETag of the plan you have.")
-    ] = None,
-) -> Any:
+@plan_router.get("/studies/{study}/plan")
+def read_study_plan(study: StudyPath, services: ServicesDep) -> StudyPlanView:
     """Read the plan of the study and what it tells of a record."""
     with services.database.read() as session:
         plan = agreed_plan(session, study)
-    tag = _tag(plan.digest)
-    if known is not None and tag in [one.strip() for one in known.split(",")]:
-        return Response(status_code=304, headers={"ETag": tag})
-    response.headers["ETag"] = tag
     return StudyPlanView.of(study, plan)
 
 
-@plan_router.delete("/studies/{study}/plan", status_code=204, responses=problem_responses(409))
+@plan_router.delete("/studies/{study}/plan", status_code=204)
 def delete_study_plan(study: StudyPath, services: ServicesDep) -> None:
     """Take the plan away while no release follows it; again is harmless."""
     withdraw_agreement(services, study)
-
-
-def _tag(digest: str) -> str:
-    return f'"{digest}"'
 
 
 privacy_router = RuledRouter(tags=["privacy"])

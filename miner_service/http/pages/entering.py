@@ -163,10 +163,7 @@ def _within(address: str) -> str:
 
 
 class Visitors:
-    """The middleware of all pages: the cookie of a session is passed on where a token would be.
-
-    On other addresses a cookie counts for nothing. The bare address leads to the pages.
-    """
+    """The middleware of pages: passes the cookie of a session on where a token would be."""
 
     def __init__(self, app: ASGIApp, *, services: Services) -> None:
         self._app = app

@@ -29,8 +29,8 @@ _LISTS = frozenset({"variables", "attributes", "features"})
 _FIRST = ("target", "structure", *sorted(_LISTS), "minimum_support", "model", "method", "records")
 """Fields that are shown at once, in this order; the others have good defaults, and wait below."""
 
-_LINES = {"search.order": "order", "items": "pairs", "numeric": "numbers"}
-"""Fields that are written a line each: names; pairs; a name and its numbers."""
+_NOT_ASKED = frozenset({"search.order", "items", "numeric"})
+"""Fields that a form does not have: REST and Python have them."""
 
 _SENSIBLE = {"minimum_support": "0.1"}
 """What stands at first in fields that have no default of their own."""
@@ -60,22 +60,17 @@ _SAID = {
 }
 """Options in words, where their names do not say it, by the last part of the field's name."""
 
-ARROW, EQUALS = "->", "="
-"""What parts a line: of a link parent and child, of others a variable and what is of it."""
+ARROW = "->"
+"""What parts the line of a link: parent and child."""
 
 
 @dataclass(frozen=True)
 class Input:
     """A field of a form.
 
-    Attributes:
-        name: as it is sent.
-        kind: `choice`, `number`, `flag`, `variable`, `variables`, `owners`, `parents` or `text`; of
-            fields written a line each, `order`, `pairs` or `numbers`.
-        default: the text that stands in it at first.
-        options: of a choice.
-        whole: whether a number is.
-        nullable: whether it may be emptied, which then says something.
+    `kind`: `choice`, `number`, `flag`, `variable`, `variables`, `owners`, `parents` or `text`.
+    `whole`: a whole number. `nullable`: emptied it means
+    null.
     """
 
     name: str
@@ -115,47 +110,19 @@ class Input:
         return self.place is not None
 
     def read(self, sent: SentForm, variables: Iterable[str]) -> dict[str, Any]:
-        """Return what it says, by its name; nothing where it was left as empty as it was.
-
-        Args:
-            sent: the form.
-            variables: those of the study, by which lines are parted.
-
-        Raises:
-            InputError: it cannot be read.
-        """
+        """Return its value by its name; nothing if it was left empty. Raises InputError."""
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):
             chosen = _chosen(sent, self.name)
             return {self.name: chosen} if chosen else {}
-        if self.kind == "parents":
-            return {self.name: _parents(sent, self.name, list(variables))}
         text = sent.text(self.name)
+        if self.kind == "parents":
+            return {self.name: _parents(text, self.name, list(variables))}
         if not text:
             emptied = self.nullable and self.default and self.name in sent.fields
             return {self.name: None} if emptied else {}
-        return {self.name: self._value(text, list(variables))}
-
-    def _value(self, text: str, variables: list[str]) -> Any:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        match self.kind:
-            case "number":
-                return self._number(text)
-            case "order":
-                return lines
-            case "pairs":
-                found: dict[str, list[str]] = {}
-                for line in lines:
-                    name, value = _parted(line, EQUALS, variables, self.name)
-                    found.setdefault(name, []).append(value)
-                return found
-            case "numbers":
-                parted = [_parted(line, EQUALS, variables, self.name) for line in lines]
-                return {
-                    name: [self._number(one) for one in told.split(",")] for name, told in parted
-                }
-        return text
+        return {self.name: self._number(text) if self.kind == "number" else text}
 
     def _number(self, text: str) -> float:
         try:
@@ -171,31 +138,26 @@ def _chosen(sent: SentForm, name: str) -> list[str]:
     return [one for text in sent.every(name) for one in text.splitlines() if one.strip()]
 
 
-def _parents(sent: SentForm, name: str, variables: list[str]) -> dict[str, list[str]]:
-    """Return every node with its parents, as they were checked or written a line for each link."""
-    nodes = _chosen(sent, f"{name}/")
-    if f"{name}/links" not in sent.fields:
-        return {node: [p for p in sent.every(f"{name}/{node}") if p in nodes] for node in nodes}
-    found: dict[str, list[str]] = {node: [] for node in nodes or variables}
-    for line in sent.text(f"{name}/links").splitlines():
-        if line.strip():
-            parent, child = _parted(line.strip(), ARROW, variables, name)
-            found.setdefault(child, []).append(parent)
-            found.setdefault(parent, [])
+def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]:
+    """Return every node with its parents, from a line for each link."""
+    found: dict[str, list[str]] = {node: [] for node in variables}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        parent, child = _parted(line, variables, name)
+        found.setdefault(child, []).append(parent)
+        found.setdefault(parent, [])
     return found
 
 
-def _parted(line: str, mark: str, variables: list[str], where: str) -> tuple[str, str]:
-    """Return a line's two parts. A name may hold the mark, so it is parted after a known one."""
-    places = [at for at in range(len(line)) if line.startswith(mark, at)]
-    parts = [(line[:at].strip(), line[at + len(mark) :].strip()) for at in places]
-    known = [pair for pair in parts if pair[0] in variables and pair[1]]
+def _parted(line: str, variables: list[str], where: str) -> tuple[str, str]:
+    """Return the ends of a link. A name may hold an arrow, so the parent must be a known one."""
+    places = [at for at in range(len(line)) if line.startswith(ARROW, at)]
+    ends = [(line[:at].strip(), line[at + len(ARROW) :].strip()) for at in places]
+    known = [pair for pair in ends if pair[0] in variables and pair[1]]
     if not known:
-        shown = "PARENT -> CHILD" if mark == ARROW else "VARIABLE=CATEGORY"
         raise InputError(
-            f"{where}: a line is no {shown} of a variable of this study.",
+            f"{where}: a line is no PARENT -> CHILD of variables of this study.",
             where=where,
-            remedy=f"Write a line for each, as {shown}.",
+            remedy="Write a line for each link, as PARENT -> CHILD.",
         )
     return known[-1]
 
@@ -224,9 +186,9 @@ def nested(values: Mapping[str, Any], inputs: Iterable[Input]) -> dict[str, Any]
 def _inputs(schema: Schema, known: Mapping[str, Schema], within: str) -> Iterator[Input]:
     required = set(schema.get("required", ()))
     for name, field in schema["properties"].items():
-        if "const" in field:
-            continue
         full = f"{within}{name}"
+        if "const" in field or full in _NOT_ASKED:
+            continue
         field = {**_found(field, known), **{k: v for k, v in field.items() if k == "default"}}
         if "properties" in field:
             yield from _inputs(field, known, f"{full}.")
@@ -264,7 +226,7 @@ def _kind(name: str, schema: Schema) -> str:
     if "enum" in schema:
         return "choice"
     by_type = {"integer": "number", "number": "number", "boolean": "flag"}
-    by_name = {"target": "variable", "owners": "owners", "structure": "parents", **_LINES}
+    by_name = {"target": "variable", "owners": "owners", "structure": "parents"}
     return by_name.get(name) or by_type.get(schema.get("type", ""), "text")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Header, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
-    GateDep,
     JobPath,
     ServicesDep,
     StudyPath,
@@ -30,9 +29,6 @@ router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
 """Of more variables than this, names are typed instead of chosen."""
-
-_FAMILIES = 30
-"""Of more variables than this, a network's links are typed, a line each."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")
@@ -81,7 +77,7 @@ def create_job(
 
 @router.get("/jobs/{job}", name="read_job")
 def show_job(request: Request, job: JobPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Show a job; while it runs, the page follows it."""
+    """Show a job; while it runs, the page reads itself again."""
     answer = jobs.read_job(job, services, caller, Response())
     asked = answer.spec.model_dump(mode="json", exclude_defaults=True)
     return page(
@@ -94,19 +90,6 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
         runs=answer.state in UNFINISHED,
         may_cancel=answer.state in UNFINISHED and caller.role in (ADMIN, ANALYST),
     )
-
-
-@router.get("/jobs/{job}/events", name="stream_job_events")
-async def follow_job(
-    job: JobPath,
-    services: ServicesDep,
-    caller: CallerDep,
-    crew: CrewDep,
-    gate: GateDep,
-    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
-) -> Response:
-    """Follow a job until it is finished."""
-    return await jobs.stream_job_events(job, services, caller, crew, gate, last_event_id)
 
 
 @router.post("/jobs/{job}/cancel", name="cancel_job")
@@ -129,7 +112,6 @@ def _form(
         variables = variables_of(session, study, form)
         people = study_message(find_study(session, study)).people
         alignment = results.read_alignment(study, services, request.state.caller)
-    names = [name for name, _ in variables]
     return page(
         request,
         "job-form.html.j2",
@@ -139,8 +121,6 @@ def _form(
         form=form,
         variables=variables[:_CHOSEN_AT_ONCE],
         unlisted=max(len(variables) - _CHOSEN_AT_ONCE, 0),
-        few=len(names) <= _FAMILIES,
-        others=lambda one: [(name, "") for name in names if name != one],
         owners=[(owner, "") for owner in sorted({owner for _, owner in variables})],
         defaults={"records": default_records(people)},
         sent=sent,

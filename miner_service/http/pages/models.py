@@ -49,11 +49,10 @@ def read_model_shown(
     )
 
 
-@router.get("/models/{model}/page", name="read_model_page")
+@router.get("/models/{model}/page", name="read_model_form")
 def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
     """Return the model's own page, with its pictures and their error bars, to be framed."""
-    seen = models.visible_model(services, caller, model)
-    written = models.written_as(seen, "page")
+    written = models.written_as(services, caller, model, "page")
     return Response(written, media_type="text/html", headers=dict(FRAMED))
 
 
@@ -62,11 +61,11 @@ def read_model_file(
     model: ModelPath, form: str, services: ServicesDep, caller: CallerDep
 ) -> Response:
     """Return a model as a file."""
-    seen = models.visible_model(services, caller, model)
     if form == "json":
+        seen = models.visible_model(services, caller, model)
         written, media = seen.message.model_dump_json(), "application/json"
     else:
-        written, media = models.written_as(seen, form), media_type_of(form)
+        written, media = models.written_as(services, caller, model, form), media_type_of(form)
     name = f"{model}.{_SUFFIXES.get(form, form)}"
     return Response(
         written,

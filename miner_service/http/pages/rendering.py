@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller
-from miner_service.store.database import Paging
+from miner_service.store.paging import Paging
 from pramana_core.errors import InputError
 from pramana_core.pages.forms import HEADERS, SentForm
 from pramana_core.pages.rendering import Pages
@@ -24,15 +24,7 @@ PAGES = Pages("miner_service.http.pages")
 def page(
     request: Request, template: str, *, status: int = 200, title: str, **shown: Any
 ) -> Response:
-    """Return a page.
-
-    Args:
-        request: what it answers; it has the visit and, where somebody is signed in, the caller.
-        template: a file of `miner_service/http/pages/templates`.
-        status: of the answer.
-        title: of the page.
-        shown: what else the template names.
-    """
+    """Return a page: a file of `templates`, with what it names besides `title` and the caller."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     known = {"title": title, "who": caller, "word": state["visit"].word}
@@ -41,12 +33,7 @@ def page(
 
 
 async def get_sent(request: Request) -> SentForm:
-    """Return the form that a request brings.
-
-    Raises:
-        InputError: it is no form.
-        Forbidden: it was not made by a page of the session that sends it.
-    """
+    """Return the form that a request brings. Raises InputError, Forbidden."""
     sent = SentForm.of(await request.body())
     request.state.visit.require(sent.text("word"))
     return sent
@@ -54,16 +41,11 @@ async def get_sent(request: Request) -> SentForm:
 
 SentDep = Annotated[SentForm, Depends(get_sent)]
 
-
 Read = TypeVar("Read", bound=BaseModel)
 
 
 def read_message(message: type[Read], asked: Any, leave_out: int = 0) -> Read:
-    """Return the message that a form asks for.
-
-    Raises:
-        InputError: it is none; the first `leave_out` steps to what is wrong are not named.
-    """
+    """Return the message that a form asks for. Raises InputError."""
     try:
         return message.model_validate(asked)
     except ValidationError as error:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request, Response
-from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
@@ -22,7 +21,6 @@ from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.wire.privacy import Owner, StudyPrivacy
 from pramana_core.wire.releases import Alignment, Release
-from pramana_core.wire.reports import ReportCounts
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -61,7 +59,8 @@ def show_study(
     found = studies.list_owners(study, services, newest(100))
     with services.database.read() as session:
         models = models_of(session, caller, study, few)
-        single = caller.as_owner is None and single_records(session, study)
+        published = caller.as_owner is None and session.get(ReportPlanRow, study) is not None
+        single = counts(session, study) if published else None
     sent = releases.list_releases(study, services, caller, few)
     run = jobs.list_jobs(study, services, caller, few)
     return page(
@@ -81,11 +80,6 @@ def show_study(
         models=models.items,
         next=next_step(caller, found.items, sent.items, run.items, study),
     )
-
-
-def single_records(session: Session, study: str) -> ReportCounts | None:
-    """Return how many people reported the one record they have; None without a plan for them."""
-    return counts(session, study) if session.get(ReportPlanRow, study) else None
 
 
 @router.get("/studies/{study}/owners", name="list_owners")

@@ -13,6 +13,7 @@ from owner_agent.peer.protocol.messages import Offer, Package
 from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
 from pramana_core.wire.releases import release_digest
 
@@ -39,70 +40,61 @@ class ReceivedColumns:
     columns: dict[str, Codes]
 
 
-def announced_plan(sender: str, package: Package) -> Plan:
-    """Return the plan of an announced package. Raises PeerDeviated."""
+def drawn_plan(sender: str, announced: PlanMessage, offer: Offer) -> Plan:
+    """Return the blocks that a peer draws, checked against its offer. Raises PeerDeviated."""
     try:
-        return package.plan.to_plan()
+        plan = announced.to_plan()
     except PramanaError as error:
         raise PeerDeviated(
             f"The plan of {sender} is not valid: {error.message}", where=sender
         ) from None
-
-
-def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
-    """Check an announced package against what its sender offered; return its plan.
-
-    Raises PeerDeviated.
-    """
-    plan = announced_plan(sender, package)
     offered = {o.variable.name: o for o in offer.variables}
-    for variable in plan.domain:
-        column = offered.get(variable.name)
-        if column is not None and column.variable.to_variable() != variable:
-            raise PeerDeviated(
-                f"{sender} announces {variable.name!r} with other categories than it offered.",
-                where=sender,
-            )
-    bare = [
-        name
-        for block in plan.blocks
-        if block.channel.is_identity
-        for name in block.names
-        if name in offered and offered[name].sensitive
-    ]
-    counts = sum(part.records for part in package.parts)
-    whole = release_digest(plan.digest, package.parts)
-    wrong = (
-        not set(names) <= set(plan.domain.names)
-        or package.records != offer.records
-        or counts != package.records
-        or package.digest != whole
-        or bool(bare)
-    )
-    if wrong:
-        raise PeerDeviated(
-            f"{sender} announces columns that are not those it offered and this owner needs"
-            f" ({list(names)} of {offer.records} records).",
-            where=sender,
-        )
+    for block in plan.blocks:
+        for variable in block.variables:
+            known = offered.get(variable.name)
+            if known is None:
+                continue
+            if known.variable.to_variable() != variable:
+                raise PeerDeviated(
+                    f"{sender} announces {variable.name!r} with other categories than it offered.",
+                    where=sender,
+                )
+            if known.sensitive and block.channel.is_identity:
+                raise PeerDeviated(
+                    f"{sender} announces the sensitive {variable.name!r} without randomization.",
+                    where=sender,
+                )
     return plan
 
 
-def receive(sender: str, package: Package, fetch: Fetch, holding: LocalRecords) -> ReceivedColumns:
+def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> None:
+    """Check that an announced package has the offered records under a plan. Raises PeerDeviated."""
+    counts = sum(part.records for part in package.parts)
+    whole = release_digest(plan.digest, package.parts)
+    if (package.records, counts, package.digest) != (offer.records, offer.records, whole):
+        raise PeerDeviated(
+            f"{sender} announces columns that are not those it offered and this owner needs"
+            f" ({list(plan.domain.names)} of {offer.records} records).",
+            where=sender,
+        )
+
+
+def receive(
+    sender: str, plan: Plan, package: Package, fetch: Fetch, holding: LocalRecords
+) -> ReceivedColumns:
     """Fetch a package and check that it is what was announced.
 
     Raises PeerDeviated, PeerUnreachable.
     """
-    plan = package.plan.to_plan()
     bodies = []
     for part in package.parts:
         body = fetch(part.number)
         if len(body) != part.bytes or hashlib.sha256(body).hexdigest() != part.sha256:
-            raise _other_data(sender, "other bytes")
+            raise _other_data(sender, "other bytes than it announced")
         bodies.append(body)
     keys, columns = _records(sender, plan, package, bodies)
     if not np.array_equal(keys, holding.keys):
-        raise _other_data(sender, "other records")
+        raise _other_data(sender, "other records than it announced")
     return ReceivedColumns(plan, package.records, columns)
 
 
@@ -116,15 +108,13 @@ def _records(
         except PartInvalid as error:
             raise _other_data(sender, f"a part that cannot be read ({error.message})") from None
         if len(decoded[-1][0]) != part.records:
-            raise _other_data(sender, "another number of records")
+            raise _other_data(sender, "another number of records than it announced")
     return joined_parts(schema, decoded)
 
 
 def _other_data(sender: str, what: str) -> PeerDeviated:
     return PeerDeviated(
-        f"{sender} sent {what} than it announced."
-        if what.startswith(("other", "another"))
-        else f"{sender} sent {what}; it announced something else.",
+        f"{sender} sent {what}.",
         where=sender,
         remedy="Nothing was learned from it. Ask its custodian what changed during the session.",
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 
-from owner_agent.peer.protocol.messages import EarlierSession, Offer, OfferedVariable, Proposal
+from owner_agent.peer.protocol.messages import Offer, OfferedVariable, Proposal
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
@@ -67,12 +66,7 @@ def hold(
     return LocalRecords(site, plan, secrets, keys[order], columns, names, table.one_secret)
 
 
-def offer(
-    holding: LocalRecords,
-    proposal: Proposal,
-    beginning: datetime | None,
-    earlier: dict[str, EarlierSession],
-) -> Offer:
+def offer(holding: LocalRecords, proposal: Proposal) -> Offer:
     """Return what an owner says of itself before anything is randomized."""
     digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
     return Offer(
@@ -86,8 +80,6 @@ def offer(
         ],
         records=len(holding.keys),
         keys_digest=digest,
-        beginning=beginning,
-        earlier=earlier,
     )
 
 

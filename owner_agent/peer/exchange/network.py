@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owner_agent.peer.exchange.catalogue import Findings, learners, task_of, variables_of
 from owner_agent.peer.exchange.entitlement import Holdings
 from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
+from owner_agent.peer.protocol.tasks import Findings
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError
 from pramana_core.learn.common.documents import write_json
@@ -69,13 +69,13 @@ def merge(
 ) -> MergedNetwork:
     """Join the learners' parts to one network. Raises PeerDeviated."""
     families: dict[str, LearnedFamily] = {}
-    for owner in learners(proposal):
+    for owner in proposal.participants:
         _require_own(proposal, owner, parts[owner], holdings[owner])
         for family in parts[owner].families:
             _require_agreed(proposal, owner, family)
             families[family.node] = _family(owner, family, domain)
-    whole = domain.project(variables_of(proposal))
-    records = _records(proposal, parts)
+    whole = domain.project(proposal.task.names)
+    records = _records(parts)
     try:
         structure = Structure.of({name: families[name].parents for name in whole.names})
         ordered = tuple(families[name] for name in whole.names)
@@ -103,7 +103,6 @@ def files_of(
         "study": proposal.study,
         "session": proposal.session,
         "initiator": proposal.initiator,
-        "partition": proposal.partition,
         "task": proposal.task.model_dump(mode="json"),
         "participants": [
             {"name": owner, "variables": list(holdings[owner]), "records": records[owner]}
@@ -128,8 +127,8 @@ def digest_of_files(files: Mapping[str, bytes]) -> str:
     return running.hexdigest()
 
 
-def _records(proposal: Proposal, parts: Mapping[str, NetworkPart]) -> int:
-    numbers = {parts[owner].records for owner in learners(proposal)}
+def _records(parts: Mapping[str, NetworkPart]) -> int:
+    numbers = {part.records for part in parts.values()}
     if len(numbers) > 1:
         raise PeerDeviated(
             f"The owners learned from different numbers of records: {sorted(numbers)}."
@@ -147,7 +146,7 @@ def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequenc
 
 
 def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
-    if not task_of(proposal).allows(family.node, family.parents):
+    if not proposal.task.allows(family.node, family.parents):
         raise PeerDeviated(
             f"{owner} learned {family.node!r} with the parents {family.parents}, which is not what"
             " was agreed.",

@@ -7,16 +7,16 @@ randomizations of one value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.peer.exchange.local_records import LocalRecords
-from owner_agent.peer.exchange.session_entry import session_entry
+from owner_agent.peer.exchange.session_record import session_entry
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.randomize.reports import Randomized, SortedReports, randomize
 from owner_agent.release.composition import joined, planned_draws, refuse_conflicts
-from owner_agent.release.corrections import CorrectedRelease, ReleaseHistory, overlay_reported
+from owner_agent.release.corrections import ReleaseHistory, overlay_reported
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.options import PART_RECORDS
@@ -25,7 +25,6 @@ from owner_agent.release.populations import population_of, sketch_of
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.releases import release_digest
 
 
@@ -61,9 +60,9 @@ class OutgoingPackage:
     """One peer's package, ready to leave, with what the ledger will say of it."""
 
     package: Package
+    drawn: tuple[Block, ...]
     entry: Entry
     bodies: StoredRelease
-    settled: CorrectedRelease
 
     def part(self, number: int) -> bytes:
         """Return one part's bytes. Raises StoreCorrupt."""
@@ -88,13 +87,13 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
 
 
 def draws_of(
-    holding: LocalRecords, share: Share, settled: CorrectedRelease, entries: Sequence[Entry]
+    holding: LocalRecords, share: Share, identities: Mapping[str, str], entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
     """Return what sending a share costs each column, as the ledger writes it."""
     draws = planned_draws(
         share.drawn,
         {name: holding.plan.columns[name] for block in share.sent for name in block.names},
-        settled.identities,
+        identities,
         lambda identity: population_of(holding.keys, identity, entries),
     )
     return joined(draws, holding.one_secret)
@@ -123,7 +122,7 @@ def outgoing(
     )
     settled = overlay_reported(made, past.identities(plan, holding.secrets), past)
     settled.require_chosen(consent.corrections or holding.site.file.corrections)
-    draws = draws_of(holding, share, settled, entries)
+    draws = draws_of(holding, share, settled.identities, entries)
     if not consent.added_loss:
         refuse_conflicts(draws, entries)
         if settled.exchange is not None:
@@ -145,7 +144,7 @@ def outgoing(
         sketch=sketch_of(holding.keys),
         beginning=past.beginning,
     )
-    return OutgoingPackage(package, entry, bodies, settled)
+    return OutgoingPackage(package, share.drawn, entry, bodies)
 
 
 def forget(holding: LocalRecords, made: OutgoingPackage) -> None:
@@ -160,8 +159,6 @@ def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRele
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts
     package = Package(
-        form="aligned",
-        plan=PlanMessage.from_plan(made.plan),
         records=len(made.keys),
         parts=parts,
         digest=release_digest(made.plan.digest, parts),

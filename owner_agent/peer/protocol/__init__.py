@@ -1,5 +1,5 @@
-"""What owners ask of each other in a session, step by step, what they say in it, and who says it:
-keys, pinned certificates, signed requests and statements.
+"""What owners can learn together, what they say to each other, step by step, and who they are:
+keys, pinned certificates and signed statements.
 
-What is done in answer to it is in `owner_agent.peer`.
+The answers are in `owner_agent.peer`.
 """

@@ -1,7 +1,7 @@
 """An owner's identity among its peers: a key and a certificate that the others pin.
 
-There is no authority. Custodians hand their certificates to each other. A connection or a signed
-statement counts only under exactly the certificate that the site file names.
+There is no authority: custodians exchange certificates. A connection or a signed statement counts
+only under exactly the certificate that the site file names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
+from owner_agent.peer.protocol.messages import Signed, Stated, Statement, read
 from owner_agent.site.site import Site
 from owner_agent.state.ledger_file import state_directory
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
@@ -38,7 +38,7 @@ _CLOCKS_APART = dt.timedelta(days=1)
 
 @dataclass(frozen=True)
 class PublicIdentity:
-    """The public side of an owner: what is known of it and checked against."""
+    """The public side of an owner: its name and its certificate."""
 
     name: str
     pem: bytes
@@ -65,7 +65,7 @@ class PublicIdentity:
 
     @property
     def der(self) -> bytes:
-        """The certificate in binary: the first of its file, and no other that may follow it."""
+        """The certificate in binary: the first of its file alone."""
         return x509.load_pem_x509_certificate(self.pem).public_bytes(Encoding.DER)
 
     def signed(self, signature: bytes, message: bytes) -> bool:
@@ -148,10 +148,10 @@ def pinned(site: Site) -> dict[str, PublicIdentity]:
 
 
 def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLContext:
-    """Return the TLS settings to call one owner: nobody else is believed to be it."""
+    """Return the TLS settings to call one owner, and nobody else."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    # The certificate itself is pinned; the name of the machine that holds it says nothing more.
+    # The certificate itself is pinned; the machine's name adds nothing.
     context.check_hostname = False
     context.load_verify_locations(cadata=server.der)
     context.load_cert_chain(*identity.files)
@@ -167,10 +167,7 @@ def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentit
 
 
 def caller_of(certificate: str | None, known: Mapping[str, PublicIdentity]) -> str:
-    """Return the name of the known owner whose certificate, in PEM, TLS saw of a caller.
-
-    Raises Unauthenticated.
-    """
+    """Return the known owner of a caller's certificate, in PEM. Raises Unauthenticated."""
     der = None if certificate is None else ssl.PEM_cert_to_DER_cert(certificate)
     for name, peer in known.items():
         if peer.der == der:
@@ -191,7 +188,7 @@ def _certificate(owner: str, key: Ed25519PrivateKey, now: dt.datetime) -> bytes:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _CLOCKS_APART)
         .not_valid_after(now + VALID)
-        # It vouches for itself and can vouch for no other.
+        # It can sign no other certificate.
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     )
     return builder.sign(key, None).public_bytes(Encoding.PEM)
@@ -213,7 +210,7 @@ def _unusable(folder: Path) -> KeyFileError:
     )
 
 
-def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
+def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
     """Return a message as a signed statement of this owner in a session."""
     content = message.model_dump_json()
     text = _statement(session, type(message), content)
@@ -232,6 +229,6 @@ def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type
     return read(kind, signed.content, owner.name)
 
 
-def _statement(session: str, kind: type[PeerMessage], content: str) -> bytes:
+def _statement(session: str, kind: type[Statement], content: str) -> bytes:
     digest = hashlib.sha256(content.encode()).hexdigest()
-    return f"pramana/peer-statement/1\n{session}\n{kind.wire_name}\n{digest}".encode()
+    return f"pramana/peer-statement/2\n{session}\n{kind.noun}\n{digest}".encode()

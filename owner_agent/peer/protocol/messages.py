@@ -8,15 +8,12 @@ A session runs through these in order: `Proposal` (the initiator's), an `Offer` 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
-    AwareDatetime,
     Field,
-    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
-    model_serializer,
     model_validator,
 )
 
@@ -40,22 +37,14 @@ LONGEST_SECONDS = 24 * 3600.0
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
-Partition = Literal["vertical"]
-Form = Literal["aligned"]
-"""How columns travel: with pseudonyms; sorted by their reports, without; or counted."""
 
 
 class PeerMessage(Message):
-    """What one owner sends to another.
-
-    `wire_name` stands in the bytes that are signed, so it stays whatever the class is called.
-    """
-
-    wire_name: ClassVar[str]
+    """What one owner sends to another."""
 
 
 class Statement(PeerMessage):
-    """What an owner states and signs, once in a session; people call it by its `noun`."""
+    """What an owner states and signs, once in a session, under its `noun`."""
 
     noun: ClassVar[str]
 
@@ -63,13 +52,10 @@ class Statement(PeerMessage):
 class Proposal(PeerMessage):
     """What the initiator asks the others to do together; `seconds` from its arrival on."""
 
-    wire_name = "Proposal"
-
     session: SessionId
     study: Name
     initiator: Name
     participants: Annotated[list[Name], Field(min_length=2, max_length=64)]
-    partition: Partition = "vertical"
     task: TaskMessage
     seconds: Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 
@@ -98,71 +84,40 @@ class OfferedVariable(Message):
     sensitive: bool
 
 
-class EarlierSession(Message):
-    """The newest session in which an owner saw what another announced, as a digest.
-
-    `beginning` is when that other had last begun anew after a loss, by its own statement.
-    """
-
-    digest: Sha256
-    beginning: AwareDatetime | None = None
-
-
 class Offer(Statement):
     """What an owner has that the session names; nothing has been randomized yet.
 
-    `keys_digest` is SHA-256 of the ascending pseudonyms. `beginning` is when this owner last began
-    anew after a loss, `earlier` what it remembers of the others.
+    `keys_digest` is SHA-256 of the ascending pseudonyms.
     """
 
-    wire_name = "Offer"
     noun = "offer"
 
     proposal: Sha256
     variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     keys_digest: Sha256
-    beginning: AwareDatetime | None = None
-    earlier: dict[Name, EarlierSession] = Field(default_factory=dict, max_length=64)
-
-    @model_serializer(mode="wrap")
-    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out what there is nothing to say of, so that a first offer is as it was."""
-        written: dict[str, Any] = write(self)
-        return {k: v for k, v in written.items() if v or k not in {"beginning", "earlier"}}
 
 
 class Package(Message):
-    """One peer's share of columns: plan and content, before a byte of it has left."""
+    """One peer's share of the columns drawn: its content, before a byte of it has left."""
 
-    form: Form
-    plan: PlanMessage
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
     digest: Sha256
 
 
-class BlockCost(Message):
-    """The loss of these variables by one draw of an owner's block, to all its peers together.
+class Announcement(Statement):
+    """What an owner would send to whom, and (`offers`) the digest of all offers.
 
-    A null epsilon is infinite; where the values themselves are sent it is not `randomized`.
+    `drawn` are the blocks drawn for anybody; by the task follows which part of them goes to whom.
     """
 
-    variables: Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
-    epsilon: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
-    randomized: bool
-
-
-class Announcement(Statement):
-    """What an owner would send to whom, at what cost, and (`offers`) the digest of all offers."""
-
-    wire_name = "Announcement"
     noun = "announcement"
 
     proposal: Sha256
     offers: Sha256
+    drawn: PlanMessage | None
     packages: dict[Name, Package]
-    costs: Annotated[list[BlockCost], Field(max_length=MAX_VARIABLES)]
 
 
 _Row = Annotated[
@@ -196,7 +151,6 @@ class StatedLink(Message):
 class NetworkPart(Statement):
     """The families of one owner's variables: its part of the network."""
 
-    wire_name = "Part"
     noun = "part"
 
     proposal: Sha256
@@ -208,8 +162,6 @@ class NetworkPart(Statement):
 class Signed(PeerMessage):
     """A statement of one owner, signed: whoever passes it on cannot change it."""
 
-    wire_name = "Signed"
-
     owner: Name
     content: Annotated[str, StringConstraints(max_length=1 << 28)]
     signature: Signature
@@ -218,15 +170,12 @@ class Signed(PeerMessage):
 class Statements(PeerMessage):
     """The statements of all participants, as the initiator collected them."""
 
-    wire_name = "Statements"
-
     all: Annotated[list[Signed], Field(min_length=1, max_length=64)]
 
 
 class ResultAgreement(Statement):
     """The digest of the result an owner has made ready: signed, it is its word to write it."""
 
-    wire_name = "Agreed"
     noun = "agreement"
 
     digest: Sha256
@@ -240,7 +189,6 @@ Phase = Literal[
     "learned",
     "ready",
     "written",
-    "finished",
     "ended",
 ]
 
@@ -250,8 +198,6 @@ class Status(PeerMessage):
 
     `part` is there once learned, `agreed` (what all signed) once written, `problem` once ended.
     """
-
-    wire_name = "Status"
 
     phase: Phase
     done: int = 0
@@ -264,8 +210,6 @@ class Status(PeerMessage):
 
 class Ending(PeerMessage):
     """Why a session ends without a result, and who found out."""
-
-    wire_name = "Ending"
 
     owner: Name
     problem: ProblemDetail
@@ -282,7 +226,7 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
     except ValidationError as error:
         places = sorted({".".join(map(str, e["loc"][:2])) for e in error.errors()})
         raise PeerDeviated(
-            f"{who} sent a malformed {kind.wire_name}, at {first_few(places)}.",
+            f"{who} sent a malformed {kind.__name__}, at {first_few(places)}.",
             where=who,
             remedy="Check that both owners run the same version of the agent.",
         ) from None

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Proposal
+from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Proposal
 from owner_agent.peer.protocol.tasks import TaskMessage
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
@@ -28,7 +28,6 @@ class SessionFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
-    partition: Partition = "vertical"
     seconds: _Seconds = WaitingTimes.work
     connect_seconds: _Seconds = WaitingTimes.connect
     task: TaskMessage
@@ -67,7 +66,6 @@ def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], byt
             study=site.peer.study,
             initiator=site.owner,
             participants=[site.owner, *wanted],
-            partition=file.partition,
             task=file.task,
             seconds=file.seconds,
         )

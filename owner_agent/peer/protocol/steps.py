@@ -1,7 +1,6 @@
-"""The steps of a session, each described once, and the owners who take them.
+"""The steps of a session: calls to other owners, routes and answers all follow this table.
 
-Calls to other owners, the routes that receive them, and the participant's answers all follow this
-table. A new step is one entry here and one method of the same name at the participant.
+A new step is one entry here and one method of the same name at the participant.
 """
 
 from __future__ import annotations
@@ -35,18 +34,15 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 
 @dataclass(frozen=True)
 class Step(Generic[Request, Answer]):
-    """One request to an owner.
+    """One request to an owner, done by the participant's method of its name.
 
     Attributes:
-        name: that of the participant's method which does it.
-        method: of the HTTP request.
         path: of the HTTP request, with `{session}` for the session's number.
-        answer: what is answered.
-        request: the message sent, or None.
-        phase: where the session must be; only its initiator may ask, and what fails ends it. If
-            None, the participant's method decides who may ask, and when.
-        repeatable: whether it takes no work, and asking twice is the same as asking once.
-        status: of the HTTP answer.
+        answer: the kind of the answer.
+        request: the kind of the message sent, or None.
+        phase: that of the session; only its initiator may ask, and an error ends it. If None, the
+            participant's method decides who may ask, and when.
+        repeatable: whether it takes no work, and may be repeated without harm.
     """
 
     name: str
@@ -100,7 +96,7 @@ STEPS: tuple[Step[Any, Any], ...] = (
 
 
 class Partner(Protocol):
-    """An owner that does the steps of a session. Every method raises PramanaError."""
+    """An owner that does the steps of a session. All methods raise PramanaError."""
 
     @property
     def name(self) -> str:
@@ -113,13 +109,3 @@ class Partner(Protocol):
         self, step: Step[Request, Answer], session: str, message: Request | None = None
     ) -> Answer:
         """Let the owner do a step; return what it answers."""
-
-
-class Peer(Partner, Protocol):
-    """Another owner, whose columns can be fetched too."""
-
-    def within(self, ends: float) -> Peer:
-        """Return the same owner, to be waited for until a moment (of this owner's clock) only."""
-
-    def package_part(self, session: str, number: int, limit: int) -> bytes:
-        """Return part `number`, at most `limit` bytes, of what the owner has for the caller."""

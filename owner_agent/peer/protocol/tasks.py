@@ -1,15 +1,19 @@
-"""What owners can agree to learn: the ``task`` of a session file, a class for each kind.
+"""What owners can learn together: the ``task`` of a session file, one class for each kind.
 
-Options, limits and defaults of a learner are those of the miner's jobs. Without `max_length`
-itemsets may have any length.
+A task has the options, limits and defaults of the miner's job of that name. It also says which of a
+peer's columns an owner may ask for, and what it learns from the marginals: exact ones of its own
+columns, estimated ones of its peers'.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import (
     DRAWS,
     Draws,
@@ -22,29 +26,75 @@ from pramana_core.learn.common.options import (
     Search,
     Seed,
 )
-from pramana_core.wire.base import MAX_VARIABLES, Label, Message
-from pramana_core.wire.jobs import (
-    AssociationRulesTask,
-    BayesClassifierTask,
-    DecisionTreeTask,
-    LinearClassifierTask,
-    WithParameters,
-)
+from pramana_core.wire.base import MAX_VARIABLES, Label
+from pramana_core.wire.jobs import WithParameters
 
-MAX_COLUMNS = 64
-"""The most variables that an owner learns from for itself."""
-
+if TYPE_CHECKING:
+    from pramana_core.learn.networks.bayes_net import LearnedFamily
+    from pramana_core.learn.networks.structure_learning import LearnedLink
+    from pramana_core.marginals.counts import Marginals
+    from pramana_core.progress import Progress
 
 Labels = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
-
-
-Columns = Annotated[list[Label], Field(min_length=1, max_length=MAX_COLUMNS)]
-
-
 Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
 
 
-class ParametersTask(WithParameters):
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What an owner learned: the families of its variables, and the links between them."""
+
+    families: tuple[LearnedFamily, ...]
+    links: tuple[LearnedLink, ...] = ()
+
+
+class NetworkTask(WithParameters):
+    """A network that all owners end with; each learns its own nodes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables of the network."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise an InputError where the task contradicts itself."""
+        raise NotImplementedError
+
+    def possible_parents(self, node: str) -> Sequence[str]:
+        """Return the variables that may be parents of a node."""
+        raise NotImplementedError
+
+    def agreed_parents(self, node: str) -> Sequence[str]:  # noqa: ARG002 - of a known structure
+        """Return the parents of a node that are known before anything is learned."""
+        return ()
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether a node may be learned with some parents."""
+        raise NotImplementedError
+
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Learn the families of some nodes from an owner's marginals."""
+        raise NotImplementedError
+
+    def needs(self, own: Collection[str]) -> Collection[str]:
+        """Return what may be a parent of an owner's nodes (Ma 5.2.1, definition 2; 5.2.2)."""
+        nodes = [node for node in self.names if node in own]
+        return {parent for node in nodes for parent in self.possible_parents(node)}
+
+    def families(
+        self, marginals: Marginals, parents: Mapping[str, Sequence[str]], watch: Progress
+    ) -> tuple[LearnedFamily, ...]:
+        """Learn families; a peer's variable that is a parent has no parents here."""
+        from pramana_core.learn.networks.bayes_net import learn_parameters
+        from pramana_core.learn.networks.structure import Structure
+
+        others = {p: () for mine in parents.values() for p in mine if p not in parents}
+        structure = Structure.of({**others, **parents})
+        options = asdict(self.parameters())
+        learned = learn_parameters(marginals, structure, **options, on_node=watch)
+        return tuple(family for family in learned.families if family.node in parents)
+
+
+class ParametersTask(NetworkTask):
     """The parameters of a network of known structure (Ma 5.2.1)."""
 
     kind: Literal["parameters"] = "parameters"
@@ -52,8 +102,36 @@ class ParametersTask(WithParameters):
     method: Method = ParameterOptions.method
     alpha: Positive = ParameterOptions.alpha
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes."""
+        return tuple(self.structure)
 
-class StructureTask(WithParameters):
+    def check(self) -> None:
+        """Check that the structure has no cycle. Raises StructureError."""
+        from pramana_core.learn.networks.structure import Structure
+
+        Structure.of(self.structure)
+
+    def possible_parents(self, node: str) -> Sequence[str]:
+        """Return the parents in the structure."""
+        return self.structure[node]
+
+    def agreed_parents(self, node: str) -> Sequence[str]:
+        """Return the parents in the structure."""
+        return self.structure[node]
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether these are the parents in the structure, in their order."""
+        return self.structure[node] == list(parents)
+
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Learn the families of some nodes."""
+        parents = {node: self.structure[node] for node in nodes}
+        return Findings(self.families(marginals, parents, watch))
+
+
+class StructureTask(NetworkTask):
     """The structure along one order of all variables, and then its parameters (Ma 5.2.2)."""
 
     kind: Literal["structure"] = "structure"
@@ -65,47 +143,44 @@ class StructureTask(WithParameters):
     method: Method = ParameterOptions.method
     alpha: Positive = ParameterOptions.alpha
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables in their order."""
+        return tuple(self.order)
 
-class TableTask(Message):
-    """A contingency table, for the initiator alone."""
+    def check(self) -> None:
+        """Check that the order names each variable once. Raises OptionError."""
+        if len(set(self.order)) < len(self.order):
+            raise OptionError("The task's order names a variable twice.", where="task.order")
 
-    kind: Literal["contingency-table"] = "contingency-table"
-    variables: Annotated[list[Label], Field(min_length=1, max_length=32)]
+    def possible_parents(self, node: str) -> Sequence[str]:
+        """Return the variables before a node."""
+        return self.order[: self.order.index(node)]
 
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether these come before the node and are not too many."""
+        return {*parents} <= {*self.possible_parents(node)} and len(parents) <= self.max_parents
 
-class RulesTask(AssociationRulesTask):
-    """Frequent itemsets and the rules between their parts, for the initiator alone (Ma 7.1).
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Search for the parents of some nodes, and learn their families."""
+        from pramana_core.learn.networks.structure_learning import learn_structure
 
-    Items are the categories of the variables: all, those that `items` names (of the variables it
-    names), or the one category `present`, of the variables that have it.
-    """
-
-    kind: Literal["association-rules"] = "association-rules"
-    variables: Columns
-
-
-class TreeTask(DecisionTreeTask):
-    """A decision tree, for the initiator alone (Ma 7.2). A `significance` of 1 tests nothing."""
-
-    kind: Literal["decision-tree"] = "decision-tree"
-    attributes: Columns
-
-
-class LinearTask(LinearClassifierTask):
-    """A linear classifier, for the initiator alone (Ma 6)."""
-
-    kind: Literal["linear-classifier"] = "linear-classifier"
-    features: Columns
-
-
-class BayesTask(BayesClassifierTask):
-    """A Bayesian network classifier, for the initiator alone."""
-
-    kind: Literal["bayes-classifier"] = "bayes-classifier"
-    features: Columns
+        # A peer's joint block may bring variables that nobody wants: last, they are no parents.
+        known = marginals.domain.names
+        ordered = [name for name in self.order if name in known]
+        ordered += [name for name in known if name not in self.order]
+        found = learn_structure(
+            marginals,
+            Scoring(name=self.score),
+            Search(order=tuple(ordered), max_parents=self.max_parents),
+            children=frozenset(nodes),
+            draws=self.draws,
+            seed=self.seed,
+            on_step=watch,
+        )
+        parents = {node: found.structure.parents[node] for node in nodes}
+        links = tuple(link for link in found.links if link.child in parents)
+        return Findings(self.families(marginals, parents, watch), links)
 
 
-TaskMessage = Annotated[
-    ParametersTask | StructureTask | TableTask | RulesTask | TreeTask | LinearTask | BayesTask,
-    Field(discriminator="kind"),
-]
+TaskMessage = Annotated[ParametersTask | StructureTask, Field(discriminator="kind")]

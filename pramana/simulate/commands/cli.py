@@ -139,7 +139,7 @@ class _Chosen:
         if self.kind == "rules":
             mining = self.options()
             return for_itemsets(domain, mining.minimum_support, mining.max_length)
-        return goal(domain, {"classifier": 1.0}, target=target)
+        return goal(domain, "classifier", target=target)
 
     def options(self) -> Any:
         """Return the options of the learner; of bayes-net score and search, in a tuple.

@@ -31,7 +31,7 @@ from pramana_core.channels.base import (
     keys_of,
     left_inverse,
 )
-from pramana_core.channels.dense import PARTS, Dense, Grouped, require_prior
+from pramana_core.channels.dense import PARTS, Dense, Grouped
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
 from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
@@ -98,5 +98,4 @@ __all__ = [
     "left_inverse",
     "most_accurate",
     "pieces",
-    "require_prior",
 ]

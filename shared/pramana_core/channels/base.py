@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from numbers import Integral, Real
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -229,9 +229,11 @@ class Transition(ABC):
         """Return how many of the variables that it acts on a record reports together, at most."""
         return 0 if self.withheld else variables
 
-    def mean_squares(self, theta: Tensor) -> Tensor:
-        """Return the expected square of each cell's estimate from one report, in theta's shape."""
-        return self.solve_square(self.apply(theta.ravel(), 0), 0).reshape(theta.shape)
+    @property
+    def uniform_mean_square(self) -> float:
+        """The mean square of a cell's estimate from one report, if all cells are as frequent."""
+        uniform = np.full(self.shape[0], 1 / self.shape[0])
+        return float(np.mean(self.solve_square(self.apply(uniform, 0), 0)))
 
     @property
     def listed_rows(self) -> int:
@@ -364,6 +366,29 @@ class ListedTransition(DecodedTransition):
         return self._condition_number
 
 
+class ComposedTransition(Transition):
+    """A channel that acts by the channels of its parts."""
+
+    @abstractmethod
+    def _act(self, turn: str, tensor: Tensor, axis: int) -> Tensor:
+        """Return what the parts' methods of the name `turn` make of the tensor together."""
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._act("apply", tensor, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._act("apply_adjoint", tensor, axis)
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._act("solve", tensor, axis)
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._act("solve_adjoint", tensor, axis)
+
+    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._act("solve_square", tensor, axis)
+
+
 def left_inverse(matrix: Tensor) -> Tensor:
     """Return D with D P' = I for a K x L matrix P of rank K; P'^-1 if it is square.
 
@@ -414,14 +439,30 @@ def require_size(size: int) -> None:
         raise ChannelError(f"A channel needs two or more categories, not {size!r}.")
 
 
-def require_units(name: str, units: object, whole: str = "2^32") -> None:
-    """Refuse what is no whole number of units: 0.1 would be next to nothing. ChannelError."""
-    if isinstance(units, bool) or not isinstance(units, Integral):
-        raise ChannelError(
-            f"{name} must be a whole number, the probability times {whole}, not {units!r};"
-            " constructors such as from_gamma take plain numbers.",
-            where=name,
-        )
+@cache
+def _ranges(kind: type[Transition]) -> dict[str, tuple[int, int]]:
+    """Return the least and the largest value of each whole number among a family's fields."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if get_args(hint)[:1] == (int,):
+            lows: list[Any] = [limit.ge for limit in hint.__metadata__ if isinstance(limit, Ge)]
+            highs: list[Any] = [limit.le for limit in hint.__metadata__ if isinstance(limit, Le)]
+            found[name] = (max(lows), min(highs, default=RESOLUTION))
+    return found
+
+
+def require_ranges(channel: Transition) -> None:
+    """Raise ChannelError unless a channel's whole numbers lie in their declared ranges."""
+    for name, (low, high) in _ranges(type(channel)).items():
+        value = getattr(channel, name)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or not low <= int(value) <= high:
+            raise ChannelError(
+                f"{name} of a {channel.family} channel must be a whole number from {low} to {high},"
+                f" not {value!r}.",
+                where=name,
+                remedy="Constructors such as from_gamma and from_probability take plain numbers.",
+            )
 
 
 def require_probability(what: str, p: float) -> None:

@@ -15,6 +15,7 @@ from annotated_types import Len
 from pramana_core.channels.base import (
     RESOLUTION,
     Code,
+    ComposedTransition,
     ListedTransition,
     Probability,
     Tensor,
@@ -26,7 +27,7 @@ from pramana_core.channels.base import (
 )
 from pramana_core.channels.symmetric import Identity, Symmetric
 from pramana_core.domain import CATEGORIES
-from pramana_core.errors import ChannelError, OptionError
+from pramana_core.errors import ChannelError
 
 _ROW_SUM_TOLERANCE = 1e-9
 
@@ -124,24 +125,6 @@ class Dense(ListedTransition, UnitTransition):
         return f"matrix {self.shape[0]} x {self.shape[1]}"
 
 
-def require_prior(prior: Sequence[float], size: int) -> Tensor:
-    """Return a prior as an array. Raises OptionError unless it is a distribution over `size`."""
-    weights = np.asarray(prior, dtype=np.float64)
-    total = float(weights.sum())
-    if (
-        weights.shape != (size,)
-        or not np.all(np.isfinite(weights))
-        or weights.min() < 0
-        or abs(total - 1) > _ROW_SUM_TOLERANCE
-    ):
-        raise OptionError(
-            f"A prior has a probability for each of the {size} categories, none negative, that sum"
-            f" to 1; this one has {weights.size} that sum to {total:.9g}.",
-            where="prior",
-        )
-    return weights
-
-
 def _is_lists(given: object) -> bool:
     """Return whether something is a list of lists of numbers."""
     return isinstance(given, Sequence) and all(
@@ -194,7 +177,7 @@ def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Grouped(UnitTransition):
+class Grouped(ComposedTransition, UnitTransition):
     """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
 
     P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
@@ -272,29 +255,12 @@ class Grouped(UnitTransition):
             full[np.ix_(group, group)] = channel.units()
         return full
 
-    def _each(
-        self, tensor: Tensor, axis: int, act: Callable[[Transition, Tensor], Tensor]
-    ) -> Tensor:
+    def _act(self, turn: str, tensor: Tensor, axis: int) -> Tensor:
         source = np.moveaxis(tensor, axis, 0)
         result = source.astype(np.float64)
         for group, channel in self._parts:
-            result[list(group)] = act(channel, source[list(group)])
+            result[list(group)] = getattr(channel, turn)(source[list(group)], 0)
         return np.moveaxis(result, 0, axis)
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.apply(part, 0))
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.apply_adjoint(part, 0))
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve(part, 0))
-
-    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve_adjoint(part, 0))
-
-    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._each(tensor, axis, lambda channel, part: channel.solve_square(part, 0))
 
     @property
     def condition_number(self) -> float:

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le, Len, Lt
 
-from pramana_core.channels.base import RESOLUTION, Tensor, Transition
+from pramana_core.channels.base import RESOLUTION, ComposedTransition, Tensor, Transition
 from pramana_core.channels.sampled import CHOICES, Sampled
 from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError
@@ -24,7 +24,7 @@ _Width = Annotated[int, Ge(1), Le(VARIABLES)]
 
 
 @dataclass(frozen=True)
-class Product(Transition):
+class Product(ComposedTransition):
     """Consecutive variables by channels that draw independently: each acts on its own ones.
 
     `widths` says how many variables each channel takes, in the order of the product. Gammas of
@@ -78,29 +78,14 @@ class Product(Transition):
         fits = all(math.prod(p) == c.shape[0] for p, c in zip(parts, self.channels, strict=True))
         return parts if fits else None
 
-    def _along(self, turn: str, tensor: Tensor, axis: int, given: int) -> Tensor:
-        """Split the axis by channels (true or reported sizes), turn each part, and join them."""
+    def _act(self, turn: str, tensor: Tensor, axis: int) -> Tensor:
+        given = 0 if turn in {"apply", "solve_adjoint"} else 1
         moved = np.moveaxis(tensor, axis, 0)
         rest = moved.shape[1:]
         made = moved.reshape(*(c.shape[given] for c in self.channels), *rest)
         for place, channel in enumerate(self.channels):
             made = getattr(channel, turn)(made, place)
         return np.moveaxis(made.reshape(-1, *rest), 0, axis)
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._along("apply", tensor, axis, 0)
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._along("apply_adjoint", tensor, axis, 1)
-
-    def solve(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._along("solve", tensor, axis, 1)
-
-    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._along("solve_adjoint", tensor, axis, 0)
-
-    def solve_square(self, tensor: Tensor, axis: int) -> Tensor:
-        return self._along("solve_square", tensor, axis, 1)
 
     @cached_property
     def condition_number(self) -> float:

@@ -26,8 +26,8 @@ from pramana_core.channels.base import (
     kept_size,
     require_gamma,
     require_probability,
+    require_ranges,
     require_size,
-    require_units,
 )
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
@@ -90,7 +90,7 @@ class Identity(MixingTransition, UnitTransition):
     size: Size
 
     def __post_init__(self) -> None:
-        require_size(self.size)
+        require_ranges(self)
 
     @property
     def mixture(self) -> tuple[float, float]:
@@ -161,9 +161,8 @@ class Symmetric(MixingTransition, UnitTransition):
     off_units: Probability
 
     def __post_init__(self) -> None:
-        require_size(self.size)
-        require_units("off_units", self.off_units)
-        if self.off_units < 0 or self.keep_units < 0:
+        require_ranges(self)
+        if self.keep_units < 0:
             raise ChannelError(
                 f"A symmetric channel over {self.size} categories cannot move to each other"
                 f" category with probability {self.off_units / RESOLUTION:.6g}.",
@@ -300,8 +299,7 @@ class RandomSymmetric(Symmetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_units("spread_units", self.spread_units)
-        if not 0 <= self.spread_units <= self.off_units or (
+        if self.spread_units > self.off_units or (
             (self.size - 1) * (self.off_units + self.spread_units) > RESOLUTION
         ):
             raise ChannelError(
@@ -402,18 +400,7 @@ class Mixture(MixingTransition):
     keep: Annotated[int, Ge(0), Le(MIXTURE_RESOLUTION)]
 
     def __post_init__(self) -> None:
-        require_size(self.size)
-        require_units("keep", self.keep, "2^64")
-        if self.size > MIXTURE_CELLS:
-            raise ChannelError(
-                f"A domain of {self.size:.6g} cells is larger than the 2^62 a block may have.",
-                remedy="Put fewer variables into the block.",
-            )
-        if not 0 <= self.keep <= MIXTURE_RESOLUTION:
-            raise ChannelError(
-                f"The probability of keeping the record must be between 0 and 1, not"
-                f" {self.keep / MIXTURE_RESOLUTION:.6g}."
-            )
+        require_ranges(self)
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> Mixture:
@@ -493,7 +480,7 @@ class Withheld(UnitTransition):
     size: _Cells
 
     def __post_init__(self) -> None:
-        require_size(self.size)
+        require_ranges(self)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -24,7 +24,6 @@ from pramana_core.design.requirements import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Plan
-from pramana_core.privacy import PRIOR, Amplification
 from pramana_core.progress import StagedProgress
 from pramana_core.study_plan import StudyPlan
 
@@ -187,19 +186,6 @@ class Design:
             " intervals, by what is publicly known of them."
         )
 
-    @property
-    def unlimited(self) -> str:
-        """The gamma of the whole record where nothing limits it, in words; else ""."""
-        needs, gamma = self.problem.needs, self.chosen.gamma
-        if needs.whole is not None or gamma <= max(needs.variables.values()) * (1 + 1e-9):
-            return ""
-        grown = Amplification.of_gamma(gamma).grown(PRIOR)
-        return (
-            "Only single variables are limited. About the whole record this plan has gamma"
-            f" {gamma:.3g} ({100 * PRIOR:.3g} % can grow to {100 * grown:.3g} %), and variables"
-            " that depend on each other add to it; --gamma limits that."
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
         goal = self.problem.goal
@@ -212,7 +198,6 @@ class Design:
             "options": [_option(option) for option in self.options],
             "best": self.options[0].family,
             "chosen": self.chosen.family,
-            "warning": self.unlimited or None,
             "useful": self.useful,
             "kept_of_moderate_association": self.chosen.prediction.kept,
             "records_enough": self.records_enough,

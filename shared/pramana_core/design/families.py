@@ -103,9 +103,8 @@ def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     parts = needs.by_owner(names)
     sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
     if len(parts) == 1:
-        return most_accurate(sizes[0], needs.of_block(names))
-    most = tuple(math.log(needs.of_block(part)) for part in parts)
-    each = share_epsilon(sizes, most, math.log(needs.together(names)))
+        return most_accurate(sizes[0], needs.gamma)
+    each = share_epsilon(sizes, math.log(needs.gamma))
     made = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
     return Product(tuple(map(len, parts)), tuple(made))
 
@@ -149,20 +148,20 @@ def _sampled_by_size(size: int) -> Build:
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
     """Return the plan that gives every variable a channel of its own, of its share of gamma."""
-    own = [(needs.domain[name], gamma) for name, gamma in needs.split().items()]
-    return _with_public(needs, [Block((v,), make(v.size, gamma)) for v, gamma in own])
+    own = [needs.domain[name] for name in needs.sensitive]
+    return _with_public(needs, [Block((v,), make(v.size, needs.share)) for v in own])
 
 
 def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transition]) -> Plan:
     """Return the plan that gives all sensitive variables together one channel, of their gamma."""
     block = tuple(needs.domain[name] for name in needs.sensitive)
-    channel = make(tuple(v.size for v in block), needs.of_block(needs.sensitive))
+    channel = make(tuple(v.size for v in block), needs.gamma)
     return _with_public(needs, [Block(block, channel)])
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
     """Add the public variables, not randomized; blocks stand in the domain's order."""
-    public = [v for v in needs.domain if v.name not in needs.variables]
+    public = [v for v in needs.domain if v.name in needs.public]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
 
@@ -197,7 +196,7 @@ def _kept(cells: int, epsilon: float) -> float:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def share_epsilon(cells: Sequence[int], most: Sequence[float], epsilon: float) -> tuple[float, ...]:
+def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
     """Return each owner's epsilon for its part of a set, so that all are kept together most often.
 
     Independent reports of the parts have the Fisher information prod w_i^2 about the interaction of
@@ -206,14 +205,11 @@ def share_epsilon(cells: Sequence[int], most: Sequence[float], epsilon: float) -
 
     Args:
         cells: the cells of each part.
-        most: the largest epsilon that each may have.
         epsilon: what they have together.
     """
     step = epsilon / _STEPS
 
     def gain(part: int, steps: int) -> float:
-        if (steps + 1) * step > most[part] * (1 + 1e-12):
-            return 0.0
         return math.log(_kept(cells[part], (steps + 1) * step) / _kept(cells[part], steps * step))
 
     # Every part begins with one step: with none its reports would be pure noise.
@@ -221,9 +217,7 @@ def share_epsilon(cells: Sequence[int], most: Sequence[float], epsilon: float) -
     queue = [(-gain(part, 1), part) for part in range(len(cells))]
     heapq.heapify(queue)
     for _ in itertools.repeat(None, _STEPS - len(cells)):
-        best, part = queue[0]
-        if best == 0.0:
-            break
+        part = queue[0][1]
         taken[part] += 1
         heapq.heapreplace(queue, (-gain(part, taken[part]), part))
-    return tuple(float(min(most[part], steps * step)) for part, steps in enumerate(taken))
+    return tuple(steps * step for steps in taken)

@@ -114,14 +114,14 @@ class Goal:
 
 def goal(
     domain: Domain,
-    learn: Learn | Mapping[Learn, float],
+    learn: Learn,
     *,
     length: int | None = None,
     minimum_support: float = 0.0,
     structure: Mapping[str, Sequence[str]] | None = None,
     target: str | None = None,
 ) -> Goal:
-    """Return the tables that a kind of learning needs, or several kinds with their weights.
+    """Return the tables that a kind of learning needs.
 
     `counts`: every variable alone. `pairs`: every pair too, if there is one. `itemsets`: every set
     of up to `length` variables. `structure`: every node with its parents (`structure`), or all
@@ -134,142 +134,79 @@ def goal(
 
     Args:
         domain: all variables.
-        learn: the kind, or kinds with weights.
+        learn: the kind.
         length: the longest itemset; None is `LENGTH`, or all variables where they are fewer.
         minimum_support: see `Goal`.
         structure: parents by node, for `structure` only.
         target: the variable that a tree or a classifier predicts.
 
     Raises:
-        OptionError: an unknown kind, a weight that is not positive, a length outside 1 .. number of
-            variables, no target where one is needed, or a length, structure or target that nothing
-            uses.
+        OptionError: an unknown kind, a length outside 1 .. number of variables, no target where one
+            is needed, or a length, structure or target that the kind does not use.
         UnknownVariable: the target is no variable.
         StructureError: the structure is not acyclic.
         LimitExceeded: a table has more than `CELLS` cells.
     """
-    kinds: Mapping[Learn, float] = {learn: 1.0} if isinstance(learn, str) else learn
-    _require_kinds(kinds)
-    _require_used(kinds, length, structure, target)
-    longest = min(LENGTH, len(domain)) if length is None else length
-    found = _collected(
-        [(_tables(domain, k, longest, structure, target), w) for k, w in kinds.items()]
-    )
-    found = replace(
-        found,
-        minimum_support=minimum_support,
-        # All lengths, and all sets of a length, count alike in one kind without a target.
-        weights=found.weights if len(kinds) > 1 or target is not None else (),
-        target=None if target is None else domain[target].name,
-    )
-    _require_predictable(domain, found)
-    return found
-
-
-def _require_kinds(kinds: Mapping[Learn, float]) -> None:
-    """Raises OptionError for an unknown kind or a weight that is not positive."""
-    unknown = [kind for kind in kinds if kind not in get_args(Learn)]
-    if unknown or not kinds:
+    if learn not in get_args(Learn):
         raise OptionError(
-            f"There is no design for learning {unknown[0]!r}."
-            if unknown
-            else "Nothing is learned.",
+            f"There is no design for learning {learn!r}.",
             where="learn",
-            remedy=f"Choose {', '.join(get_args(Learn))}, or several with weights.",
+            remedy=f"Choose {', '.join(get_args(Learn))}.",
         )
-    if not all(weight > 0 and math.isfinite(weight) for weight in kinds.values()):
-        raise OptionError("The weights of what is learned must be positive.", where="learn")
-
-
-def _require_used(
-    kinds: Mapping[Learn, float],
-    length: int | None,
-    structure: Mapping[str, Sequence[str]] | None,
-    target: str | None,
-) -> None:
-    """Raises OptionError where a target is missing, or nothing uses what is given."""
-    named = " and ".join(kinds)
-    if target is None and any(kind in TARGETED for kind in kinds):
+    if target is None and learn in TARGETED:
         raise OptionError(
-            f"Learning {named} needs a target.",
+            f"Learning {learn} needs a target.",
             where="target",
             remedy="Name the variable to predict.",
         )
     given = {"length": length, "structure": structure, "target": target}
-    for name, users in USERS.items():
-        if given[name] is not None and not any(kind in users for kind in kinds):
+    for option, users in USERS.items():
+        if given[option] is not None and learn not in users:
             raise OptionError(
-                f"Learning {named} has no {name}.",
-                where=name,
+                f"Learning {learn} has no {option}.",
+                where=option,
                 remedy=f"Leave it out, or learn {' or '.join(users)}.",
             )
-
-
-def _collected(made: Sequence[tuple[_Tables, float]]) -> Goal:
-    """Return the goal of several kinds of learning with their weights."""
-    counts: dict[tuple[str, ...], float] = {}
-    for tables, weight in made:
-        for sets, share in tables.wanted:
-            for names in sets:
-                counts[names] = counts.get(names, 0.0) + weight * share / len(sets)
-    extras = dict.fromkeys(itertools.chain.from_iterable(tables.extras for tables, _ in made))
-    return Goal(
-        tuple(counts),
-        max(tables.order for tables, _ in made),
-        omitted=sum(tables.omitted for tables, _ in made),
-        weights=tuple(counts.values()),
-        extras=tuple(names for names in extras if names not in counts),
-        wider=max(tables.wider for tables, _ in made),
-        searched=any(tables.searched for tables, _ in made),
-    )
-
-
-@dataclass(frozen=True)
-class _Tables:
-    """What a kind of learning wants: groups of tables with their shares, extras, and the order."""
-
-    wanted: tuple[tuple[Sequence[tuple[str, ...]], float], ...]
-    order: int
-    extras: Sequence[tuple[str, ...]] = ()
-    omitted: int = 0
-    wider: int = 0
-    searched: bool = False
-
-
-def _tables(
-    domain: Domain,
-    kind: Learn,
-    length: int,
-    structure: Mapping[str, Sequence[str]] | None,
-    target: str | None,
-) -> _Tables:
-    names, count = domain.names, len(domain.names)
-    if kind in TARGETED and target is not None and count > 1:
-        others = [name for name in names if name != domain[target].name]
-        with_target = [_ordered(domain, (target, name)) for name in others]
-        pairs = _some(others, 2)
-        both = [_ordered(domain, (target, *pair)) for pair in pairs]
-        if kind == "classifier" or not pairs:
-            return _Tables(((with_target, 1.0),), 2, both)
-        total = 1 + ATTRIBUTES
-        return _Tables(((with_target, 1 / total), (pairs, ATTRIBUTES / total)), 2, both)
-    if kind == "structure" and structure is not None:
+    name = None if target is None else domain[target].name
+    if name is not None and len(domain) > 1:
+        found = _predicting(domain, learn, name)
+    elif structure is not None:
         families = Structure.of(structure)
         sets = [_ordered(domain, (node, *families.parents[node])) for node in families.nodes]
-        chosen = Goal(tuple(dict.fromkeys(sets)), 1)
-        interactions = max(map(len, sets))
-        return _Tables(
-            tuple((s, 1 / len(chosen.by_length())) for s in chosen.by_length().values()),
-            interactions,
-        )
-    longest = _longest(kind, length, count)
-    groups = [_some(names, k) for k in range(1, longest + 1)]
-    left_out = sum(math.comb(count, k) - len(some) for k, some in enumerate(groups, 1))
-    order = min(2, longest)
-    searched = kind == "structure"
-    wider = min(1 + Search.max_parents, count) if searched or kind == "pairs" else 0
-    each = tuple((some, 1 / longest) for some in groups)
-    return _Tables(each, order, (), left_out, wider, searched)
+        found = Goal(tuple(dict.fromkeys(sets)), max(map(len, sets)))
+    else:
+        longest = min(LENGTH, len(domain)) if length is None else length
+        found = _up_to(domain, learn, _longest(learn, longest, len(domain)))
+    found = replace(found, minimum_support=minimum_support)
+    _require_predictable(domain, found)
+    return found
+
+
+def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
+    """Return the goal of a tree or a classifier."""
+    others = [name for name in domain.names if name != target]
+    sets = [_ordered(domain, (target, name)) for name in others]
+    pairs = _some(others, 2)
+    both = tuple(_ordered(domain, (target, *pair)) for pair in pairs)
+    weights = [1.0 / len(sets)] * len(sets)
+    if learn == "tree":
+        sets += pairs
+        weights += [ATTRIBUTES / len(pairs)] * len(pairs) if pairs else []
+    return Goal(tuple(sets), 2, weights=tuple(weights), extras=both, target=target)
+
+
+def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
+    """Return the goal of all sets of up to so many variables, or of some where they are many."""
+    count = len(domain)
+    groups = [_some(domain.names, k) for k in range(1, longest + 1)]
+    searched = learn == "structure"
+    return Goal(
+        tuple(itertools.chain.from_iterable(groups)),
+        min(2, longest),
+        omitted=sum(math.comb(count, k) - len(some) for k, some in enumerate(groups, 1)),
+        wider=min(1 + Search.max_parents, count) if searched or learn == "pairs" else 0,
+        searched=searched,
+    )
 
 
 def _longest(learn: Learn, length: int, count: int) -> int:

@@ -98,7 +98,7 @@ def candidates(needs: Requirements, goal: Goal) -> _Sets:
 def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tuple[str, ...]]:
     """Yield sets of three variables and more whose cells are not too many against gamma."""
     size = {name: needs.domain[name].size for name in needs.sensitive}
-    limit = max(_CELLS) * max(needs.of_block((name,)) for name in size)
+    limit = max(_CELLS) * needs.gamma
     listed = list(_small(size, limit, most))
     if len(listed) <= most:
         yield from listed
@@ -108,8 +108,7 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
     for order in _orders(others):
         for multiple in _CELLS:
             for base in ((), (target,)) if target is not None else ((),):
-                gamma = needs.of_block(tuple(size))
-                for names in _parts(order, base, size, multiple * gamma):
+                for names in _parts(order, base, size, multiple * needs.gamma):
                     made += 1
                     if len(names) > 2:
                         yield names
@@ -194,7 +193,7 @@ class _Search:
         records: int,
         sets: _Sets,
     ) -> _Search:
-        known = set(needs.variables)
+        known = set(needs.sensitive)
         weighed = dict(goal.shares)
         weighed |= {s: EXTRAS / len(goal.extras) for s in goal.extras}
         index: dict[Names, int] = {}

@@ -13,8 +13,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from pramana_core import ties
 from pramana_core.channels import Transition
 from pramana_core.design.goal import Goal
@@ -118,30 +116,27 @@ def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
     is one too.
     """
     parts = _restricted(plan, names)
-    reports = math.prod(channel.shape[1] for _, channel in parts)
+    reports = math.prod(channel.shape[1] for channel in parts)
     if reports > MARGINAL_CELLS:
         raise LimitExceeded(
             f"The reports of {list(names)} have {reports:,} cells; {MARGINAL_CELLS:,} are counted."
         )
     second = 1.0
-    for shape, channel in parts:
-        cells = math.prod(shape)
-        uniform = np.full(shape, 1 / cells)
-        second *= float(np.mean(channel.mean_squares(uniform))) * cells**2
+    for channel in parts:
+        second *= channel.uniform_mean_square * channel.shape[0] ** 2
     return max(second - 1, 0.0)
 
 
-def _restricted(plan: Plan, wanted: Sequence[str]) -> list[tuple[tuple[int, ...], Transition]]:
-    """Return each block's channel of the wanted variables, with their numbers of categories."""
+def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
+    """Return each block's channel of the wanted variables."""
     parts = []
     for block in plan.blocks:
-        inside = tuple(v for v in block.variables if v.name in wanted)
-        if inside:
-            names = tuple(v.name for v in inside)
+        names = tuple(name for name in block.names if name in wanted)
+        if names:
             channel = block.restrict(names)
             if channel is None:
                 raise SingularChannel(f"Block {block.name!r} cannot be restricted to {names}.")
-            parts.append((tuple(v.size for v in inside), channel))
+            parts.append(channel)
     return parts
 
 

@@ -1,4 +1,4 @@
-"""What a custodian demands: how much may be learned about a variable and about the whole record."""
+"""What a custodian demands: how much reports may reveal about a whole record."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
@@ -41,40 +42,66 @@ def gamma_of_p(size: int, p: float) -> float:
 def gamma_of_breach(rho: Sequence[float]) -> float:
     """Return the largest amplification under which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
     if len(rho) != 2:
-        raise OptionError("A breach must be a pair rho_1, rho_2.", where="rho")
+        raise OptionError("A breach must be a pair rho_1, rho_2.", where="breach")
     return gamma_for_breach(rho[0], rho[1])
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """The largest amplification allowed, per sensitive variable and about the whole record.
+    """The largest amplification of a whole record, over all owners, and what is not protected.
 
-    Variables of the domain that are not in `variables` are public and not randomized. Where `whole`
-    is None only single variables are limited. `owners` are the names and variables of several
-    owners of the same records, empty where one holds all.
+    `public` variables are not randomized. `owners` are the names and variables of several owners
+    of the same records, empty where one holds all.
 
     Raises:
-        OptionError: no sensitive variable, an unknown one, or a gamma that is not above 1; or
-            owners that do not hold every variable once, in the domain's order, or without a limit
-            about the whole record, or a public variable of theirs.
+        OptionError: no sensitive variable, or a gamma that is not above 1; or owners that do not
+            hold every variable once, in the domain's order, or a public variable of theirs.
+        UnknownVariable: a public variable that the domain does not have.
     """
 
     domain: Domain
-    variables: Mapping[str, float]
-    whole: float | None = None
+    gamma: float
+    public: tuple[str, ...] = ()
     owners: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        gamma: float | None = None,
+        epsilon: float | None = None,
+        breach: Sequence[float] | None = None,
+        public: Sequence[str] = (),
+        owners: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> Requirements:
+        """Return the requirements for one of `gamma`, `epsilon` = ln gamma, and `breach`.
+
+        `breach` is a pair of beliefs: the first may not grow beyond the second (FRAPP eq. 2).
+        Raises OptionError: also unless exactly one of the three is given.
+        """
+        demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
+        if len(given := [name for name, value in demands.items() if value is not None]) != 1:
+            raise OptionError(
+                "Give one of gamma, epsilon and breach: how much may be revealed of a whole record,"
+                f" as gamma 19; {' and '.join(given) or 'none'} is given.",
+                where="gamma",
+            )
+        if epsilon is not None:
+            gamma = gamma_of_epsilon(epsilon)
+        elif breach is not None:
+            gamma = gamma_of_breach(breach)
+        owned = tuple((owner, tuple(names)) for owner, names in owners.items())
+        return cls(domain, gamma or 0.0, tuple(public), owned)
+
     def __post_init__(self) -> None:
-        if not self.variables:
+        for name in self.public:
+            self.domain.axis(name)
+        if not self.sensitive:
             raise OptionError(
                 "No variable is sensitive; nothing is to be designed.",
                 remedy="Say which variables need protection.",
             )
-        for name, gamma in self.variables.items():
-            self.domain.axis(name)
-            require_gamma(gamma, name)
-        if self.whole is not None:
-            require_gamma(self.whole, "the whole record")
+        require_gamma(self.gamma)
         if self.owners:
             self._require_owners()
 
@@ -86,74 +113,41 @@ class Requirements:
                 "Owners must hold every variable once, and the variables stand owner by owner.",
                 where="owners",
             )
-        public = [name for name in listed if name not in self.variables]
-        if public:
+        if self.public:
             raise OptionError(
-                f"{public} are not sensitive: a study plan over several owners has no public"
-                " variables.",
-                where=public[0],
+                f"{list(self.public)} are not sensitive: a study plan over several owners has no"
+                " public variables.",
+                where=self.public[0],
                 remedy="Leave them out of the design; a public variable needs none.",
-            )
-        if self.whole is None:
-            raise OptionError(
-                "Nothing is demanded for the whole record, which several owners report.",
-                where="whole_record",
-                remedy="Give gamma, epsilon or rho for the whole record, over all owners.",
             )
 
     @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """The variables to randomize, in the domain's order."""
-        return tuple(name for name in self.domain.names if name in self.variables)
+        return tuple(name for name in self.domain.names if name not in self.public)
 
-    def of_block(self, names: Sequence[str]) -> float:
-        """Return the largest gamma a joint report of these variables may have."""
-        limit = min(self.variables[name] for name in names)
-        return limit if self.whole is None else min(limit, self.whole)
+    @property
+    def share(self) -> float:
+        """The gamma of each variable that is randomized alone: amplifications multiply (Ma 7.1.3).
 
-    def together(self, names: Sequence[str]) -> float:
-        """Return the largest gamma that reports of these variables may have over all owners."""
-        whole = self.whole
-        return self.of_block(names) if whole is None or not self.owners else whole
+        The epsilon of the whole record is divided equally.
+        """
+        number = len(self.sensitive)
+        return self.gamma if number == 1 else math.exp(math.log(self.gamma) / number)
 
     def by_owner(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return variables in the domain's order by who holds them."""
         if not self.owners:
             return [tuple(names)]
-        place = self._places
+        place = {name: i for i, (_, names) in enumerate(self.owners) for name in names}
         return [tuple(own) for _, own in itertools.groupby(names, key=place.__getitem__)]
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: i for i, (_, names) in enumerate(self.owners) for name in names}
 
-    def split(self) -> dict[str, float]:
-        """Return a gamma per variable for independent channels.
-
-        Independent amplifications multiply (Ma 7.1.3), so the epsilon of the whole record is
-        divided equally; what a variable may not use the others share.
-        """
-        if self.whole is None:
-            return dict(self.variables)
-        left, budget, given = list(self.sensitive), math.log(self.whole), dict[str, float]()
-        while left:
-            share = budget / len(left)
-            capped = [n for n in left if math.log(self.variables[n]) <= share]
-            if not capped:
-                return given | dict.fromkeys(left, math.exp(share))
-            for name in capped:
-                given[name] = self.variables[name]
-                budget -= math.log(self.variables[name])
-                left.remove(name)
-        return given
-
-
-def require_gamma(gamma: float, of: str = "") -> None:
-    """Raise OptionError unless a gamma, demanded for `of`, is above 1."""
-    if not gamma > 1 or math.isnan(gamma):
-        whose = f" for {of}" if of else ""
+def require_gamma(gamma: float) -> None:
+    """Raise OptionError unless a gamma is above 1 and finite."""
+    if not 1 < gamma < math.inf:
         raise OptionError(
-            f"gamma{whose} must be above 1, not {gamma:g}: otherwise reports are pure noise.",
-            where=of or "gamma",
+            f"gamma must be finite and above 1, not {gamma:g}: at 1 reports are pure noise.",
+            where="gamma",
             remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
         )

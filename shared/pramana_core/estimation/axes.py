@@ -19,6 +19,7 @@ from pramana_core.channels import CONDITION_LIMIT, Transition, along_axis
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, EstimationError, LimitExceeded, OptionError
 from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.tables import Moments
 from pramana_core.plan import Plan
 
 _FEW = 1 << 13
@@ -82,6 +83,11 @@ class Stratum:
             c.shape[0] <= c.shape[1] and c.condition_number <= CONDITION_LIMIT
             for c in self.channels
         )
+
+    @property
+    def square(self) -> bool:
+        """Whether every channel has as many reports as truths."""
+        return all(channel.shape[0] == channel.shape[1] for channel in self.channels)
 
     def expected(self, true: Tensor) -> Tensor:
         """Return the expected reports, (reports, sets), of true tables (cells..., sets)."""
@@ -251,8 +257,6 @@ def second_moment(
     weights: Tensor = decoder.sum(axis=tuple(summed)).reshape(-1, decoder.shape[-1])
     return along_axis(np.square(weights), reports, axis)
 
-
-Moments = tuple[Tensor, Tensor, Tensor]
 
 DECODER_CELLS = 4096
 """Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
@@ -448,71 +452,57 @@ def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str])
 
     Raises UnknownVariable where no source has one of them.
     """
-    parts = [axes_of(plan, asked) for _, plan in sources]
+    return _joint([axes_of(plan, asked) for _, plan in sources], asked)
+
+
+def _joint(parts: Sequence[Sequence[Axis]], asked: Sequence[str]) -> Domain:
     found = {v.name: v for axes in parts for axis in axes for v in axis.variables}
-    return Domain(tuple(found.values())).project(
-        [*asked, *(name for name in found if name not in asked)]
-    )
+    more = [name for name in found if name not in asked]
+    return Domain(tuple(found.values())).project([*asked, *more])
 
 
-def strata_of(
+def reported_strata(
     sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
-) -> tuple[Stratum, ...]:
-    """Return the strata that report any of some variables, on one true table.
+) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
+    """Return a true table over some variables, and the strata that report any of them.
 
-    The table's axes are the variables asked, in their order, then what joint blocks bring in
-    besides.
+    The table's axes are the variables asked, in their order, then what joint blocks bring in. Each
+    stratum comes with what its axes of reports are.
 
     Raises:
         UnknownVariable: no source has one of them.
         LimitExceeded: the true table has more than `limit` cells.
     """
-    domain = table_of(sources, asked)
+    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
+    domain = _joint([axes for _, axes in parts], asked)
     if domain.size > limit:
         raise LimitExceeded(
             f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
             " allowed.",
-            remedy="Allow fewer parents, or give the variables fewer categories.",
+            remedy="Ask for fewer variables at once, or give them fewer categories.",
         )
-    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
-    return tuple(
-        Stratum(
-            observed(reports, axes),
-            tuple(axis.channel for axis in axes),
-            tuple(tuple(domain.axis(v.name) for v in axis.variables) for axis in axes),
-            domain.shape,
+    return domain, [
+        (
+            axes,
+            Stratum(
+                observed(reports, axes),
+                tuple(axis.channel for axis in axes),
+                tuple(tuple(domain.axis(v.name) for v in axis.variables) for axis in axes),
+                domain.shape,
+            ),
         )
         for reports, axes in parts
         if axes
-    )
+    ]
 
 
-def sum_unasked(tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
-    """Sum out the variables that only a non-lumpable joint block brought in."""
-    for axis, part in enumerate(axes):
-        tensor = part.sum_unasked(tensor, axis)
-    return tensor
-
-
-def arrange(
-    tensor: Tensor,
-    axes: Sequence[Axis],
-    domain: Domain,
-    summed: frozenset[str] = frozenset(),
-) -> Tensor:
-    """Split the blocks' axes into their variables' and put these in the domain's order."""
-    kept = [v for axis in axes for v in axis.kept]
-    split = tensor.reshape([1 if v.name in summed else v.size for v in kept])
-    order = [v.name for v in kept]
-    return np.transpose(split, [order.index(name) for name in domain.names])
+def strata_of(
+    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
+) -> tuple[Stratum, ...]:
+    """Return the strata of `reported_strata` alone."""
+    return tuple(stratum for _, stratum in reported_strata(sources, asked, limit)[1])
 
 
 def named(axes: Sequence[Axis]) -> list[str]:
     """Return the names of the blocks' variables, in their order."""
     return [v.name for axis in axes for v in axis.variables]
-
-
-def arranged(theta: Tensor, axes: Sequence[Axis], groups: Sequence[Sequence[int]]) -> Tensor:
-    order = [axis for group in groups for axis in group]
-    split = theta.reshape([v.size for axis in axes for v in axis.variables])
-    return split.transpose(np.argsort(order))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import copy
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Self, cast, get_args
 
@@ -21,52 +21,47 @@ from pramana_core.domain import Domain
 from pramana_core.errors import (
     EmptyTable,
     EstimationError,
-    LimitExceeded,
     OptionError,
     SingularChannel,
 )
 from pramana_core.estimation.axes import (
     Axis,
     Stratum,
-    arrange,
-    arranged,
     axes_of,
     joined,
     merged,
-    moment,
     named,
-    observed,
+    reported_strata,
     require_reported,
-    strata_of,
-    sum_unasked,
 )
-from pramana_core.estimation.evidence import Evidence, NetworkExplanation
+from pramana_core.estimation.evidence import Evidence
 from pramana_core.estimation.information import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.likelihood import maximize
 from pramana_core.estimation.pooled_tables import PooledTables
-from pramana_core.estimation.subpopulations import ReportedSubpopulation, TabulatedSubpopulation
+from pramana_core.estimation.subpopulations import TableSlices, WeightedRecords
 from pramana_core.estimation.supports import TabulatedSupports, require_items
 from pramana_core.estimation.supports_pooled import PooledSupports
 from pramana_core.estimation.table_estimates import (
-    CombinedTable,
     EstimatedTable,
-    Estimates,
     FactoredTable,
+    SourceReports,
 )
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     CUBE_CELLS,
     MARGINAL_CELLS,
+    Explanation,
     Independence,
     RecordTables,
     ReportTables,
-    Subpopulation,
     Supports,
     Tensor,
 )
 from pramana_core.marginals.lack_of_fit import LackOfFit
 from pramana_core.marginals.passes import CountedRecords
-from pramana_core.marginals.support_counts import Item
+from pramana_core.marginals.subpopulations import Subpopulation
+from pramana_core.marginals.support_counts import Item, weighted_sum
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
@@ -94,316 +89,23 @@ def choose_estimator(plans: Sequence[Plan]) -> Estimator:
     return "ml" if different or singular else "moment"
 
 
-class CountEstimator(ABC):
-    """A way to estimate true counts from reports. A new one is one class in `COUNT_ESTIMATORS`.
+@dataclass(eq=False)
+class UsedTables:
+    """The tables that were taken, by their variables in the order of the domain.
 
-    Args:
-        sources: the reports, with their plans.
-        everything: all variables of the plans.
-        order: the most variables that interact, where it is a model; None for the default.
-        tick: called all along long estimates.
+    `pooled` are all of a model, `filled` those made of smaller ones; `whole` notes them too.
     """
 
-    pooled: PooledTables | None = None
+    whole: UsedTables | None = None
+    pooled: dict[tuple[str, ...], None] = field(default_factory=dict)
+    filled: dict[tuple[str, ...], None] = field(default_factory=dict)
 
-    def __init__(
-        self, sources: Sequence[Source], everything: Domain, order: int | None, tick: Tick
-    ):
-        self.sources, self.everything, self.order, self.tick = sources, everything, order, tick
-        self.evidence = Evidence(sources, tick)
-
-    @property
-    def several(self) -> bool:
-        """Whether there is more than one source."""
-        return len(self.sources) > 1
-
-    @property
-    def records(self) -> int:
-        """The number of records of all sources."""
-        return sum(reports.records for reports, _ in self.sources)
-
-    @abstractmethod
-    def table(self, domain: Domain) -> Estimates:
-        """Return the table over some variables; see `EstimatedMarginals.marginal`."""
-
-    @abstractmethod
-    def unbiased(self, domain: Domain) -> Estimates | None:
-        """Return the unbiased table over some variables, if there is one."""
-
-    def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell a table, with no smaller ones filled in."""
-        return any(plan.reports_together(variables) for _, plan in self.sources)
-
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the posterior expectation of each true cell's count."""
-        if self.several:
-            return marginal(domain.names).counts
-        axes, stratum = self.reports(domain)
-        return _posterior(domain, axes, stratum, self.prior(axes, stratum))
-
-    def prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
-        """Return an estimated distribution over the axes' cells under which all reports can be."""
-        likely = maximize([stratum], tick=self.tick).table
-        if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
-            # Others may be as likely: that is refused where the errors are made.
-            self.likely_table(self.everything.project(named(axes)), axes, stratum, likely)
-        return likely
-
-    def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
-        """Return all records of marginals that are estimated so."""
-        return TabulatedSubpopulation(marginals, {})
-
-    @classmethod
-    def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
-        """Return whether supports of itemsets are made of the tables of pairs, by an order."""
-        return False
-
-    def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
-        """Return what estimates supports in marginals that are estimated so."""
-        return TabulatedSupports(marginals, items, cells=self._cells, count_ahead=self._count_ahead)
-
-    def _cells(self, names: Sequence[str]) -> int:
-        """Return the true or reported cells, whichever are more, of a table over some variables."""
-        return max(
-            math.prod(max(axis.channel.shape) for axis in axes_of(plan, names))
-            for _, plan in self.sources
-        )
-
-    def _count_ahead(self, tables: Sequence[Sequence[str]]) -> None:
-        """Count the reports behind several tables in one pass."""
-        for reports, plan in self.sources:
-            # Sums of a cube that is counted once are not kept.
-            if isinstance(reports, RecordTables) and reports.cells > CUBE_CELLS:
-                known = [names for names in tables if all(n in plan.domain for n in names)]
-                reports.tables([named(axes_of(plan, names)) for names in known], self.tick)
-
-    def independence(
-        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
-    ) -> Independence:
-        """Return the evidence on the independence of some variables given others."""
-        return self.evidence.independence(left, right, given)
-
-    def reports(self, domain: Domain) -> tuple[list[Axis], Stratum]:
-        """Return the reports of one source over some variables, an axis per block."""
-        [(reports, plan)] = self.sources
-        axes = axes_of(plan, domain.names)
-        cells = math.prod(axis.channel.shape[0] for axis in axes)
-        if cells > MARGINAL_CELLS:
-            raise LimitExceeded(
-                f"The table over {named(axes)} has {cells} cells; at most {MARGINAL_CELLS} are"
-                " allowed.",
-                remedy="Ask for fewer variables at once.",
-            )
-        reported = observed(reports, axes)
-        return axes, Stratum(reported, tuple(axis.channel for axis in axes))
-
-    def likely_table(
-        self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
-    ) -> Estimates:
-        """Return the most likely table of one source with its errors."""
-        counts = arrange(sum_unasked(theta * self.records, axes), axes, domain)
-        if all(
-            c.shape[0] == c.shape[1] and c.condition_number <= CONDITION_LIMIT
-            for c in stratum.channels
-        ):
-            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
-            # information inside the simplex, and no smaller than ML's error at its edge.
-            reports = self.records * stratum.expected(theta[..., None])
-            fitted = reports.reshape(stratum.reported.shape)
-            return EstimatedTable(domain, counts, self.records, fitted, tuple(axes))
-        strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
-        table = arranged(theta, axes, strata[0].groups)
-        products = inverse_information(strata, table, len(domain))
-        return FactoredTable.likely(domain, counts, self.records, products)
-
-
-def _posterior(domain: Domain, axes: Sequence[Axis], stratum: Stratum, prior: Tensor) -> Tensor:
-    reports = stratum.expected(prior[..., None])
-    seen = np.divide(stratum.column, reports, where=reports > 0, out=np.zeros_like(reports))
-    posterior = stratum.adjoint(seen)[..., 0] * prior
-    return arrange(sum_unasked(posterior, axes), axes, domain)
-
-
-class MomentEstimator(CountEstimator):
-    """Unbiased, by each source's inverse channels; of several sources the best weighted sum."""
-
-    @cached_property
-    def parts(self) -> tuple[EstimatedMarginals, ...]:
-        """The marginals of each source alone, where there are several."""
-        return tuple(EstimatedMarginals(*source, tick=self.tick) for source in self.sources)
-
-    @cached_property
-    def weights(self) -> SourceWeights | None:
-        """How much each source counts; None where each of its records counts as one."""
-        if len({plan.digest for _, plan in self.sources}) == 1:
-            return None
-        return SourceWeights(
-            tuple(plan for _, plan in self.sources),
-            np.array([float(reports.records) for reports, _ in self.sources]),
-            self.everything,
-            lambda source, name: self.parts[source].marginal([name]).counts,
-        )
-
-    def can_estimate(self, variables: Sequence[str]) -> bool:
-        return all(plan.reports_together(variables) for _, plan in self.sources)
-
-    def table(self, domain: Domain) -> Estimates:
-        if self.several:
-            require_reported(self.sources, domain.names)
-            tables = [part.marginal(domain.names) for part in self.parts]
-            factors = self.weights.of_table(domain.names) if self.weights else None
-            return CombinedTable.of(tables, factors)
-        axes, stratum = self.reports(domain)
-        return EstimatedTable(
-            domain,
-            arrange(sum_unasked(moment([stratum]), axes), axes, domain),
-            self.records,
-            stratum.reported,
-            tuple(axes),
-        )
-
-    unbiased = table
-
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        """Return the sum of the sources' expectations, with the weighted table as prior.
-
-        Without weights, or where other sources lack a variable, a source's own table is its prior.
-        """
-        if not self.several:
-            return super().expected(domain, marginal)
-        require_reported(self.sources, domain.names)
-        found = np.zeros(domain.shape)
-        for source in self.sources:
-            part = MomentEstimator([source], self.everything, None, self.tick)
-            axes, stratum = part.reports(domain)
-            known = all(name in plan.domain for _, plan in self.sources for name in named(axes))
-            shared = None
-            if known and self.weights is not None:
-                shared = marginal(named(axes)).counts.reshape(stratum.shape)
-            found += _posterior(domain, axes, stratum, part.prior(axes, stratum, shared))
-        return found
-
-    def prior(self, axes: Sequence[Axis], stratum: Stratum, counts: Tensor | None = None) -> Tensor:
-        """Return counts (default: the estimate) without negative ones, or the likely table."""
-        estimate = np.maximum(moment([stratum]) if counts is None else counts, 0.0)
-        if estimate.any():
-            prior: Tensor = estimate / estimate.sum()
-            if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
-                return prior
-        return super().prior(axes, stratum)
-
-    def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
-        sources = [(r, plan) for r, plan in self.sources if isinstance(r, RecordTables)]
-        whole = all(len(plan.domain) == len(self.everything) for _, plan in sources)
-        if len(sources) < len(self.sources) or not whole:
-            return super().subpopulation(marginals)
-        counted = cast("Sequence[tuple[CountedRecords, Plan]]", sources)
-        return ReportedSubpopulation(tuple(counted), self.weights if self.several else None, {})
-
-
-class SumEstimator(MomentEstimator):
-    """By moments, each record of every source counting as one: unbiased for these records."""
-
-    weights = None
-
-
-class LikelihoodEstimator(CountEstimator):
-    """The most likely distribution; all sources' reports are explained together."""
-
-    def table(self, domain: Domain) -> Estimates:
-        if not self.several:
-            axes, stratum = self.reports(domain)
-            likely = maximize([stratum], tick=self.tick).table
-            return self.likely_table(domain, axes, stratum, likely)
-        strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
-        theta = maximize(strata, tick=self.tick).table
-        silent = self.records - sum(stratum.records for stratum in strata)
-        products = inverse_information(strata, theta, len(domain), silent)
-        nuisance = tuple(range(len(domain), theta.ndim))
-        counts = np.asarray(theta.sum(axis=nuisance) * self.records)
-        return FactoredTable.likely(domain, counts, self.records, products)
-
-    def unbiased(self, domain: Domain) -> Estimates | None:
-        try:
-            return EstimatedMarginals.of(self.sources).marginal(domain.names)
-        except (EstimationError, SingularChannel):
-            return None
-
-
-class PooledEstimator(CountEstimator):
-    """Tables of few variables out of hundreds; see `PooledTables`."""
-
-    def __init__(
-        self, sources: Sequence[Source], everything: Domain, order: int | None, tick: Tick
-    ):
-        super().__init__(sources, everything, order, tick)
-        self.pooled = self.tables = PooledTables(sources, everything, order, tick)
-
-    @classmethod
-    def makes_of_pairs(cls, order: int | None) -> bool:
-        return (order or 2) <= 2
-
-    def can_estimate(self, variables: Sequence[str]) -> bool:
-        return self.tables.may_tell(variables) and super().can_estimate(variables)
-
-    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
-        if self.several:
-            return super().expected(domain, marginal)
-        axes, stratum = self.reports(domain)
-        prior = marginal(named(axes)).counts.reshape(stratum.shape) / self.records
-        return _posterior(domain, axes, stratum, prior)
-
-    def table(self, domain: Domain) -> FactoredTable:
-        return self.tables.table(domain)
-
-    def unbiased(self, domain: Domain) -> FactoredTable | None:
-        return self.tables.unbiased(domain)
-
-    def independence(
-        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
-    ) -> Independence:
-        return self.tables.independence(left, right, given)
-
-
-COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
-    "moment": MomentEstimator,
-    "sum": SumEstimator,
-    "ml": LikelihoodEstimator,
-    "pooled": PooledEstimator,
-}
-
-
-class UsedTables:
-    """A note of the tables that were taken, which `whole`, if given, repeats."""
-
-    def __init__(self, pooled: PooledTables | None, whole: UsedTables | None = None):
-        self._tables, self._whole = pooled, whole
-        self._pooled: dict[tuple[str, ...], None] = {}
-        self._filled: dict[tuple[str, ...], None] = {}
-
-    def note(self, names: tuple[str, ...], table: FactoredTable) -> None:
-        """Note a table of some variables, named in the order of their domain."""
-        self._pooled[names] = None
-        if table.filled_in:
-            self._filled[names] = None
-        if self._whole is not None:
-            self._whole.note(names, table)
-
-    def note_filled(self, names: tuple[str, ...]) -> None:
-        """Note variables of which something was made of smaller tables."""
-        self._filled[names] = None
-        if self._whole is not None:
-            self._whole.note_filled(names)
-
-    @property
-    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Whether the reports show interactions that these tables leave out."""
-        return self._tables.lack_of_fit(list(self._pooled)) if self._tables else ()
-
-    @property
-    def filled_in(self) -> tuple[tuple[str, ...], ...]:
-        """The variables of those tables that were made of smaller ones."""
-        return tuple(self._filled)
+    def note(self, names: tuple[str, ...], *, pooled: bool, filled: bool) -> None:
+        """Note a table."""
+        self.pooled |= {names: None} if pooled else {}
+        self.filled |= {names: None} if filled else {}
+        if self.whole is not None:
+            self.whole.note(names, pooled=pooled, filled=filled)
 
 
 class EstimatedMarginals:
@@ -428,32 +130,37 @@ class EstimatedMarginals:
         DomainError: a variable has other categories in another source.
     """
 
+    def __new__(cls, *_given: object, estimator: Estimator = "moment", **_options: object) -> Self:
+        """Return marginals of the estimator's class."""
+        if estimator not in ESTIMATORS:
+            message = f"There is no estimator {estimator!r}."
+            raise OptionError(message, remedy=f"Choose one of {list(ESTIMATORS)}.")
+        kind = MARGINALS[estimator] if cls is EstimatedMarginals else cls
+        return cast("Self", object.__new__(kind))
+
     def __init__(
         self,
         reported: ReportTables,
         plan: Plan,
         *,
-        estimator: Estimator = "moment",
+        estimator: Estimator = "moment",  # noqa: ARG002 - the class is that of the estimator
         order: int | None = None,
-        others: Sequence[tuple[ReportTables, Plan]] = (),
+        others: Sequence[Source] = (),
         variables: Sequence[str] | None = None,
         tick: Tick = no_cancel,
     ) -> None:
-        if estimator not in ESTIMATORS:
-            message = f"There is no estimator {estimator!r}."
-            raise OptionError(message, remedy=f"Choose one of {list(ESTIMATORS)}.")
         if order is not None and order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
-        self._sources, self._tick = ((reported, plan), *others), tick
+        self._sources, self._order, self._tick = ((reported, plan), *others), order, tick
         self._everything = joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
-        self._estimator = COUNT_ESTIMATORS[estimator](self._sources, self._everything, order, tick)
-        self._taken = UsedTables(self._estimator.pooled)
+        self._evidence = Evidence(self._sources, tick)
+        self._used = UsedTables()
 
     @classmethod
     def of(
         cls,
-        sources: Sequence[tuple[ReportTables, Plan]],
+        sources: Sequence[Source],
         *,
         estimator: Estimator = "moment",
         order: int | None = None,
@@ -476,9 +183,9 @@ class EstimatedMarginals:
     @property
     def records(self) -> int:
         """The number of records of all sources."""
-        return self._estimator.records
+        return sum(reports.records for reports, _ in self._sources)
 
-    def marginal(self, variables: Sequence[str]) -> Estimates:
+    def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the estimated table over `variables`, axes in that order.
 
         A joint block whose channel is not lumpable for the variables asked is estimated whole and
@@ -495,64 +202,76 @@ class EstimatedMarginals:
         """
         self._tick()
         domain = self._asked(variables)
-        found = self._estimator.table(domain)
+        found = self._table(domain)
         if isinstance(found, FactoredTable):
-            self._taken.note(tuple(sorted(domain.names, key=self._everything.axis)), found)
+            names = tuple(sorted(domain.names, key=self._everything.axis))
+            self._used.note(names, pooled=True, filled=found.filled_in)
         return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        self._require_known(variables)
-        return self._estimator.can_estimate(variables)
+        """Return whether reports tell a table, with no smaller ones filled in."""
+        return self.jointly_reported(variables)
 
-    def unbiased(self, variables: Sequence[str]) -> Estimates | None:
+    def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the unbiased estimate, also where the marginals are the most likely ones.
 
         None where a source does not report all variables, a channel has no inverse, or the table
         is of a model. By moments, it raises as `marginal`.
         """
-        return self._estimator.unbiased(self._asked(variables))
+        return self._unbiased(self._asked(variables))
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
 
         Raises as `marginal`; EstimationError for reports that no truth can make.
         """
-        return self._estimator.expected(self._asked(variables), self.marginal)
+        return self._expected(self._asked(variables))
 
     def subpopulation(self) -> Subpopulation:
-        return self._estimator.subpopulation(self)
+        """Return all records, as what subpopulations are taken from."""
+        return Subpopulation(self._everything, TableSlices(self))
+
+    @classmethod
+    def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
+        """Return whether supports of itemsets are made of the tables of pairs, by an order."""
+        return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
+        """Return what estimates the supports of sets of these items."""
         asked = tuple(items)
         require_items(self.domain, asked)
-        if not self._estimator.makes_of_pairs(self._estimator.order):
-            return self._estimator.supports(self, asked)
-        return PooledSupports(self, asked, self._taken.note_filled)
+        if not self.makes_of_pairs(self._order):
+            return TabulatedSupports(self, asked, cells=self._cells, count_ahead=self._count_ahead)
+        return PooledSupports(
+            self, asked, lambda names: self._used.note(names, pooled=False, filled=True)
+        )
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
         """Return the reports' likelihood (see `Evidence`), or Wald's statistic of pooled tables."""
         self._require_known([*left, *right, *given])
-        return self._estimator.independence(left, right, given)
+        return self._evidence.independence(left, right, given)
 
-    def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
+        """Return how well a network explains whole records; None where that is too large."""
         self._require_known(parents)
-        return self._estimator.evidence.explanation(parents)
+        return self._evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
+        """Return whether some records report all these variables."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model of the tables taken so far, whether the reports contradict it."""
-        return self._taken.lack_of_fit
+        return ()
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
         """The sets of variables of the tables taken so far that are made of smaller tables."""
-        return self._taken.filled_in
+        return tuple(self._used.filled)
 
     def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
         """Return these marginals, or some of their variables, with a note of tables of their own.
@@ -561,9 +280,47 @@ class EstimatedMarginals:
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
-        taken = UsedTables(self._estimator.pooled, None if apart else self._taken)
-        vars(made).update(_domain=domain, _taken=taken)
+        vars(made).update(_domain=domain, _used=UsedTables(None if apart else self._used))
         return made
+
+    def _table(self, domain: Domain) -> MarginalTable:
+        raise NotImplementedError
+
+    def _unbiased(self, domain: Domain) -> MarginalTable | None:
+        raise NotImplementedError
+
+    def _expected(self, domain: Domain) -> Tensor:
+        if self._several:
+            return self.marginal(domain.names).counts
+        _, [(_, stratum)] = reported_strata(self._sources, domain.names, MARGINAL_CELLS)
+        return _posterior(domain, stratum, self._prior(stratum))
+
+    def _prior(self, stratum: Stratum) -> Tensor:
+        """Return an estimated distribution under which all reports of a stratum are possible."""
+        likely = maximize([stratum], tick=self._tick).table
+        if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
+            # Others may be as likely: refused where the reports cannot tell all cells apart.
+            inverse_information([stratum], likely, likely.ndim)
+        return likely
+
+    @property
+    def _several(self) -> bool:
+        return len(self._sources) > 1
+
+    def _cells(self, names: Sequence[str]) -> int:
+        """Return the true or reported cells, whichever are more, of a table over some variables."""
+        return max(
+            math.prod(max(axis.channel.shape) for axis in axes_of(plan, names))
+            for _, plan in self._sources
+        )
+
+    def _count_ahead(self, tables: Sequence[Sequence[str]]) -> None:
+        """Count the reports behind several tables in one pass."""
+        for reports, plan in self._sources:
+            # Sums of a cube that is counted once are not kept.
+            if isinstance(reports, RecordTables) and reports.cells > CUBE_CELLS:
+                known = [names for names in tables if all(n in plan.domain for n in names)]
+                reports.tables([named(axes_of(plan, names)) for names in known], self._tick)
 
     def _asked(self, variables: Sequence[str]) -> Domain:
         if not variables or len(set(variables)) != len(variables):
@@ -573,3 +330,171 @@ class EstimatedMarginals:
     def _require_known(self, names: Collection[str]) -> None:
         for name in names:
             self._everything.axis(name)
+
+
+def _posterior(domain: Domain, stratum: Stratum, prior: Tensor) -> Tensor:
+    reports = stratum.expected(prior[..., None])
+    seen = np.divide(stratum.column, reports, where=reports > 0, out=np.zeros_like(reports))
+    return _margin(stratum.adjoint(seen)[..., 0] * prior, domain)
+
+
+def _margin(cells: Tensor, domain: Domain) -> Tensor:
+    """Sum out what joint blocks brought in, which stands last."""
+    return np.asarray(cells.sum(axis=tuple(range(len(domain), cells.ndim))), dtype=np.float64)
+
+
+def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Axis]]:
+    """Return one source's estimate of a table, its reported counts, and what their axes are."""
+    _, [(axes, stratum)] = reported_strata([source], domain.names, MARGINAL_CELLS)
+    return _margin(stratum.moment(), domain), stratum.reported, axes
+
+
+class MomentMarginals(EstimatedMarginals):
+    """Unbiased, by each source's inverse channels; of several sources the best weighted sum."""
+
+    @cached_property
+    def _weights(self) -> SourceWeights | None:
+        """How much each source counts; None where each of its records counts as one."""
+        if not self._several or len({plan.digest for _, plan in self._sources}) == 1:
+            return None
+        return SourceWeights(
+            tuple(plan for _, plan in self._sources),
+            np.array([float(reports.records) for reports, _ in self._sources]),
+            self._everything,
+            lambda source, name: _by_moments(
+                self._sources[source], self._everything.project([name])
+            )[0],
+        )
+
+    def can_estimate(self, variables: Sequence[str]) -> bool:
+        self._require_known(variables)
+        return all(plan.reports_together(variables) for _, plan in self._sources)
+
+    def _table(self, domain: Domain) -> EstimatedTable:
+        require_reported(self._sources, domain.names)
+        factors = np.ones(len(self._sources))
+        if self._weights is not None:
+            factors = self._weights.of_table(domain.names)
+        counts, parts = [], []
+        for source, factor in zip(self._sources, factors.tolist(), strict=True):
+            own, reported, axes = _by_moments(source, domain)
+            counts.append(own)
+            parts.append(SourceReports(domain, reported, tuple(axes), factor))
+        return EstimatedTable(domain, weighted_sum(factors, counts), self.records, tuple(parts))
+
+    _unbiased = _table
+
+    def _expected(self, domain: Domain) -> Tensor:
+        """Return the sum of the sources' expectations, with the weighted table as prior.
+
+        Without weights, or where other sources lack a variable, a source's own table is its prior.
+        """
+        require_reported(self._sources, domain.names)
+        found = np.zeros(domain.shape)
+        for source in self._sources:
+            table, [(_, stratum)] = reported_strata([source], domain.names, MARGINAL_CELLS)
+            known = all(name in plan.domain for _, plan in self._sources for name in table.names)
+            shared = self._weights is not None and known
+            counts = self.marginal(table.names).counts if shared else stratum.moment()
+            found += _posterior(domain, stratum, self._positive(counts, stratum))
+        return found
+
+    def _positive(self, counts: Tensor, stratum: Stratum) -> Tensor:
+        """Return the shares of counts without negative ones, or else the likely table."""
+        estimate = np.maximum(counts, 0.0)
+        if estimate.any():
+            prior: Tensor = estimate / estimate.sum()
+            if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
+                return prior
+        return self._prior(stratum)
+
+    def subpopulation(self) -> Subpopulation:
+        sources = [(r, plan) for r, plan in self._sources if isinstance(r, RecordTables)]
+        whole = all(len(plan.domain) == len(self._everything) for _, plan in sources)
+        if len(sources) < len(self._sources) or not whole:
+            return super().subpopulation()
+        counted = cast("Sequence[tuple[CountedRecords, Plan]]", sources)
+        return Subpopulation(self._everything, WeightedRecords(tuple(counted), self._weights))
+
+
+class SumMarginals(MomentMarginals):
+    """By moments, each record of every source counting as one: unbiased for these records."""
+
+    _weights = None
+
+
+class LikelyMarginals(EstimatedMarginals):
+    """The most likely distribution; all sources' reports are explained together."""
+
+    def _table(self, domain: Domain) -> MarginalTable:
+        limit = INFORMATION_CELLS if self._several else MARGINAL_CELLS
+        _, parts = reported_strata(self._sources, domain.names, limit)
+        strata = merged([stratum for _, stratum in parts])
+        theta = maximize(strata, tick=self._tick).table
+        counts = _margin(theta * self.records, domain)
+        [(axes, first), *_] = parts
+        if not self._several and first.solvable and first.square:
+            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
+            # information inside the simplex, and no smaller than ML's error at its edge.
+            fitted = (self.records * first.expected(theta[..., None])).reshape(first.reported.shape)
+            source = SourceReports(domain, fitted, tuple(axes))
+            return EstimatedTable(domain, counts, self.records, (source,))
+        silent = self.records - sum(stratum.records for stratum in strata)
+        products = inverse_information(strata, theta, len(domain), silent)
+        return FactoredTable.likely(domain, counts, self.records, products)
+
+    def _unbiased(self, domain: Domain) -> MarginalTable | None:
+        try:
+            return EstimatedMarginals.of(self._sources).marginal(domain.names)
+        except (EstimationError, SingularChannel):
+            return None
+
+
+class PooledMarginals(EstimatedMarginals):
+    """Tables of few variables out of hundreds; see `PooledTables`."""
+
+    @cached_property
+    def _tables(self) -> PooledTables:
+        return PooledTables(self._sources, self._everything, self._order, self._tick)
+
+    @classmethod
+    def makes_of_pairs(cls, order: int | None) -> bool:
+        return (order or 2) <= 2
+
+    def can_estimate(self, variables: Sequence[str]) -> bool:
+        return super().can_estimate(variables) and self._tables.may_tell(variables)
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> Independence:
+        self._require_known([*left, *right, *given])
+        return self._tables.independence(left, right, given)
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        return self._tables.lack_of_fit(list(self._used.pooled))
+
+    def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
+        _ = self._tables  # shared by all parts
+        return super().part(variables, apart=apart)
+
+    def _table(self, domain: Domain) -> FactoredTable:
+        return self._tables.table(domain)
+
+    def _unbiased(self, domain: Domain) -> FactoredTable | None:
+        return self._tables.unbiased(domain)
+
+    def _expected(self, domain: Domain) -> Tensor:
+        if self._several:
+            return super()._expected(domain)
+        table, [(_, stratum)] = reported_strata(self._sources, domain.names, MARGINAL_CELLS)
+        return _posterior(domain, stratum, self.marginal(table.names).counts / self.records)
+
+
+MARGINALS: Mapping[Estimator, type[EstimatedMarginals]] = {
+    "moment": MomentMarginals,
+    "sum": SumMarginals,
+    "ml": LikelyMarginals,
+    "pooled": PooledMarginals,
+}
+"""A new way to estimate is one class here."""

@@ -35,7 +35,7 @@ from pramana_core.estimation.likelihood import (
     saturated,
     start,
 )
-from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.counts import Explanation, Independence, ReportTables, Tensor
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
@@ -99,7 +99,7 @@ class ReportedTable:
 
 
 @dataclass(frozen=True)
-class ConditionalIndependence:
+class ConditionalIndependence(Independence):
     """The likelihood ratio of dependence against independence of X and Z given others.
 
     Args:
@@ -279,46 +279,6 @@ def inside(table: Tensor) -> Tensor:
     return moved
 
 
-@dataclass(frozen=True)
-class NetworkExplanation:
-    """The likelihood of reports under a network of given structure.
-
-    Args:
-        table: the reports over all nodes.
-        families: each node's axis with the axes of its parents; axes of no node, which a joint
-            block brought in, keep any distribution given the nodes.
-    """
-
-    table: ReportedTable
-    families: tuple[tuple[int, tuple[int, ...]], ...]
-
-    @property
-    def parameters(self) -> int:
-        shape = self.table.shape
-        return sum(
-            (shape[node] - 1) * math.prod(shape[axis] for axis in parents)
-            for node, parents in self.families
-        )
-
-    @property
-    def log_likelihood(self) -> float:
-        """The log-likelihood, in nats, at the most likely parameters."""
-        return float(self._fitted.log_likelihood[0])
-
-    @cached_property
-    def _fitted(self) -> Maximum:
-        model = FactoredModel(
-            self.table.shape, tuple(((node,), parents) for node, parents in self.families)
-        )
-        begin = self.table.begin[0]
-        if begin.min() <= 0:
-            begin = inside(begin)
-        begin = model.fit(begin[..., None])[..., 0]
-        return maximize(
-            self.table.strata, model, begin=begin, tolerance=TOLERANCE, tick=self.table.tick
-        )
-
-
 TEST_CELLS = 1 << 22
 """A test of independence over more true cells than this is refused."""
 
@@ -356,7 +316,7 @@ class Evidence:
         axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
         return ConditionalIndependence(table, *axes)
 
-    def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains the reports of whole records.
 
         None if their true table has more than `WHOLE_CELLS` cells.
@@ -368,11 +328,17 @@ class Evidence:
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None
         table = self._table(nodes)
-        families = tuple(
-            (nodes.index(node), tuple(sorted(nodes.index(parent) for parent in parents[node])))
-            for node in nodes
-        )
-        return NetworkExplanation(table, families)
+        axes = {node: place for place, node in enumerate(nodes)}
+        factors = [((axes[n],), tuple(sorted(axes[p] for p in parents[n]))) for n in nodes]
+        model = FactoredModel(table.shape, tuple(factors))
+        begin = table.begin[0] if table.begin[0].min() > 0 else inside(table.begin[0])
+        begin = model.fit(begin[..., None])[..., 0]
+        found = maximize(table.strata, model, begin=begin, tolerance=TOLERANCE, tick=self._tick)
+        sizes = [
+            (table.shape[node] - 1) * math.prod(table.shape[axis] for axis in given)
+            for (node,), given in factors
+        ]
+        return Explanation(sum(sizes), float(found.log_likelihood[0]))
 
     def _table(self, asked: tuple[str, ...]) -> ReportedTable:
         table = self._kept.pop(asked, None)

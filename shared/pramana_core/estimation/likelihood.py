@@ -136,8 +136,7 @@ def start(strata: Sequence[Stratum]) -> tuple[Tensor, bool]:
     if not all(stratum.solvable for stratum in strata):
         return np.full(shape, 1 / cells), False
     estimate = moment(strata) / _records(strata)
-    square = all(c.shape[0] == c.shape[1] for stratum in strata for c in stratum.channels)
-    if len(strata) == 1 and square and estimate.min() >= -TIE * estimate.max():
+    if len(strata) == 1 and strata[0].square and estimate.min() >= -TIE * estimate.max():
         # What is negative by rounding alone is none.
         estimate = np.maximum(estimate, 0.0)
         return estimate / estimate.sum(), True

@@ -35,7 +35,7 @@ from pramana_core.estimation.pooled_laws import (
 from pramana_core.estimation.pooled_readings import product
 from pramana_core.estimation.pooled_separable import SeparatePair
 from pramana_core.estimation.table_estimates import FactoredTable
-from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.counts import Independence, ReportTables, Tensor
 from pramana_core.marginals.lack_of_fit import LackOfFit
 from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.plan import Plan
@@ -45,10 +45,8 @@ _RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class PooledIndependence:
-    """The evidence of dependence; see `Independence` for its promise.
-
-    The log-likelihood of independence is set to 0; no hypothesis exceeds the ratio.
+class PooledIndependence(Independence):
+    """Evidence of dependence by Wald's statistic; the log-likelihood of independence is set to 0.
 
     Args:
         difference: d, the interactions that independence does not have, less its prediction.
@@ -67,31 +65,6 @@ class PooledIndependence:
     def ratio(self) -> float:
         """Half of Wald's statistic."""
         return float(0.5 * np.square(self._whitened @ self.difference).sum())
-
-    @property
-    def upper(self) -> float:
-        return self.ratio
-
-    @property
-    def saturated(self) -> float:
-        return self.ratio
-
-    @property
-    def alternative_log_likelihood(self) -> float:
-        return self.ratio
-
-    @property
-    def null_log_likelihood(self) -> float:
-        return 0.0
-
-    @property
-    def null_bounds(self) -> tuple[float, float]:
-        return 0.0, 0.0
-
-    @property
-    def inflation(self) -> float:
-        # The differences are measured in their own errors.
-        return 1.0
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio with normal deviates of the differences' errors, shape (draws,)."""
@@ -270,7 +243,7 @@ class PooledTables:
                 whole.records,
                 root=whole.root.sum(axis=gone),
                 moved=whole.moved.sum(axis=gone),
-                told=False,
+                reported=False,
             )
         law, pair = self._laws.law(names), self._laws.separate(names)
         if pair is not None:
@@ -289,7 +262,7 @@ class PooledTables:
             records,
             root=records * (turned @ root).reshape(*domain.shape, -1),
             moved=records * (turned @ moved).reshape(domain.shape),
-            told=len(names) == 1 or names in parts,
+            reported=len(names) == 1 or names in parts,
         )
 
     def _of_pair(self, names: Names, pair: SeparatePair, law: Tensor) -> FactoredTable:
@@ -301,7 +274,6 @@ class PooledTables:
             records,
             root=records * pair.root(table).reshape(*domain.shape, -1),
             moved=records * (table - pair.unshrunk),
-            told=True,
         )
 
     def _functions(self, names: Names, part: Names) -> Tensor:
@@ -418,5 +390,5 @@ def _turned(table: FactoredTable, domain: Domain) -> FactoredTable:
         table.records,
         root=table.root.transpose([*order, len(order)]),
         moved=table.moved.transpose(order),
-        told=table.told,
+        reported=table.reported,
     )

@@ -1,32 +1,26 @@
-"""Counts within subpopulations: the records whose true categories of some variables are given.
+"""Counts within subpopulations, from weighted records or as slices of tables.
 
-A record's weight is the product of the estimators of what is given at its reports. The reports of
-other variables, counted with these weights, become the table within the subpopulation; counted with
-their squares they give its errors. So no table of the given variables is made or inverted.
+A record's weight is the product of the estimators of the given categories at its reports. The
+reports of other variables, counted with these weights, estimate the table within the subpopulation;
+counted with the squared weights they give its errors. No table of the given variables is needed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.axes import Axis, axes_of, named
 from pramana_core.estimation.weights import SourceWeights
-from pramana_core.marginals.counts import (
-    CUBE_CELLS,
-    MARGINAL_CELLS,
-    MarginalTable,
-    ReportedCounts,
-    Tensor,
-)
+from pramana_core.marginals.counts import CUBE_CELLS, MARGINAL_CELLS, ReportedCounts, Tensor
 from pramana_core.marginals.passes import CountedRecords
+from pramana_core.marginals.subpopulations import Subtable, too_large
 from pramana_core.marginals.support_counts import excess_of, weighted_sum
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick
@@ -34,96 +28,71 @@ from pramana_core.progress import Tick
 if TYPE_CHECKING:
     from pramana_core.marginals.counts import Marginals
 
-SUBTABLE_CELLS = 1 << 12
-"""A table within a subpopulation has at most this many cells: their errors are a matrix."""
-
 
 @dataclass(frozen=True, eq=False)
-class CountedSubtable:
-    """Counts over some variables within a subpopulation, with the products of their estimators.
-
-    `products`, a row and a column per cell, are sums over the reports.
-    """
-
-    domain: Domain
-    counts: Tensor
-    records: int
-    products: Tensor
-    counted = True
-
-    def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance of the counts, a row per cell in C order."""
-        flat = self.counts.ravel()
-        part = np.outer(flat, flat) / self.records if population else np.diag(flat)
-        return self.products - part
-
-
-@dataclass(frozen=True, eq=False)
-class ReportedSubpopulation:
-    """A subpopulation of the records of one source or of several, which add up weighted.
+class WeightedRecords:
+    """Tables within subpopulations of the records of some sources.
 
     Args:
         sources: the reports, with their plans, which all have all variables.
         weights: how much each source counts; None where each record counts as one.
-        given: the codes of the given categories, by variable.
     """
 
     sources: tuple[tuple[CountedRecords, Plan], ...]
     weights: SourceWeights | None
-    given: Mapping[str, int]
 
-    def within(self, variable: str, code: int) -> ReportedSubpopulation:
-        domain = self.sources[0][1].domain
-        return replace(self, given=narrowed(domain, self.given, variable, code))
-
-    def table(self, variables: Sequence[str]) -> CountedSubtable:
-        domain = asked_of(self.sources[0][1].domain, self.given, variables)
-        parts = [self._of_source(reports, plan, domain) for reports, plan in self.sources]
+    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+        """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
+        parts = [_of_source(reports, plan, given, asked) for reports, plan in self.sources]
         factors = np.ones(len(parts))
         if self.weights is not None:
-            factors = self.weights.of_table([*self.given, *variables])
+            factors = self.weights.of_table([*given, *asked.names])
         sizes = [reports.records for reports, _ in self.sources]
         counts = weighted_sum(factors, [own for own, _ in parts])
         products = weighted_sum(np.square(factors), [own for _, own in parts])
         excess = excess_of(factors, sizes) / sum(sizes)
         products -= excess * np.outer(counts, counts)
-        return CountedSubtable(domain, counts.reshape(domain.shape), sum(sizes), products)
+        return Subtable(
+            asked, counts.reshape(asked.shape), sum(sizes), lambda: products - np.diag(counts)
+        )
 
-    def _of_source(
-        self, reports: CountedRecords, plan: Plan, domain: Domain
-    ) -> tuple[Tensor, Tensor]:
-        """Return the counts, (cells), and the products of their estimators, (cells, cells)."""
-        axes = axes_of(plan, [*self.given, *domain.names])
-        asked = [axis for axis in axes if any(v.name in domain for v in axis.kept)]
-        given = [axis for axis in axes if axis not in asked]
-        linear, squared = _sums(reports, plan, [(a, self._rows(a)[0]) for a in given], asked)
-        kept: list[Variable] = []
-        rows: Tensor = np.ones((1, 1))
-        for axis in asked:
-            rows = np.asarray(np.kron(rows, self._rows(axis)), dtype=np.float64)
-            kept += [v for v in axis.kept if v.name not in self.given]
-        order = [[v.name for v in kept].index(name) for name in domain.names]
-        cells = np.arange(len(rows)).reshape([v.size for v in kept]).transpose(order).ravel()
-        rows = rows[cells]
-        return rows @ linear, (rows * squared) @ rows.T
 
-    def _rows(self, axis: Axis) -> Tensor:
-        """Return the estimators of an axis's cells that have the given categories, a row each."""
-        sizes = [v.size for v in axis.kept]
-        chosen = tuple(self.given.get(v.name, slice(None)) for v in axis.kept)
-        cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
-        mixture = axis.channel.inverse_mixture
-        if mixture is None:
-            listed: Tensor = axis.decoder[cells]
-            return listed
-        # The inverse a I + b 11' need not be listed for cells that are not asked for.
-        rows = np.full((len(cells), axis.channel.shape[1]), mixture[1])
-        rows[np.arange(len(cells)), cells] += mixture[0]
-        return rows
+def _of_source(
+    reports: CountedRecords, plan: Plan, given: Mapping[str, int], wanted: Domain
+) -> tuple[Tensor, Tensor]:
+    """Return the counts, (cells), and the products of their estimators, (cells, cells)."""
+    axes = axes_of(plan, [*given, *wanted.names])
+    asked = [axis for axis in axes if any(v.name in wanted for v in axis.kept)]
+    others = [(axis, _rows(axis, given)[0]) for axis in axes if axis not in asked]
+    linear, squared = _sums(reports, plan, others, asked)
+    kept: list[Variable] = []
+    rows: Tensor = np.ones((1, 1))
+    for axis in asked:
+        rows = np.asarray(np.kron(rows, _rows(axis, given)), dtype=np.float64)
+        kept += [v for v in axis.kept if v.name not in given]
+    order = [[v.name for v in kept].index(name) for name in wanted.names]
+    cells = np.arange(len(rows)).reshape([v.size for v in kept]).transpose(order).ravel()
+    rows = rows[cells]
+    return rows @ linear, (rows * squared) @ rows.T
+
+
+def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
+    """Return the estimators of an axis's cells that have the given categories, a row each."""
+    sizes = [v.size for v in axis.kept]
+    chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
+    cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
+    mixture = axis.channel.inverse_mixture
+    if mixture is None:
+        listed: Tensor = axis.decoder[cells]
+        return listed
+    # Of the inverse a I + b 11' only these rows are listed.
+    rows = np.full((len(cells), axis.channel.shape[1]), mixture[1])
+    rows[np.arange(len(cells)), cells] += mixture[0]
+    return rows
 
 
 Factors = tuple[tuple[tuple[str, ...], tuple[int, ...], Tensor], ...]
-"""Columns, their numbers of codes, and the weight of each cell of these."""
+"""Columns, their numbers of codes, and the weight of each of their cells."""
 
 
 def _sums(
@@ -226,105 +195,21 @@ _EXACT_BITS = 52
 
 
 @dataclass(frozen=True, eq=False)
-class TabulatedSubtable:
-    """The cells of a marginal table in which some variables have given categories.
-
-    Args:
-        whole: the table over the given variables, in this order, and then those asked for.
-        given: the codes of the given variables.
-    """
-
-    whole: MarginalTable
-    given: tuple[int, ...]
-    counted = True
-
-    @property
-    def domain(self) -> Domain:
-        """The variables asked for."""
-        return self.whole.domain.project(self.whole.domain.names[len(self.given) :])
-
-    @property
-    def counts(self) -> Tensor:
-        """The raw counts."""
-        within: Tensor = self.whole.counts[self.given]
-        return within
-
-    @property
-    def records(self) -> int:
-        """The number of all records."""
-        return self.whole.records
-
-    def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance of the counts, a row per cell in C order.
-
-        Raises LimitExceeded for a matrix of cells by cells of the whole table that is too large.
-        """
-        cells = self.domain.size
-        if cells * self.whole.counts.size > MARGINAL_CELLS:
-            raise _too_large(self.domain, self.given)
-        weights = np.zeros((cells, *self.whole.counts.shape))
-        for cell, codes in enumerate(np.ndindex(*self.domain.shape)):
-            weights[(cell, *self.given, *codes)] = 1.0
-        return self.whole.covariance_of(weights, population=population)
-
-
-@dataclass(frozen=True, eq=False)
-class TabulatedSubpopulation:
-    """A subpopulation whose counts are slices of marginal tables, whatever these come from."""
+class TableSlices:
+    """Tables within subpopulations as slices of marginal tables, however these are estimated."""
 
     marginals: Marginals
-    given: Mapping[str, int]
 
-    def table(self, variables: Sequence[str]) -> TabulatedSubtable:
-        asked_of(self.marginals.domain, self.given, variables)
-        whole = self.marginals.marginal([*self.given, *variables])
-        return TabulatedSubtable(whole, tuple(self.given.values()))
+    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+        """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
+        whole, codes = self.marginals.marginal([*given, *asked.names]), tuple(given.values())
 
-    def within(self, variable: str, code: int) -> TabulatedSubpopulation:
-        return TabulatedSubpopulation(
-            self.marginals, narrowed(self.marginals.domain, self.given, variable, code)
-        )
+        def error() -> Tensor:
+            if asked.size * whole.counts.size > MARGINAL_CELLS:
+                raise too_large(asked, given)
+            weights = np.zeros((asked.size, *whole.counts.shape))
+            for place, cell in enumerate(np.ndindex(*asked.shape)):
+                weights[(place, *codes, *cell)] = 1.0
+            return whole.covariance_of(weights, population=False)
 
-
-def asked_of(domain: Domain, given: Mapping[str, int], variables: Sequence[str]) -> Domain:
-    """Return the variables that a table within a subpopulation is asked of.
-
-    Raises:
-        UnknownVariable: one is not there.
-        OptionError: no variable is named, or one is given or named twice.
-        LimitExceeded: their table has more than `SUBTABLE_CELLS` cells.
-    """
-    if not variables or len({*variables, *given}) < len(variables) + len(given):
-        raise OptionError(
-            f"The variables must be distinct and not among those given, not {list(variables)}."
-        )
-    asked = domain.project(variables)
-    if asked.size > SUBTABLE_CELLS:
-        raise _too_large(asked, given)
-    return asked
-
-
-def _too_large(asked: Domain, given: Collection[object]) -> LimitExceeded:
-    return LimitExceeded(
-        f"The covariance of the {asked.size} counts over {list(asked.names)}, {len(given)} other"
-        " variables given, is too large to list.",
-        remedy="Ask for fewer variables, or give fewer.",
-    )
-
-
-def narrowed(domain: Domain, given: Mapping[str, int], variable: str, code: int) -> dict[str, int]:
-    """Return given categories with one more.
-
-    Raises:
-        UnknownVariable: there is no such variable.
-        OptionError: it is given already, or has no such category.
-    """
-    size = domain[variable].size
-    if variable in given or not 0 <= code < size:
-        raise OptionError(
-            f"{variable!r} is given already."
-            if variable in given
-            else f"{variable!r} has no category {code}: it has {size}.",
-            where=variable,
-        )
-    return {**given, variable: code}
+        return Subtable(asked, whole.counts[codes], whole.records, error)

@@ -22,7 +22,8 @@ from pramana_core.marginals.support_counts import (
 
 if TYPE_CHECKING:
     from pramana_core.estimation.table_estimates import FactoredTable
-    from pramana_core.marginals.counts import Marginals, MarginalTable
+    from pramana_core.marginals.counts import Marginals
+    from pramana_core.marginals.tables import MarginalTable
 
 
 SUPPORT_CELLS = 1 << 22

@@ -1,4 +1,4 @@
-"""The learners of a class, one entry each: jobs, peer tasks, estimators and simulations read it.
+"""The learners of a class, one entry each: jobs, estimators and simulations read it.
 
 `miner_service.kinds.classifiers` has what a job may cost, `pramana.estimators` the estimators.
 """
@@ -42,15 +42,13 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     """A learner that predicts a class from other variables.
 
     Attributes:
-        kind: its name in jobs, tasks, models and saved estimators.
+        kind: its name in jobs, models and saved estimators.
         options: its options, a frozen dataclass.
         learn: takes marginals, the class, the features (None: all others) and options, a seed and
             a function that is called at each step.
         documents: a model as JSON.
         forms: writes a model in its other forms, by name; the second argument is the model's name.
-        files: the files of a model for its owner, with the form of each.
-        fewer: how to need smaller counts, for a remedy.
-        features: the name of the features in jobs and tasks.
+        features: the name of the features in jobs.
     """
 
     kind: str
@@ -58,8 +56,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     learn: Callable[..., ModelT]
     documents: DocumentForm[ModelT]
     forms: Mapping[str, Callable[[ModelT, str], str]]
-    files: Mapping[str, str]
-    fewer: str
     features: str = "features"
 
     def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
@@ -76,10 +72,6 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         """Read a model from its JSON; see `DocumentForm.read`."""
         return self.documents.read(text)
 
-    def kept(self, model: ModelT) -> dict[str, str]:
-        """Return the files that an owner keeps of a model, by name."""
-        return {file: self.write(model, form) for file, form in self.files.items()}
-
 
 def _without_seed(learn: Callable[..., ModelT]) -> Callable[..., ModelT]:
     """Return a learner in which nothing is random as one that takes a seed."""
@@ -95,8 +87,6 @@ TREE = ClassLearner(
         "svg": lambda tree, _: draw_tree(tree).svg(),
         "text": lambda tree, _: write_tree_text(tree, show_weights=True),
     },
-    files={"tree.json": DOCUMENT, "tree.txt": "text", "tree.svg": "svg"},
-    fewer="give it fewer attributes, or a smaller max_depth",
     features="attributes",
 )
 """Decision trees."""
@@ -110,8 +100,6 @@ LINEAR = ClassLearner(
         "svg": lambda model, _: weights_chart(model).svg(),
         "csv": lambda model, _: weights_csv(model),
     },
-    files={"linear.json": DOCUMENT, "weights.csv": "csv", "weights.svg": "svg"},
-    fewer="give it fewer features",
 )
 """Linear classifiers."""
 
@@ -125,8 +113,6 @@ BAYES = ClassLearner(
         "text": lambda model, _: write_bayes_classifier_text(model),
         "bif": lambda model, name: write_bif(model.network, name),
     },
-    files={"bayes.json": DOCUMENT, "bayes.txt": "text", "bayes.svg": "svg", "bayes.bif": "bif"},
-    fewer="give it fewer features, or ask for naive Bayes",
 )
 """Bayesian network classifiers, naive Bayes among them."""
 

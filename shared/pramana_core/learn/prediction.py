@@ -1,9 +1,9 @@
-"""Models that predict a class, and the codes of the records that they predict."""
+"""Models that predict a class, and the codes of a record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -51,46 +51,29 @@ class Predictor(Protocol):
         """Return the probability of each class, (n, classes); None if the model has none."""
 
 
-def encode_records(
-    domain: Domain, records: Sequence[Mapping[str, Value | None]], *, missing: bool = False
-) -> dict[str, Codes]:
-    """Return the codes of records given as labels and numbers, n codes per variable.
+def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:
+    """Return the codes of a record given as labels and numbers, one per variable.
 
-    Cells are read as `CategoryReader` reads them. If values may be `missing`, the code of one that
-    is absent or None is the variable's number of categories.
+    Values are read as `CategoryReader` reads them; no message holds one.
 
     Raises:
-        UnknownVariable: a record names a variable that is not in the domain.
-        InputError: a record lacks a variable, or its value is neither text nor a finite number.
+        UnknownVariable: the record names a variable that is not in the domain.
+        InputError: it lacks a variable, or a value is neither text nor a finite number.
         UnknownCategory: a value that is not among the variable's.
     """
-    for number, record in enumerate(records, start=1):
-        for name in record:
-            if name not in domain:
-                raise UnknownVariable(
-                    f"Record {number} has a value of {name!r}, which is not among the variables"
-                    f" here{did_you_mean([name], domain.names)}.",
-                    where=name,
-                    remedy=f"The variables are {list(domain.names)}.",
-                )
-    return {v.name: _encoded(v, [r.get(v.name) for r in records], missing=missing) for v in domain}
-
-
-def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
-    """Return the codes of a column; no message holds a value."""
-    reader = CategoryReader(variable.categories)
-    known: dict[tuple[type, Value], int | None] = {}
-    codes = np.full(len(values), variable.size, np.min_scalar_type(variable.size - (not missing)))
-    for place, value in enumerate(values):
-        if value is None and missing:
-            continue
+    for name in record:
+        if name not in domain:
+            raise UnknownVariable(
+                f"The record has a value of {name!r}, which is not among the variables"
+                f" here{did_you_mean([name], domain.names)}.",
+                where=name,
+                remedy=f"The variables are {list(domain.names)}.",
+            )
+    codes = {}
+    for variable in domain:
+        value, reader = record.get(variable.name), CategoryReader(variable.categories)
         usable = isinstance(value, str) or math.isfinite(number_of(value))
-        code = None
-        if usable and value is not None:
-            key = type(value), value
-            if key not in known:
-                known[key] = reader.code(value)
-            code = known[key]
+        code = reader.code(value) if usable and value is not None else None
         if code is None:
             error, what = (
                 (UnknownCategory, "a value of {!r} that is not one of its categories")
@@ -99,9 +82,9 @@ def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: boo
             )
             also = ", or a number" if reader.cuts is not None else ""
             raise error(
-                f"Record {place + 1} has {what.format(variable.name)}.",
+                f"The record has {what.format(variable.name)}.",
                 where=variable.name,
                 remedy=f"Give one of {list(variable.categories)}{also}.",
             )
-        codes[place] = code
+        codes[variable.name] = np.array([code], np.min_scalar_type(variable.size - 1))
     return codes

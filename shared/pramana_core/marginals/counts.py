@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,9 @@ from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from pramana_core.kernels import counting
 from pramana_core.marginals.lack_of_fit import LackOfFit
+from pramana_core.marginals.subpopulations import Subpopulation
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.progress import Tick, no_cancel
 
@@ -54,162 +56,65 @@ class ReportTables(Protocol):
         """Return the counts over the named columns, axes in that order. Raises UnknownVariable."""
 
 
-class MarginalTable(Protocol):
-    """Counts over some variables, with the errors of the counts.
+class Independence(ABC):
+    """How strongly records speak against the independence of some variables given others.
 
-    `population` chooses the error: False is the error given the true records (the noise of
-    randomization alone), True adds the sampling of the records from their population.
+    By default the evidence is one number, known exactly: `ratio`.
     """
 
     @property
-    def domain(self) -> Domain:
-        """The variables, one per axis of `counts`."""
-
-    @property
-    def counts(self) -> Tensor:
-        """The raw counts; estimated ones may be fractional or negative."""
-
-    @property
-    def records(self) -> int:
-        """The number of records behind the counts."""
-
-    @property
-    def unshrunk(self) -> MarginalTable:
-        """The raw counts, whose errors and intervals these are; the same where nothing shrinks."""
-
-    def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each count, in the shape of `counts`."""
-
-    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the lower and the upper ends of an interval of each count, within [0, N].
-
-        Args:
-            level: the confidence.
-            population: which error. Against the population the interval is of the expected number
-                among as many records.
-
-        A score interval (`score_interval`): sampling is that at the supposed count.
-        """
-
-    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance, (q, q), of linear functions of `counts`.
-
-        `weights`, (q, cells...), are those of the cells in each; `population` is as for `variance`.
-        """
-
-    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of such functions with each count, in the shape of `weights`."""
-
-    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return `counts` in bootstrap samples of the records, (draws, cells...).
-
-        Their covariance is the population covariance of `counts`.
-        """
-
-    def second_moments(self, summed: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the parts of the error of ratios of cells to margins.
-
-        With W the function of a report that estimates a cell and V the one that estimates the
-        cell's margin over `summed`: sums over the reports of W^2, of W V and of V^2, the first two
-        in the shape of `counts`, the last with length 1 on the summed axes. For any number t,
-        `WW - 2 t WV + t^2 VV` estimates the population variance of `cell - t * margin` where that
-        difference is 0.
-        """
-
-    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals, against the population, of the shares cells have in margins.
-
-        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
-        [0, 1]; where the margin is not sure to be positive they are 0 and 1.
-        """
-
-
-class Independence(Protocol):
-    """How strongly records speak against the independence of some variables given others."""
-
-    @property
+    @abstractmethod
     def degrees_of_freedom(self) -> int:
-        """The number of free parameters that dependence has more."""
+        """The number of additional free parameters of dependence."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> float:
+        """The log-likelihood ratio of dependence against independence, at least 0, in nats."""
+
+    @abstractmethod
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the ratio in each of some bootstrap samples of the records, shape (draws,)."""
 
     @property
     def upper(self) -> float:
         """A bound, cheap to compute, that `ratio` cannot exceed."""
+        return self.ratio
 
     @property
     def saturated(self) -> float:
         """The log-likelihood of the records, in nats, that no hypothesis can exceed."""
+        return self.ratio
 
     @property
     def null_log_likelihood(self) -> float:
         """The log-likelihood under independence."""
+        return 0.0
 
     @property
     def null_bounds(self) -> tuple[float, float]:
         """Bounds of `null_log_likelihood` at a fraction of its cost."""
+        return (self.null_log_likelihood,) * 2
 
     @property
     def alternative_log_likelihood(self) -> float:
         """The log-likelihood without restriction, up to the accuracy of its maximization."""
-
-    @property
-    def ratio(self) -> float:
-        """The log-likelihood ratio of dependence against independence, at least 0."""
+        return self.ratio
 
     @property
     def inflation(self) -> float:
         """How many times randomization multiplies the chance part of the plain gain."""
-
-    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio in each of some bootstrap samples of the records, shape (draws,)."""
+        return 1.0
 
 
-class Explanation(Protocol):
-    """How well a network of given structure explains whole records as they were reported."""
+class Explanation(NamedTuple):
+    """How well a network of given structure explains whole records as they were reported.
 
-    @property
-    def parameters(self) -> int:
-        """The number of free parameters of the network."""
+    `log_likelihood`, in nats, is that at the most likely of its `parameters` free parameters.
+    """
 
-    @property
-    def log_likelihood(self) -> float:
-        """The log-likelihood of the records, in nats, at the most likely parameters."""
-
-
-class Subtable(Protocol):
-    """Counts over some variables within a subpopulation, with their joint error."""
-
-    @property
-    def counted(self) -> bool:
-        """Whether records were counted; not so expected counts, with a model's error alone."""
-
-    @property
-    def domain(self) -> Domain:
-        """The variables, one per axis of `counts`."""
-
-    @property
-    def counts(self) -> Tensor:
-        """The raw counts; estimated ones may be fractional or negative."""
-
-    @property
-    def records(self) -> int:
-        """The number of all records, not only of those in the subpopulation."""
-
-    def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance of the counts, a row per cell in C order."""
-
-
-class Subpopulation(Protocol):
-    """The records whose true categories of some variables are given."""
-
-    @property
-    def given(self) -> Mapping[str, int]:
-        """The codes of the given categories, by variable."""
-
-    def table(self, variables: Sequence[str]) -> Subtable:
-        """Return the counts over other variables within it. Raises UnknownVariable, OptionError."""
-
-    def within(self, variable: str, code: int) -> Subpopulation:
-        """Return those of its records that also have a category of another variable."""
+    parameters: int
+    log_likelihood: float
 
 
 class Supports(Protocol):

@@ -7,7 +7,8 @@ records; a support is a count divided by the number of records.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,36 +33,42 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class SupportCounts:
-    """How many records have each of n itemsets.
+class _Counts:
+    """Raw estimates of n itemsets or rules, and their errors, which are estimates too.
 
-    `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
-    the same shape, which are estimates too: `variance` makes them valid. `before` are the counts
-    before shrinkage, where they were shrunk: intervals and tests are those of these.
+    `before` are the counts before shrinkage, where they were shrunk: intervals and tests are those
+    of these.
     """
 
     records: int
     counts: Floats
-    variance_records: Floats
-    variance_population: Floats
-    before: SupportCounts | None = None
+    error_records: Floats
+    error_population: Floats
+    before: Self | None = None
 
     @property
-    def unshrunk(self) -> SupportCounts:
+    def unshrunk(self) -> Self:
         """The counts before shrinkage."""
         return self.before or self
 
     @classmethod
-    def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
-        """Put estimates of different itemsets of the same records in their rows."""
+    def merged(cls, parts: Sequence[Self], rows: Sequence[Indices]) -> Self:
+        """Put estimates of the same records in their rows."""
         shrunk = any(part.before for part in parts)
         return cls(
             parts[0].records,
             _placed([part.counts for part in parts], rows),
-            _placed([part.variance_records for part in parts], rows),
-            _placed([part.variance_population for part in parts], rows),
+            _placed([part.error_records for part in parts], rows),
+            _placed([part.error_population for part in parts], rows),
             cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
         )
+
+
+class SupportCounts(_Counts):
+    """How many records have each of n itemsets.
+
+    `counts` and the two variances have shape (n,) and may be negative; `variance` makes them valid.
+    """
 
     def variance(self, *, population: bool) -> Floats:
         """Return the variance of each count, given the records or against their population.
@@ -73,8 +80,8 @@ class SupportCounts:
             wide = variance_of(shares, self.counts / self.records, 0.95)
             return np.maximum(self.records**2 * wide, self.variance(population=False))
         if population:
-            return np.maximum(self.variance_population, 0.0)
-        return np.where(self._exact, 0.0, np.maximum(self.variance_records, 0.0))
+            return np.maximum(self.error_population, 0.0)
+        return np.where(self._exact, 0.0, np.maximum(self.error_records, 0.0))
 
     def interval(self, z: float, *, population: bool) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of supports, not cut to [0, 1].
@@ -98,63 +105,42 @@ class SupportCounts:
     @property
     def _exact(self) -> Flags:
         # NaN is no rounding either.
-        return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
+        return np.asarray(np.abs(self.error_records) <= ROUNDING * np.abs(self.counts))
 
     def moments(self, *, population: bool) -> tuple[Floats, Floats]:
         """Return supports and the mean squares of their estimators."""
         share = self.counts / self.records
         if population:
-            square = self.variance_population / self.records + np.square(share)
+            square = self.error_population / self.records + np.square(share)
         else:
-            square = self.variance_records / self.records + share
+            square = self.error_records / self.records + share
         return share, np.where(self._exact, share, square)
 
 
-@dataclass(frozen=True, eq=False)
-class RuleCounts:
+class RuleCounts(_Counts):
     """How many records have the whole, the antecedent and the consequent of each of n rules.
 
-    `counts` have shape (n, 3) in that order; the covariances have shape (n, 3, 3). See
-    `SupportCounts`.
+    `counts` have shape (n, 3) in that order; the covariances have shape (n, 3, 3).
     """
-
-    records: int
-    counts: Floats
-    covariance_records: Floats
-    covariance_population: Floats
-    before: RuleCounts | None = None
-
-    @property
-    def unshrunk(self) -> RuleCounts:
-        """The counts before shrinkage."""
-        return self.before or self
-
-    @classmethod
-    def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
-        """Put estimates of different rules of the same records in their rows."""
-        shrunk = any(part.before for part in parts)
-        return cls(
-            parts[0].records,
-            _placed([part.counts for part in parts], rows),
-            _placed([part.covariance_records for part in parts], rows),
-            _placed([part.covariance_population for part in parts], rows),
-            cls.merged([part.unshrunk for part in parts], rows) if shrunk else None,
-        )
 
     @property
     def wholes(self) -> SupportCounts:
         """The counts of the whole rules, as itemsets have them."""
-        return SupportCounts(
-            self.records,
-            self.counts[:, 0],
-            self.covariance_records[:, 0, 0],
-            self.covariance_population[:, 0, 0],
-            self.before.wholes if self.before else None,
-        )
+        before = self.unshrunk
+        counts = [
+            SupportCounts(
+                one.records,
+                one.counts[:, 0],
+                one.error_records[:, 0, 0],
+                one.error_population[:, 0, 0],
+            )
+            for one in (self, before)
+        ]
+        return counts[0] if before is self else replace(counts[0], before=counts[1])
 
     def covariance(self, *, population: bool) -> Floats:
         """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
-        return self.covariance_population if population else self.covariance_records
+        return self.error_population if population else self.error_records
 
 
 def excess_of(factors: Floats, records: Sequence[float]) -> Floats:

@@ -7,13 +7,16 @@ the error that the miner will have. `total_loss` adds up all releases of a study
 """
 
 from pramana_core.privacy.accuracy import largest_proportion_se
-from pramana_core.privacy.amplification import (
+from pramana_core.privacy.gamma import (
     NOTHING,
     PRIOR,
     Amplification,
     composed,
     epsilon,
+    gamma,
     gamma_for_breach,
+    gamma_within_groups,
+    record_loss,
 )
 from pramana_core.privacy.posterior import (
     AttackerAccuracy,
@@ -24,14 +27,12 @@ from pramana_core.privacy.posterior import (
     posterior_range,
     worst_posterior,
 )
-from pramana_core.privacy.reports import gamma, gamma_within_groups
 from pramana_core.privacy.study_loss import (
     BlockDisclosure,
     CoinDisclosure,
     ColumnDisclosure,
     Extremes,
     StudyDisclosure,
-    record_loss,
     total_loss,
 )
 

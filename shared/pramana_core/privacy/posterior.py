@@ -1,22 +1,107 @@
 """What an attacker to whom all categories are as likely believes and guesses after a report.
 
 gamma bounds these for every prior; here they are exact for equal priors. Only reports that can
-occur count.
+occur count. The reports of a channel fall into kinds that reveal as much, which `report_kinds`
+lists without the channel's matrix: a mixture has one kind, a grouped or sampled channel those of
+its parts, and only a channel without structure one for each column of P.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 
-from pramana_core.channels import RESOLUTION, RandomSymmetric, Transition
-from pramana_core.errors import OptionError
+from pramana_core.channels import (
+    RESOLUTION,
+    Coordinated,
+    Grouped,
+    RandomSymmetric,
+    Sampled,
+    Transition,
+)
+from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.amplification import require_belief
-from pramana_core.privacy.reports import ReportKind, posteriors_given, report_kinds
+from pramana_core.privacy.gamma import (
+    Part,
+    listed_matrix,
+    parts_of,
+    require_belief,
+)
+
+_CELLS = 1 << 1000
+"""With more truths than this, a share of one is too small for a float."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportKind:
+    """Reports that reveal as much: their probability, and the posteriors that one of them leaves.
+
+    `times[i]` truths have the posterior `posteriors[i]`; all others are ruled out.
+    """
+
+    share: float
+    posteriors: Tensor
+    times: tuple[int, ...]
+
+    def within(self, share: float, cells: int = 1) -> ReportKind:
+        """Return the kind in a larger channel: rarer, and of `cells` truths in place of each."""
+        times = tuple(cells * times for times in self.times)
+        return ReportKind(self.share * share, self.posteriors / cells, times)
+
+
+@singledispatch
+def report_kinds(channel: Part) -> tuple[ReportKind, ...]:
+    """Return the kinds of reports under equal priors; only reports that can occur count.
+
+    Raises:
+        LimitExceeded: a channel without closed form over too many categories.
+    """
+    size = channel.shape[0]
+    if channel.exact_mixture is not None:
+        posteriors = np.array([float(value) for value in channel.exact_mixture])
+        return (ReportKind(1.0, posteriors, (1, size - 1)),)
+    matrix = listed_matrix(channel)
+    totals = matrix.sum(axis=0)
+    ones = (1,) * size
+    return tuple(
+        ReportKind(float(total) / size, column / total, ones)
+        for column, total in zip(matrix.T, totals, strict=True)
+        if total > 0
+    )
+
+
+@report_kinds.register
+def _(channel: Grouped) -> tuple[ReportKind, ...]:
+    alone = (ReportKind(1.0, np.ones(1), (1,)),)
+    return tuple(
+        kind.within(len(members) / channel.shape[0])
+        for members, part in zip(channel.groups, channel.channels, strict=True)
+        for kind in (alone if part is None else report_kinds(part))
+    )
+
+
+@report_kinds.register
+def _(channel: Sampled) -> tuple[ReportKind, ...]:
+    size = math.prod(channel.sizes)
+    if size > _CELLS:
+        raise LimitExceeded(
+            f"A record of {len(channel.sizes)} variables has too many cells for a belief in each.",
+            where="channel",
+            remedy="Ask for gamma and the bounds that follow from it, or for fewer variables.",
+        )
+    parts = parts_of(channel)
+    known = {part: report_kinds(part) for part in {part for _, part in parts}}
+    found = [
+        kind.within(weight / RESOLUTION, size // part.shape[0])
+        for weight, part in parts
+        for kind in known[part]
+    ]
+    if channel.silent:
+        found.append(ReportKind(channel.silent / RESOLUTION, np.array([1 / size]), (size,)))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -79,7 +164,20 @@ def worst_posterior(channel: Transition) -> Tensor:
     Raises:
         LimitExceeded: too many categories and reports.
     """
-    return reduce(np.maximum, posteriors_given(channel))
+    matrices = [listed_matrix(part) for part in _by_choice(channel)]
+    columns = [matrix / np.where(seen := matrix.sum(axis=0), seen, 1.0) for matrix in matrices]
+    worst = np.max([column.max(axis=1) for column in columns], axis=0)
+    silent = isinstance(channel, Coordinated) and channel.silent
+    return np.maximum(worst, 1 / channel.shape[0]) if silent else np.asarray(worst)
+
+
+def _by_choice(channel: Transition) -> list[Transition]:
+    """Return a channel, or one for each choice that its coin shows."""
+    if not isinstance(channel, Coordinated):
+        return [channel]
+    return [
+        Sampled(channel.sizes, (replace(choice, weight=RESOLUTION),)) for choice in channel.choices
+    ]
 
 
 def k_anonymity(channel: Transition, threshold: float = 0.0) -> KAnonymity:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from pramana_core.channels import RESOLUTION, Coordinated, Transition
-from pramana_core.plan import Plan
-from pramana_core.privacy.amplification import NOTHING, Amplification, composed
+from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 
 @dataclass(frozen=True)
@@ -159,17 +158,6 @@ def total_loss(
     each = [_extremes(one) for one in people]
     record = Extremes(max(e.independent for e in each), max(e.determined for e in each))
     return StudyDisclosure(tuple(columns), owners, variables, record)
-
-
-def record_loss(plan: Plan) -> Amplification:
-    """Return the loss of a whole record, over all randomized blocks; infinite without any.
-
-    Public variables count in no epsilon where others are randomized.
-    """
-    noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
-    if not noisy and any(block.channel.is_identity for block in plan.blocks):
-        return Amplification(math.inf)
-    return composed(Amplification.of(block.channel) for block in noisy)
 
 
 def _extremes(disclosures: Iterable[BlockDisclosure]) -> Extremes:

@@ -19,7 +19,6 @@ MAX_VARIABLES = VARIABLES
 MAX_CATEGORIES = CATEGORIES
 MAX_RECORDS = 1 << 34
 MAX_OWNERS = 256
-MAX_ASKED = 16
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", strict=True)]

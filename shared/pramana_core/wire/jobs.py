@@ -399,10 +399,9 @@ class Job(Message):
     """A job's state; `progress` runs from 0 to 1.
 
     `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
-    p-value; an owner sees its own there. `started` is when its last run began, `heartbeat_age` the
-    seconds since that run's last sign of life, `seconds_left` the seconds that it may still take.
-    `runs` counts its runs, with the next one; `worker` has the last. `log` has the last lines,
-    where one job is read. Owners see neither worker nor log.
+    p-value; an owner sees its own there. `started` is when its last run began, `seconds_left` the
+    seconds that it may still take. `runs` counts its runs, with the next one; `worker` has the
+    last. `log` has the last lines, where one job is read. Owners see neither worker nor log.
     """
 
     id: str
@@ -417,7 +416,6 @@ class Job(Message):
     finished: datetime | None
     inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
     started: datetime | None = None
-    heartbeat_age: float | None = None
     seconds_left: float | None = None
     worker: str | None = None
     runs: int | None = None

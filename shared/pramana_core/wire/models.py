@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from pramana_core.marginals.lack_of_fit import filled_in_words
-from pramana_core.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
+from pramana_core.wire.base import Message, Name, Sha256
 from pramana_core.wire.jobs import Job, JobSpec
 from pramana_core.wire.privacy import AmplificationMessage, Owner, Study, StudyPrivacy, TokenEnding
 from pramana_core.wire.release_kinds import RequirementMessage
@@ -330,59 +330,6 @@ class ModelEntry(Message):
     created: datetime
     addresses: list[str]
     warnings: list[str]
-
-
-class ModelQuery(Message):
-    """A question to a model: the joint distribution of the nodes `of`, given categories."""
-
-    of: Annotated[list[Label], Field(min_length=1, max_length=MAX_ASKED)]
-    given: Annotated[dict[Label, Label], Field(default_factory=dict, max_length=MAX_VARIABLES)]
-
-
-class AnswerRow(Message):
-    """The probability of one combination of categories."""
-
-    values: dict[str, str]
-    probability: float
-
-
-class ModelAnswer(ModelQuery):
-    """The answer: every combination of categories, and how probable what was given is itself."""
-
-    given_probability: float
-    rows: list[AnswerRow]
-
-
-Value = (
-    Annotated[str, StringConstraints(min_length=1, max_length=256, strict=True)]
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-)
-"""A category's label, or a number that falls into the interval of one."""
-
-
-class PredictionQuery(Message):
-    """Records whose class is asked for; a record gives values to the model's inputs.
-
-    A Bayesian classifier and a decision tree predict without those that are left out or null; a
-    linear classifier needs them all.
-    """
-
-    records: Annotated[list[dict[Label, Value | None]], Field(min_length=1)]
-
-
-class Prediction(Message):
-    """The class of a record; `probabilities` in the order of `classes`, null if there are none."""
-
-    label: str
-    probabilities: list[float] | None
-
-
-class PredictionAnswer(Message):
-    """The class of every record, in the order of the question."""
-
-    target: str
-    classes: list[str]
-    predictions: list[Prediction]
 
 
 class DashboardStudy(Message):

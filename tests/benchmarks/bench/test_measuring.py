@@ -7,19 +7,18 @@ import sys
 
 import pytest
 
-from benchmarks.bench.__main__ import picture
 from benchmarks.bench.measuring import Bench, Comparison, Spent, measure, read, write
 from pramana_core.errors import Unreachable
 
 
-def told(*numbers):
-    """A side that tells its own times, one after the other."""
+def timed(*numbers):
+    """A side that measures itself: these times, one after the other."""
     left = iter([1.0, *numbers])  # the first run is not counted
     return lambda: Spent(next(left), 100.0)
 
 
 def test_the_median_ratio_of_runs_in_turn_counts():
-    ours, theirs = told(1.0, 2.0, 9.0), told(2.0, 2.0, 3.0)
+    ours, theirs = timed(1.0, 2.0, 9.0), timed(2.0, 2.0, 3.0)
     found = measure(Comparison("a", "b", ours, theirs, clock="elapsed", rounds=3, aim=0.9))
     assert (found.ratio, found.ours, found.theirs) == (1.0, 2.0, 2.0)
     assert found.spread == (0.75, 2.0)
@@ -44,7 +43,6 @@ def test_results_are_a_list_of_objects_and_read_back(tmp_path):
     assert {"name", "reference", "ratio", "ours", "theirs", "unit", "spread"} <= set(document)
     assert read(tmp_path / "out" / "bench.json") == results
     assert read(tmp_path / "nothing") == []
-    assert picture(results).startswith(b"\x89PNG")
 
 
 @pytest.fixture
@@ -63,11 +61,9 @@ def test_a_peer_runs_in_a_process_of_its_own_and_says_what_fails(tmp_path, envir
 
     with Bench(tmp_path, environment=environment) as bench:
         folder = bench.saved(v=np.arange(1000, dtype=np.uint8))
-        peer = bench.peer("polars_counts", folder=folder, names=["v"])
+        peer = bench.peer("pyfim_itemsets", folder=folder, support=0.05)
         assert peer().elapsed > 0
         peer.end()
         assert peer().processor >= 0  # it starts anew
         with pytest.raises(Unreachable, match="no_such failed: AttributeError"):
             bench.peer("no_such")()
-        with pytest.raises(Unreachable, match="ColumnNotFoundError"):
-            bench.peer("polars_counts", folder=folder, names=["w"])()

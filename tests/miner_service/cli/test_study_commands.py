@@ -13,7 +13,7 @@ from miner_service.cli.main import app
 from miner_service.settings import Settings, WebSettings
 from pramana_core.errors import OptionError, PramanaError
 from tests.miner_service.conftest import Person
-from tests.miner_service.intake.test_study_plans import AGREED, OTHER, lone
+from tests.miner_service.intake.test_study_plans import AGREED, OTHER
 
 
 def run(*arguments):
@@ -65,9 +65,8 @@ def plan(tmp_path):
     return path
 
 
-def test_a_study_is_opened_with_invitations_plan_and_access(miner, study, plan):
-    words = ("--owners", "south,north", "--people", "same", "--plan", plan)
-    said = study("create", "nursery", *words, "--access-file", study.access)
+def test_a_study_is_opened_and_gets_invitations_plan_and_access(miner, study, plan):
+    said = study("create", "nursery", "--owners", "south,north", "--people", "same")
     for owner in ("south", "north"):
         file = study.folder / f"nursery-{owner}.invitation"
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -78,6 +77,8 @@ def test_a_study_is_opened_with_invitations_plan_and_access(miner, study, plan):
         secret = {"secret": invitation["secret"]}
         accepted = miner.nobody("POST", "/v1/invitations/accept", json=secret).json()
         assert (accepted["role"], accepted["name"]) == ("owner", owner)
+    study("plan set", "nursery", plan)
+    said += study("analyst", "nursery", "--access-file", study.access)
     assert stat.S_IMODE(study.access.stat().st_mode) == 0o600
     token = json.loads(study.access.read_text())["token"]
     assert token not in said
@@ -125,56 +126,36 @@ def test_a_public_address_that_is_none_is_refused(url):
     assert caught.value.where == "public_url"
 
 
-OWNERS = ("--owners", "north,south")
-
-
 @pytest.mark.parametrize(
     ("words", "where"),
     [
-        (("--owners", "a,b c"), "owners"),
-        (("--owners", "a,a"), "owners"),
+        (("--owners", "a,b c"), "owner"),
         (("--owners", "a", "--url", "miner"), "url"),
         (("--people", "some"), "people"),
         (("--max-epsilon-record", "-1"), "max_epsilon_record"),
-        (("--owners", "north,east", "--plan", "PLAN"), "plan"),
-        (("--owners", "north,south,east", "--plan", "PLAN"), "plan"),
-        ((*OWNERS, "--people", "different", "--plan", "PLAN"), "people"),
-        ((*OWNERS, "--max-epsilon-record", "1", "--plan", "PLAN"), "record"),
-        ((*OWNERS, "--plan", "absent.json"), "file"),
-        ((*OWNERS, "--plan", "EMPTY"), "file"),
     ],
 )
-def test_what_cannot_be_opened_opens_nothing(study, plan, tmp_path, words, where):
-    (tmp_path / "empty.json").write_text("{}")
-    files = {"PLAN": plan, "EMPTY": tmp_path / "empty.json"}
-    words = [files.get(word, word) for word in words]
-    code = "budget-exceeded" if where == "record" else "option-invalid"
-    refused(code, where, *study.words("create", "x", *words, "--access-file", study.access))
+def test_what_cannot_be_opened_opens_nothing(study, words, where):
+    refused("option-invalid", where, *study.words("create", "x", *words))
     assert list(study.folder.iterdir()) == []
     refused("not-found", "study", *study.words("show", "x"))
 
 
-def test_invitations_are_issued_all_or_none(miner, study, plan, build):
-    """What is issued before something is refused would be valid, and its owner never told."""
-    study("create", "nursery", "--people", "same")
-    alone = build(lone("x"), range(20), {"x": [0, 1] * 10})
-    miner.owner("nursery", "east").publish("nursery", alone)
-    with pytest.raises(PramanaError):  # a release does not follow the plan
-        study("create", "nursery", "--people", "same", *OWNERS, "--plan", plan)
+def test_who_cannot_be_invited_gets_no_file(miner, study):
+    study("create", "nursery")
+    miner.owner("nursery", "east")
     refused("conflict", "owner", *study.words("invite", "nursery", "means", "east"))
+    assert [one.name for one in study.folder.iterdir()] == ["nursery-means.invitation"]
     refused(
         "option-invalid", "token-file", *study.words("invite", "nursery", "a", "--folder", "/no")
     )
-    assert list(study.folder.iterdir()) == []
-    owners = json.loads(study("show", "nursery", "--json"))["owners"]
-    assert [one["name"] for one in owners] == ["east"]
+    refused("not-found", "study", *study.words("invite", "absent", "a"))
 
 
 @pytest.mark.parametrize(
     ("command", "file", "where"),
     [
         (("create", "other", "--owners", "a,b"), "other-b.invitation", "folder"),
-        (("create", "other", "--access-file", "analyst.json"), "analyst.json", "access-file"),
         (("analyst", "nursery", "--access-file", "analyst.json"), "analyst.json", "access-file"),
     ],
 )
@@ -201,7 +182,7 @@ def test_tokens_are_shown_once_or_written(miner, study):
     assert gateway("GET", "/v1/studies/nursery/reports/plan").status_code == 404
     for command, *words in (("analyst",), ("gateway", "--name", "app")):
         refused("not-found", "study", *study.words(command, "absent", *words))
-        refused("option-invalid", "owners", *study.words(command, "nursery", "--name", "a b"))
+        refused("option-invalid", "name", *study.words(command, "nursery", "--name", "a b"))
 
 
 def test_show_lists_owners_and_the_next_steps(miner, study):
@@ -213,9 +194,9 @@ def test_show_lists_owners_and_the_next_steps(miner, study):
     miner.owner("nursery", "family")
     assert "OWNER..." not in study("show", "nursery")
     told = json.loads(study("show", "nursery", "--json"))
-    states = [(o["name"], o["state"]) for o in told["owners"]]
-    assert states == [("family", "joined"), ("means", "invited")]
-    assert (told["people"], told["plan"], told["jobs"]) == ("same", None, {})
+    assert [(o["name"], o["active"]) for o in told["owners"]] == [("family", True)]
+    assert list(told["invited"]) == ["means"]
+    assert (told["study"]["people"], told["plan"], told["jobs"]) == ("same", None, [])
 
 
 def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
@@ -246,3 +227,7 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     with pytest.raises(PramanaError):
         study("plan set", "s", other)
     refused("not-found", "study", *study.words("plan set", "elsewhere", plan))
+    for file in ("absent.json", tmp_path):
+        refused("option-invalid", "file", *study.words("plan set", "s", file))
+    other.write_text("{}")
+    refused("option-invalid", "file", *study.words("plan set", "s", other))

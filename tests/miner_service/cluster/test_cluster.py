@@ -70,7 +70,7 @@ class Cluster:
         for name in names:
             self._start(name, HOLDING_WORKER, *words)
         for name in names:
-            while b"it counts" not in (self.folder / name).read_bytes():
+            while b"counting for" not in (self.folder / name).read_bytes():
                 self._require_alive(name)
 
     def _start(self, name: str, script: str, *words: Any) -> None:
@@ -163,7 +163,7 @@ def learned(survey: Survey, **spec: Any) -> Any:
 
 
 def log_of(survey: Survey, job: str) -> str:
-    return "\n".join(line["line"] for line in survey.analyst.get(f"{job}/log")["items"])
+    return "\n".join(line["line"] for line in survey.analyst.get(job)["log"])
 
 
 @pytest.mark.usefixtures("impatient")

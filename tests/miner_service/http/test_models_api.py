@@ -1,16 +1,13 @@
-"""Models over HTTP: drawn, asked, sampled, and shown on a page."""
+"""Models over HTTP: as JSON, drawn, and shown on a page."""
 
 from __future__ import annotations
 
-import csv
-import io
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.learn.networks.bif import read_bif
 from pramana_core.learn.networks.documents import network_of_json
@@ -43,9 +40,9 @@ def shared(tmp_path_factory):
 def learned(start, request):
     """A miner with a model; who says nothing of it gets the one that the module shares."""
 
-    def make(limits=None, **spec):
-        if limits or spec:  # what changes rows has a miner of its own, too
-            return with_model(start(limits), **spec)
+    def make(**spec):
+        if spec:  # what changes rows has a miner of its own
+            return with_model(start(), **spec)
         return request.getfixturevalue("shared")
 
     return make
@@ -74,75 +71,6 @@ def test_the_structure_as_a_picture(learned):
     said = "Learned from 200 records; no gamma bounds what these tell of a person."
     assert texts == {"A", ODD, said}
     assert "confidence 100 %" in svg.text
-
-
-def ask(person, model, **body):
-    return person("POST", f"{model}/queries", json=body)
-
-
-def test_a_question_is_answered_from_the_tables(learned):
-    miner = learned()
-    answer = ask(miner.owner_person, miner.model, of=["A"], given={ODD: "<hi>"})
-    assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert told["rows"] == [
-        {"values": {"A": "no"}, "probability": pytest.approx(20 / 90)},
-        {"values": {"A": "yes"}, "probability": pytest.approx(70 / 90)},
-    ]
-    assert told["given_probability"] == pytest.approx(90 / 200)
-    joint = ask(miner.analyst, miner.model, of=[ODD, "A"]).json()
-    assert [(*r["values"].values(), round(200 * r["probability"])) for r in joint["rows"]] == [
-        ("lo,w", "no", 80),
-        ("lo,w", "yes", 30),
-        ("<hi>", "no", 20),
-        ("<hi>", "yes", 70),
-    ]
-    assert joint["given"] == {}
-    assert joint["given_probability"] == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        ({"of": ["Z"]}, 422, "unknown-variable"),
-        ({"of": ["A"], "given": {"Z": "no"}}, 422, "unknown-variable"),
-        ({"of": ["A"], "given": {ODD: "no"}}, 422, "unknown-category"),
-        ({"of": ["A", "A"]}, 422, "option-invalid"),
-        ({"of": ["A"], "given": {"A": "no"}}, 422, "option-invalid"),
-        ({"of": []}, 422, "request-invalid"),
-        ({"of": ["A"], "seed": 1}, 422, "request-invalid"),
-    ],
-)
-def test_questions_without_an_answer(learned, assert_problem, body, status, code):
-    miner = learned()
-    assert_problem(ask(miner.analyst, miner.model, **body), status, code)
-
-
-def test_samples_are_a_csv_that_a_seed_decides(learned):
-    miner = learned()
-    address = f"{miner.model}/samples"
-    first = miner.owner_person("GET", address, params={"records": 4000, "seed": 9})
-    assert first.headers["content-type"].startswith("text/csv")
-    header, *rows = csv.reader(io.StringIO(first.text, newline=""))
-    assert header == ["A", ODD]
-    assert len(rows) == 4000
-    assert {tuple(row) for row in rows} == {(a, b) for a in ("no", "yes") for b in ("lo,w", "<hi>")}
-    again = miner.analyst("GET", address, params={"records": 4000, "seed": 9})
-    other = miner.analyst("GET", address, params={"records": 4000})
-    assert again.text == first.text
-    assert other.text != first.text
-
-
-def test_what_is_answered_is_bounded(learned, assert_problem):
-    miner = learned(Limits(answer_cells=3, sample_cells=100))
-    answer = ask(miner.analyst, miner.model, of=["A", ODD])
-    assert_problem(answer, 413, "limit-exceeded")
-    assert ask(miner.analyst, miner.model, of=["A"]).status_code == 200
-    address = f"{miner.model}/samples"
-    answer = miner.analyst("GET", address, params={"records": 51})
-    assert_problem(answer, 413, "limit-exceeded")
-    assert miner.analyst("GET", address, params={"records": 50}).status_code == 200
 
 
 class Page(HTMLParser):
@@ -193,7 +121,7 @@ def test_the_page_shows_picture_links_and_parameters(learned):
     assert "bootstrap samples of the records keep it" not in seen
 
 
-ADDRESSES = ("", "/bif", "/svg", "/page", "/samples?records=1")
+ADDRESSES = ("", "/bif", "/svg", "/page")
 
 
 def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem):
@@ -207,6 +135,3 @@ def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem
         assert_problem(miner.owner_person("GET", miner.model + address), 404, "not-found")
         assert_problem(miner.nobody("GET", miner.model + address), 401, "unauthenticated")
         assert miner.analyst("GET", miner.model + address).status_code == 200
-    assert_problem(ask(other, miner.model, of=["A"]), 404, "not-found")
-    assert_problem(ask(miner.owner_person, miner.model, of=["A"]), 404, "not-found")
-    assert_problem(ask(miner.nobody, miner.model, of=["A"]), 401, "unauthenticated")

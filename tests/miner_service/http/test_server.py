@@ -16,11 +16,11 @@ import pytest
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app, first_token
-from miner_service.http.server import bind, exclusive, url_of, write_ready_file
+from miner_service.http.server import bind, exclusive
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
+from miner_service.store.database import HEAD
 from miner_service.store.schema import Base
-from miner_service.store.sql_database import HEAD
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tokens import find_token, rotate_admin_token
 from pramana_core.errors import Conflict, OptionError, StoreCorrupt
@@ -156,29 +156,11 @@ def test_a_port_in_use_is_said(tmp_path):
     assert not (tmp_path / "data" / "miner.sqlite").exists()
 
 
-def test_a_free_port_is_taken_at_once(tmp_path):
-    sock = bind(Settings(tmp_path, port=0))
-    try:
-        port = sock.getsockname()[1]
-        assert url_of(sock) == f"http://127.0.0.1:{port}"
-        with pytest.raises(OptionError):
-            bind(Settings(tmp_path, port=port))
-    finally:
-        sock.close()
-
-
 def test_a_data_directory_has_one_miner(tmp_path):
     with exclusive(tmp_path), pytest.raises(Conflict), exclusive(tmp_path):
         pass
     with exclusive(tmp_path):
         pass
-
-
-def test_the_ready_file_is_whole(tmp_path):
-    path = tmp_path / "ready.json"
-    write_ready_file(path, "http://127.0.0.1:1")
-    assert json.loads(path.read_text()) == {"url": "http://127.0.0.1:1", "pid": os.getpid()}
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_admin_token_is_shown_once(tmp_path):

@@ -1,4 +1,4 @@
-"""Tokens expire, are rotated by their holder, and are listed with their last use."""
+"""Tokens expire, are ended by their holder, and are listed with their last use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 from miner_service.settings import Settings, TokenSettings
 from miner_service.store.tokens import issue_token
 from pramana_core.errors import OptionError, StorageFull
-
-ROTATE = "/v1/tokens/rotate"
 
 
 def holder(of, answer):
@@ -35,7 +33,6 @@ def test_a_token_is_good_for_as_long_as_was_asked_for(miner, assert_problem):
     assert bea.get("/v1/studies")
     miner.clock.ahead = timedelta(days=30, seconds=1)
     assert_problem(bea("GET", "/v1/studies"), 401, "unauthenticated")
-    assert_problem(bea("POST", ROTATE), 401, "unauthenticated")
     for days in (0, 3651, 1.5, "x"):
         wrong = miner.admin("POST", path, json={"name": "bea", "valid_days": days})
         assert_problem(wrong, 422, "request-invalid")
@@ -60,39 +57,6 @@ def test_an_owners_token_is_good_for_as_long_as_its_invitation_says(miner):
     assert south("GET", "/v1/studies").status_code == 200
     miner.clock.ahead += timedelta(days=2)
     assert south("GET", "/v1/studies").status_code == 401
-
-
-def test_a_rotated_token_ends_soon_after_the_new_one_is_used(miner):
-    old = miner.study("asia")
-    assert old.get("/v1/studies")
-    new = holder(old, old("POST", ROTATE))
-    miner.clock.ahead = timedelta(days=100)  # the answer was lost, and nobody looked for long
-    assert old("GET", "/v1/studies").status_code == 200
-    assert new("GET", "/v1/studies").status_code == 200
-    miner.clock.ahead += timedelta(seconds=299)
-    assert old("GET", "/v1/studies").status_code == 200
-    miner.clock.ahead += timedelta(seconds=2)
-    assert old("GET", "/v1/studies").status_code == 401
-    assert new("GET", "/v1/studies").status_code == 200
-
-
-def test_rotating_again_ends_the_token_whose_answer_was_lost(miner, assert_problem):
-    old = miner.study("asia")
-    lost = holder(old, old("POST", ROTATE))
-    new = holder(old, old("POST", ROTATE))
-    assert_problem(lost("GET", "/v1/studies"), 401, "unauthenticated")
-    assert new("GET", "/v1/studies").status_code == 200
-    # Whoever found the old one in the meantime cannot lengthen its life.
-    assert_problem(old("POST", ROTATE), 409, "conflict")
-    newest = holder(new, new("POST", ROTATE))
-    assert newest.get("/v1/studies/asia")["name"] == "asia"
-
-
-def test_a_revoked_token_takes_along_what_it_was_rotated_into_unused(miner):
-    old = miner.study("asia")
-    new = holder(old, old("POST", ROTATE))
-    assert miner.admin("DELETE", f"/v1/tokens/{old.id}").status_code == 204
-    assert [p("GET", "/v1/studies").status_code for p in (old, new)] == [401, 401]
 
 
 def test_a_holder_ends_its_own_token_and_no_other(miner, assert_problem):
@@ -148,10 +112,6 @@ def test_the_dashboard_warns_of_tokens_that_end_soon(miner):
     both = [("asia", "north"), ("asia", "south")]
     assert told(miner.admin) == told(bea) == [*both, ("asia", "bea")]
     assert told(owners[0]) == [("asia", "north")]
-    north = holder(bea, owners[0]("POST", ROTATE))
-    assert told(owners[0]) == [("asia", "north")]  # the new one is not known to have arrived
-    assert told(north) == []
-    assert ("asia", "north") not in told(miner.admin)
     with miner.services.database.write() as session:
         now = miner.clock()
         issue_token(session, role="monitor", study=None, name="watch", now=now, days=1)

@@ -34,9 +34,8 @@ def tight(start, release_a):
     return make
 
 
-@pytest.mark.parametrize("limits", [{"open_releases": 2}, {"announced_parts": 8}])
-def test_what_is_open_is_bounded(tight, release_a, assert_problem, limits):
-    miner, owner = tight(**limits)
+def test_what_is_open_is_bounded(tight, release_a, assert_problem):
+    miner, owner = tight(open_releases=2)
     first = owner.announce("s", release_a)
     second = owner("POST", "/v1/studies/s/releases", json=named(release_a, "r2"))
     assert second.status_code == 201
@@ -52,11 +51,8 @@ def test_what_is_open_is_bounded(tight, release_a, assert_problem, limits):
     assert again.status_code == 201
 
 
-@pytest.mark.parametrize("limit", ["open_releases", "announced_bytes"])
-def test_what_is_sealed_makes_room_for_another_announcement(
-    tight, release_a, assert_problem, limit
-):
-    _, owner = tight(**{limit: 1 if limit == "open_releases" else bytes_of(release_a)})
+def test_what_is_sealed_makes_room_for_another_announcement(tight, release_a, assert_problem):
+    _, owner = tight(open_releases=1)
     path = owner.send("s", release_a)
     other = named(release_a, "r2")
     refused = owner("POST", "/v1/studies/s/releases", json=other)

@@ -11,7 +11,6 @@ from tests.miner_service.masking import masked
 from tests.miner_service.sharing import body, model
 
 RELEASES = "/v1/studies/asia/releases"
-PART = {"number": 0, "records": 1, "bytes": 1, "sha256": "0" * 64}
 
 
 class Kind:

@@ -74,16 +74,13 @@ def release() -> Callable[..., Any]:
 
 
 def test_a_plan_is_agreed_on_once_and_everybody_reads_what_it_tells(people):
-    analyst, north, _ = people
+    analyst, *_ = people
     first = put(analyst)
     assert first.status_code == 201, first.text
-    tag = f'"{AGREED.digest}"'
-    assert first.headers["etag"] == tag
     again = put(analyst)
     assert (again.status_code, again.json()) == (200, first.json())
     for person in people:
         read = person("GET", "/v1/studies/s/plan")
-        assert read.headers["etag"] == tag
         view = read.json()
         assert view["digest"] == AGREED.digest
         assert view["record"]["gamma"] == pytest.approx(9, rel=1e-6)
@@ -93,10 +90,6 @@ def test_a_plan_is_agreed_on_once_and_everybody_reads_what_it_tells(people):
         }
         assert shares == {"north": {"class": 0.75, "a": 0.75}, "south": {"b": 0.5}}
         assert StudyPlanMessage.model_validate(view["plan"]).to_plan() == AGREED
-    known = north("GET", "/v1/studies/s/plan", headers={"If-None-Match": f'"x", {tag}'})
-    assert (known.status_code, known.content) == (304, b"")
-    stale = north("GET", "/v1/studies/s/plan", headers={"If-None-Match": '"x"'})
-    assert stale.status_code == 200
 
 
 def test_what_is_no_plan_or_too_large_is_refused(people, start, assert_problem):

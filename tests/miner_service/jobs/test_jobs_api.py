@@ -8,9 +8,6 @@ import threading
 import pytest
 
 from miner_service.jobs.runner import learn_model
-from miner_service.settings import Limits
-from miner_service.store.tables import delete_rows
-from miner_service.store.tokens import revoke_token
 from pramana_core.domain import Domain
 from pramana_core.errors import NotConverged
 from pramana_core.plan import Plan
@@ -101,27 +98,6 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     assert links["yes", "no"] == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("spec", "status", "code"),
-    [
-        ({"structure": {"A": [], "Z": []}}, 409, "variables-missing"),
-        ({"structure": {"A": ["C"], "C": ["A"]}}, 422, "structure-invalid"),
-        ({"structure": {"A": ["C"]}}, 422, "structure-invalid"),
-        ({"structure": {}}, 422, "request-invalid"),
-        ({**SPEC, "alpha": 0}, 422, "request-invalid"),
-        ({**SPEC, "kind": "K2"}, 422, "request-invalid"),
-        ({**SPEC, "colour": "red"}, 422, "request-invalid"),
-    ],
-)
-def test_a_job_that_cannot_run_is_refused_at_once(aligned, assert_problem, spec, status, code):
-    before = aligned.snapshot()
-    answer = aligned.analyst("POST", JOBS, json={"spec": spec})
-    problem = assert_problem(answer, status, code)
-    assert "red" not in problem.detail
-    assert aligned.snapshot() == before
-
-
 def test_a_variable_from_two_owners_is_a_conflict(aligned, build, plan_c, assert_problem):
     aligned.owner("asia", "west").publish("asia", build(plan_c, range(100), {"C": [0] * 100}))
     before = aligned.snapshot()
@@ -142,52 +118,6 @@ def test_a_removed_owners_release_is_no_longer_aligned(aligned, assert_problem):
     assert_problem(aligned.south("GET", "/v1/studies"), 401, "unauthenticated")
     answer = aligned.analyst("POST", JOBS, json={"spec": SPEC})
     assert_problem(answer, 409, "variables-missing")
-
-
-def test_a_job_larger_than_allowed_is_refused(start, release_a, assert_problem):
-    miner = start(Limits(job_cells=5))
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", release_a)
-    spec = {"structure": {"A": ["B"], "B": []}}
-    answer = analyst("POST", JOBS, json={"spec": spec})
-    assert_problem(answer, 413, "limit-exceeded")
-
-
-def test_events_tell_a_job_to_its_end(aligned):
-    job = aligned.analyst("POST", JOBS, json={"spec": SPEC}).headers["location"]
-    answer = aligned.north("GET", f"{job}/events")
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    events = [e.split("\n") for e in answer.text.strip().split("\n\n")]
-    assert all(e[0].startswith("id: ") and e[1] == "event: job" for e in events)
-    last = json.loads(events[-1][2].removeprefix("data: "))
-    assert (last["state"], last["progress"]) == ("succeeded", 1.0)
-    assert aligned.north.get(job)["state"] == "succeeded"
-
-
-@pytest.mark.slow
-def test_events_end_when_the_service_does(held):
-    threading.Timer(0.2, held.app.state.crew.ask_to_stop).start()
-    answer = held.north("GET", f"{held.job}/events")
-    assert '"state":"running"' in answer.text
-    assert held.north.get(held.job)["state"] == "running"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gone", ["token", "study"])
-def test_events_end_when_nobody_may_follow_any_more(held, monkeypatch, gone):
-    monkeypatch.setattr("miner_service.http.endpoints.jobs._HEARTBEAT_LOOKUPS", 3)
-
-    def end():
-        with held.services.database.write() as session:
-            if gone == "token":
-                revoke_token(session, held.north.id)
-            else:
-                delete_rows(session, "asia")
-
-    threading.Timer(0.2, end).start()
-    answer = held.north("GET", f"{held.job}/events")
-    assert '"state":"running"' in answer.text
-    assert held.north("GET", held.job).status_code == 401
 
 
 class Held:
@@ -320,9 +250,6 @@ def test_owners_learn_only_of_what_kind_a_failure_was(start, build, plan_c):
         "job": owners["north"].get(path),
         "list": owners["north"].get(JOBS)["items"][0],
         "dashboard": owners["north"].get("/v1/dashboard")["studies"][0]["jobs"][0],
-        "events": json.loads(
-            owners["north"]("GET", f"{path}/events").text.split("data: ")[-1].strip()
-        ),
     }
     for place, job in seen.items():
         assert job["problem"]["code"] == "not-converged", place
@@ -349,4 +276,4 @@ def test_owners_do_not_know_of_jobs_on_records_that_differ(miner, build, plan_c,
     for owner in (north, south):
         assert owner.get(JOBS)["items"] == []
         assert owner.get("/v1/dashboard")["studies"][0]["jobs"] == []
-        assert {owner("GET", path + end).status_code for end in ("", "/events")} == {404}
+        assert owner("GET", path).status_code == 404

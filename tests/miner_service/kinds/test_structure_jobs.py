@@ -52,14 +52,3 @@ def test_a_table_is_as_large_as_its_reports():
     choices = tuple(Choice((axis,), half, Symmetric.from_gamma(2, 3.0)) for axis in (0, 1))
     layout = RecordLayout((Plan((Block((X, Y), Sampled((2, 2), choices)),)),))
     assert layout.cells({"x"}) == 3, "two categories, and withheld"
-
-
-SEARCH = {"kind": "bayes-net-structure", "draws": 20}
-
-
-def test_the_same_search_is_one_job_and_another_seed_another(survey):
-    study = survey()
-    first, again, other = (study.job(**SEARCH, seed=seed) for seed in (1, 1, 2))
-    assert (first.status_code, again.status_code, other.status_code) == (202, 200, 202)
-    assert first.headers["location"] == again.headers["location"]
-    assert other.headers["location"] != first.headers["location"]

@@ -101,7 +101,7 @@ def test_every_job_says_which_records_it_counts():
         assert issubclass(spec, CountsSpec | RecordsSpec) == has_records
         assert ("records" in spec.model_fields) == has_records
         assert MODEL_KINDS[kind.makes].message is kind.message
-        assert "page" in kind.offers
+        assert "page" in kind.views
 
 
 ADDRESSES = ("page", "svg", "bif", "csv", "itemsets.csv", "rules.csv", "text", "document")
@@ -113,11 +113,6 @@ def test_what_a_kind_does_not_have_is_not_found_and_says_what_there_is(survey, a
     for form in sorted({*ADDRESSES} - {"page", "csv"}):
         answer = study.analyst("GET", f"{path}/{form}")
         assert_problem(answer, 404, "not-found", f"'{form}'", "'contingency-table'", "'csv'")
-    assert_problem(study.analyst("GET", f"{path}/samples?records=1"), 404, "not-found", "samples")
-    asked = study.analyst("POST", f"{path}/queries", json={"of": ["age"]})
-    assert_problem(asked, 404, "not-found", "queries")
-    asked = study.analyst("POST", f"{path}/predictions", json={"records": [{"age": "<30"}]})
-    assert_problem(asked, 404, "not-found", "predictions")
 
 
 def test_the_dashboard_links_models_and_owners_see_no_others(survey):

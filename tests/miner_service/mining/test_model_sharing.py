@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import json
 import re
 from typing import Any
 
@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from miner_service.settings import Limits
-from pramana_core.mixed import read_mixed
-from pramana_core.wire.release_kinds import SharedTreeMessage
+from pramana_core.model_sharing.exchange.documents import read_model_json
 from tests.miner_service.conftest import assert_problem, starting
 from tests.miner_service.sharing import (
     changed_attributes,
@@ -55,21 +54,10 @@ def learned(analyst: Any, **spec: Any) -> dict[str, Any]:
 
 
 def right(analyst: Any, found: dict[str, Any]) -> float:
-    """The share of people it never saw whose class the model tells over HTTP."""
+    """The share of people it never saw whose class the model tells."""
     table, codes = records(400, seed=99)
-    asked = [
-        {"age": age, "job": table["job"].categories[job], "debt": debt}
-        for age, job, debt in zip(
-            table["age"].values, table["job"].codes, table["debt"].values, strict=True
-        )
-    ]
-    answer = analyst("POST", f"/v1/models/{found['id']}/predictions", json={"records": asked})
-    assert answer.status_code == 200, answer.text
-    labels = ("no", "yes", "maybe")
-    said = [labels.index(one["label"]) for one in answer.json()["predictions"]]
-    shares = [sum(one["probabilities"]) for one in answer.json()["predictions"]]
-    assert shares == pytest.approx([1.0] * len(shares))
-    return float(np.mean(np.array(said) == codes))
+    model = read_model_json(json.dumps(found["document"]))
+    return float(np.mean(model.predict(table) == codes))
 
 
 WAYS: list[dict[str, Any]] = [
@@ -108,41 +96,10 @@ def test_trees_become_a_model_of_every_kind(study, spec: dict[str, Any]):
 
 
 @pytest.mark.slow
-def test_pseudo_data_are_read_back_by_pandas(miner):
-    """Proposition 1 over the wire: as many records on each owner's paths as they count."""
-    import pandas as pd
-
-    _, analyst, owners, paths = shared_by_three(miner)
-    found = learned(analyst, owners=["north"], method="pgen", max_depth=3, seed=7)
-    address = f"/v1/models/{found['id']}/pseudo-data"
-    first, again = analyst("GET", address), analyst("GET", address)
-    assert first.headers["content-type"] == "application/vnd.apache.parquet"
-    assert first.content == again.content
-    frame = pd.read_parquet(io.BytesIO(first.content))
-    assert list(frame.columns) == ["age", "job", "debt", "ill"]
-    assert frame["age"].between(0, 100).all()
-    assert (frame["age"] % 1 == 0).all()
-    told = SharedTreeMessage.model_validate(analyst.get(paths["north"])["model"]).to_tree()
-    reached = told.leaf_of(read_mixed(frame.drop(columns="ill")))
-    for place, leaf in enumerate(told.leaves):
-        rows = reached == place
-        assert rows.sum() == leaf.records
-        label = told.schema.target.categories[leaf.label]
-        assert (frame["ill"][rows] == label).sum() == leaf.hit
-    assert f"/v1/models/{found['id']}/pseudo-data" in str(analyst.get("/v1/dashboard"))
-    # Of a tree that is gone nothing more is drawn; what was learned stays.
-    owners["north"]("POST", f"{paths['north']}/withdraw")
-    assert_problem(analyst("GET", address), 409, "conflict", "withdrawn")
-    assert analyst.get(f"/v1/models/{found['id']}") == found
-
-
-@pytest.mark.slow
 def test_a_model_that_is_the_trees_goes_with_them(miner):
     _, analyst, owners, paths = shared_by_three(miner)
     found = learned(analyst, method="votes")
     other = learned(analyst, method="votes", owners=["south", "west"])
-    address = f"/v1/models/{found['id']}/pseudo-data"
-    assert_problem(analyst("GET", address), 404, "not-found", "pgen")
     owners["north"]("POST", f"{paths['north']}/withdraw")
     assert_problem(analyst("GET", f"/v1/models/{found['id']}"), 404, "not-found")
     job = analyst.get(f"/v1/jobs/{found['job']}")
@@ -158,27 +115,6 @@ def test_owners_see_no_model_of_others_trees(study):
     assert_problem(owners["north"]("GET", f"/v1/models/{found['id']}"), 404, "not-found")
     assert_problem(owners["north"]("GET", f"/v1/jobs/{found['job']}"), 404, "not-found")
     assert owners["north"].get("/v1/dashboard")["studies"][0]["models"] == []
-
-
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"age": 30.0, "job": "cook"}, "debt"),
-    ({"age": "old", "job": "cook", "debt": 1.0}, "age"),
-    ({"age": 30.0, "job": "pope", "debt": 1.0}, "job"),
-    ({"age": 30.0, "job": "cook", "debt": 1.0, "ill": "no"}, "ill"),
-]
-
-
-@pytest.mark.slow
-def test_wrong_records_are_named_by_their_column(study):
-    _, analyst, _, _ = study
-    found = learned(analyst, method="votes")
-    for record, word in WRONG:
-        answer = analyst(
-            "POST", f"/v1/models/{found['id']}/predictions", json={"records": [record]}
-        )
-        assert answer.status_code == 422
-        assert word in answer.json()["detail"]
-        assert "pope" not in answer.text
 
 
 @pytest.mark.slow

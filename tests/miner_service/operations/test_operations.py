@@ -9,13 +9,13 @@ import threading
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import update
 from typer.testing import CliRunner
 
 from miner_service.backup import LIST, back_up
 from miner_service.checking import delete_study
 from miner_service.cli.main import app
-from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseRow
+from miner_service.store.schema import Base, PartRow, ReleaseRow
 from miner_service.store.sqlite import SqliteStore
 from miner_service.store.tables import OF_NO_STUDY, of_study
 from pramana_core.errors import NotReady, PramanaError
@@ -226,15 +226,6 @@ def _damage(kind, data, sealed, opened):
         case "release digest":
             other = {"content_digest": "0" * 64}
             _write(data, update(ReleaseRow).where(ReleaseRow.id == opened).values(**other))
-        case "model":
-            _write(data, update(ModelRow).values(body='{"kind": "contingency-table"}'))
-        case "job":
-            _write(data, update(JobRow).values(releases='["r-nobody"]'))
-        case "job without model":
-            _write(data, update(JobRow).values(model=None))
-        case "waiting job":
-            values = {"state": "queued", "model": None, "releases": json.dumps([opened])}
-            _write(data, text("DELETE FROM models"), update(JobRow).values(**values))
         case "row":
             _write(data, update(PartRow).where(PartRow.release == opened).values(sha256="0" * 64))
 
@@ -246,10 +237,6 @@ DAMAGE = {
     "orphan": "orphan",
     "release": "release",
     "release digest": "release",
-    "model": "model",
-    "job": "job",
-    "job without model": "job",
-    "waiting job": "job",
     "row": "file",
 }
 """Each kind of damage, and the code of what is found."""

@@ -72,8 +72,3 @@ def test_what_is_no_cursor_is_refused(asked, assert_problem, cursor):
     _, analyst, _ = asked
     answer = analyst("GET", "/v1/studies/s/jobs", params={"cursor": cursor})
     assert_problem(answer, 422, "option-invalid")
-
-
-LISTS = ("/v1/studies", *(f"/v1/studies/asia/{what}" for what in (
-    "tokens", "invitations", "owners", "releases", "jobs",
-)))  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from miner_service.http.server import write_ready_file
-from pramana_core.errors import StorageFull
 from tests.small_disk import kinds_of_disks, small_disk
 
 RECORDS = 40_000
@@ -84,14 +82,3 @@ def test_rows_that_have_no_room_are_refused_and_made_later(miner, disk, assert_p
 
 def study(number):
     return {"name": f"s{number}", "title": "t" * 500}
-
-
-def test_a_ready_file_that_has_no_room_is_not_there(disk):
-    ready = disk.folder / "ready.json"
-    disk.fill()
-    with pytest.raises(StorageFull):
-        write_ready_file(ready, "http://127.0.0.1:1/")
-    disk.free()
-    assert list(disk.folder.iterdir()) == []
-    write_ready_file(ready, "http://127.0.0.1:1/")
-    assert "http://127.0.0.1:1/" in ready.read_text()

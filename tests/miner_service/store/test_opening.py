@@ -9,15 +9,15 @@ import threading
 
 import pytest
 
+from miner_service.store import database as tables
 from miner_service.store import postgres
-from miner_service.store import sql_database as tables
 from miner_service.store.postgres import PostgresStore
 from tests.waiting_processes import one_is_held_while_others_start
 
 OPEN = """
 from miner_service.settings import Settings
 from miner_service.store import sqlite
-from miner_service.store import sql_database as tables
+from miner_service.store import database as tables
 from miner_service.store.sqlite import open_database
 """
 IMPATIENT = """

@@ -62,9 +62,6 @@ def test_parts_and_quotas_are_asked_of_the_database(filled):
             name: (10, list(arrived)) for name, arrived in ARRIVED.items()
         }
         assert parts_arrived(session, []) == {}
-        require_within_quota(session, Quotas(announced_parts=30), "s", "north")
-        require_within_quota(session, Quotas(announced_parts=1), "s", "south")
-        with pytest.raises(LimitExceeded):
-            require_within_quota(session, Quotas(announced_parts=29), "s", "north")
+        require_within_quota(session, Quotas(stored_bytes=10**9), "s", "south")
         with pytest.raises(LimitExceeded):
             require_within_quota(session, Quotas(stored_bytes=10**10), "s", "north")

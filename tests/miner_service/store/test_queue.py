@@ -46,11 +46,11 @@ class Queue:
                 now=self.now,
             )
 
-    def take(self, workers=1, holder="one"):
+    def take(self, holder="one"):
         """Begin the job whose turn it is; return its key."""
         self.now += timedelta(seconds=1)
         with self.database.write() as session:
-            lease = claim_next(session, holder, workers, self.now)
+            lease = claim_next(session, holder, self.now)
             return None if lease is None else leased(session, lease).key
 
     def each(self, act, key=None):
@@ -91,19 +91,12 @@ def test_studies_take_turns(queue):
     assert queue.order() == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "a3"]
 
 
-def test_one_study_never_has_all_workers_where_there_are_others(queue):
+def test_the_study_with_the_fewest_running_jobs_comes_first(queue):
     for number in range(3):
         queue.put("a", f"a{number}")
-    assert [queue.take(workers=2) for _ in range(2)] == ["a0", None]
+    assert queue.take() == "a0"
     queue.put("b", "b0")
-    assert queue.take(workers=2) == "b0"
-
-
-def test_a_study_alone_has_all_workers(place, open_at):
-    queue = Queue(open_at(place), studies=("a",))
-    for number in range(3):
-        queue.put("a", f"a{number}")
-    assert [queue.take(workers=2) for _ in range(2)] == ["a0", "a1"]
+    assert [queue.take() for _ in range(3)] == ["b0", "a1", "a2"]
 
 
 def test_a_study_queues_so_many_jobs_and_no_more(queue):

@@ -80,7 +80,7 @@ class Opened:
 
     def lines(self, path: str) -> list[str]:
         """The log of a job."""
-        return [one["line"] for one in self.analyst.get(f"{path}/log")["items"]]
+        return [one["line"] for one in self.analyst.get(path)["log"]]
 
     def pid(self, number: int = 0) -> int:
         """Wait for a run; return the number of its process."""
@@ -353,7 +353,7 @@ def test_a_job_whose_cluster_is_away_runs_again_after_a_pause(begin):
     study = begin("once wait_for_cluster")
     job = study.create()
     assert study.analyst.wait(job)["state"] == "succeeded"
-    lines = study.analyst.get(f"{job}/log")["items"]
+    lines = study.analyst.get(job)["log"]
     began = [datetime.fromisoformat(one["at"]) for one in lines if "began" in one["line"]]
     assert len(began) == 2
     assert (began[1] - began[0]).total_seconds() >= 2

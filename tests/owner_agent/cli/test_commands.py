@@ -47,19 +47,19 @@ def test_a_sensitive_variable_without_a_channel_stops_everything(bench, command,
 
 def test_plan_prints_cost_and_accuracy(bench, command):
     assert command("plan", "--no-report").exit_code == 0
-    data = json.loads(command("plan", "--records", "20000", "--json").out)
+    data = json.loads(command("plan", "--json").out)
     smoker, age, region = data["variables"]
-    assert data["records"] == 20_000
+    assert data["records"] == 50
     assert smoker["gamma"] == pytest.approx(7.5)
     assert smoker["epsilon"] == pytest.approx(math.log(7.5))
     assert smoker["rho_2"] == pytest.approx(7.5 * 0.05 / (0.95 + 7.5 * 0.05))
     assert age["gamma"] == pytest.approx(6.0)
     assert (region["gamma"], region["epsilon"], region["rho_2"]) == (None, None, 1.0)
     # The largest variance of a binomial share is at one half: 1 / (4 N).
-    assert region["standard_error"] == pytest.approx(math.sqrt(0.25 / 20_000))
+    assert region["standard_error"] == pytest.approx(math.sqrt(0.25 / 50))
     # At truth t the report is 1 with q = t 0.75 + (1 - t) 0.1, and q = 1/2 can be: the error is
     # that of q over 0.65.
-    assert smoker["standard_error"] == pytest.approx(math.sqrt(0.25 / 20_000) / 0.65, rel=1e-6)
+    assert smoker["standard_error"] == pytest.approx(math.sqrt(0.25 / 50) / 0.65, rel=1e-6)
 
 
 @pytest.mark.slow

@@ -101,20 +101,19 @@ def test_init_never_overwrites(fresh, init):
 
 
 def test_the_public_part_has_the_lists_of_the_site_file(fresh, init):
-    said = init("--owner", "family", "--yes", "--not-sensitive", "income", "--people", "same").out
+    said = init("--owner", "family", "--yes", "--not-sensitive", "income").out
     part = read_part(fresh.folder / "family.public.toml")
     assert "family.public.toml, the public part: names and categories alone." in said
-    assert (part.owner, part.people) == ("family", "same")
+    assert part.owner == "family"
     assert [v.name for v in part.variables] == ["parents", "age", "diagnosis"]
     assert part.variables[0].categories == tuple(sorted(NAMES))
     assert part.variables[1].categories[-1] == "?"
 
 
 def test_public_lists_in_place_of_the_tables(fresh, init):
-    lists = fresh.folder / "lists.toml"
-    lists.write_text('parents = ["usual", "pretentious", "great_pret"]\nage = {cuts = [30, 60]}\n')
     ended = init(
-        "--owner", "family", "--public", str(lists), "--categories", "income=1,2,3,4,5",
+        "--owner", "family", "--categories", "parents=usual,pretentious,great_pret",
+        "--cuts", "age=30,60", "--categories", "income=1,2,3,4,5",
         "--categories", "diagnosis=well,ill", "--not-sensitive", "income",
     )  # fmt: skip
     assert ended.exit_code == 0, ended.err
@@ -185,7 +184,6 @@ def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
         ("--categories", "parents"),
         ("--categories", "child=a,b"),
         ("--cuts", "age=old"),
-        ("--public", "absent.toml"),
         ("--invitation", "absent.json"),
     ],
 )

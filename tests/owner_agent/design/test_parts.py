@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from owner_agent.design.parts import design_of_parts
+from owner_agent.design.parts import variables_of_parts
 from owner_agent.site.adopting import AdoptedPlan, read_study_plan
 from owner_agent.site.public_part import PublicPart
 from owner_agent.site.site import site_from
@@ -18,9 +18,9 @@ NEED = ("--learn", "classifier", "--target", "class", "--gamma", "19", "--record
 
 @pytest.fixture
 def part(tmp_path):
-    """Write the public part of an owner: `(owner, variables, people)`."""
+    """Write the public part of an owner: `(owner, variables)`."""
 
-    def write(owner, variables, people=None, name=None):
+    def write(owner, variables, name=None):
         content = {
             "owner": owner,
             "table": "t.csv",
@@ -30,7 +30,7 @@ def part(tmp_path):
             ],
         }
         path = tmp_path / f"{name or owner}.public.toml"
-        path.write_text(PublicPart.of(site_from(content, tmp_path), people).text)
+        path.write_text(PublicPart.of(site_from(content, tmp_path)).text)
         return path
 
     return write
@@ -43,7 +43,7 @@ def design(command):
 
 
 def test_the_plan_of_all_parts_is_written_and_fits_each_owner(part, design, tmp_path):
-    family, care = part("family", FAMILY, "same"), part("care", CARE)
+    family, care = part("family", FAMILY), part("care", CARE)
     plan = tmp_path / "plan.json"
     ended = design(family, care, *NEED, "--write-study-plan", plan)
     assert ended.exit_code == 0, ended.err
@@ -63,41 +63,22 @@ def test_the_plan_of_all_parts_is_written_and_fits_each_owner(part, design, tmp_
             AdoptedPlan(made, owner).part(known)
 
 
-def test_the_same_parts_make_the_same_plan_as_a_design_file(part, design, tmp_path):
-    parts = part("family", FAMILY), part("care", CARE)
-    spec = tmp_path / "study.toml"
-    spec.write_text(
-        "".join(
-            f'[[variables]]\nname = "{n}"\nowner = "{owner}"\ncategories = {json.dumps(c)}\n'
-            for owner, held in (("family", FAMILY), ("care", CARE))
-            for n, c in held.items()
-        )
-    )
-    digests = [
-        json.loads(design(*words, *NEED, "--json").out)["study_plan"]["digest"]
-        for words in (parts, ("--spec", spec))
-    ]
-    assert digests[0] == digests[1]
-
-
-@pytest.mark.parametrize(
-    ("other", "said", "unsaid"),
-    [
-        (["good", "poor"], "Both care and means have a variable 'health'.", "contradict"),
-        (["poor", "good"], "Both care and means have a variable 'health'.", "contradict"),
-        (
-            ["good", "bad", "?"],
-            "contradict each other (care alone has 'poor'; means alone has 'bad', '?')",
-            "-",
-        ),
-    ],
-)
-def test_a_variable_of_two_owners_is_told(part, other, said, unsaid):
-    with pytest.raises(PramanaError) as raised:
-        design_of_parts([part("care", CARE), part("means", {"health": other})])
-    assert said in str(raised.value)
-    assert unsaid not in str(raised.value).split("Both")[1].split(" In a study")[0]
-    assert "--leave-out health" in str(raised.value.remedy)
+def test_a_study_plan_is_described_as_it_is_written(part, design, tmp_path):
+    words = (part("family", FAMILY), part("care", CARE), *NEED)
+    plan = tmp_path / "plan.json"
+    printed = json.loads(design(*words, "--write-study-plan", plan, "--json").out)
+    made, said = read_study_plan(plan), printed["study_plan"]
+    assert said["digest"] == made.digest
+    assert 18.9 < said["gamma"] <= 19
+    assert said["sets_over_owners"] > 0
+    assert [one["name"] for one in said["owners"]] == ["family", "care"]
+    for one in said["owners"]:
+        assert one["reported"] == pytest.approx(made.reported(one["name"]))
+    shown = " ".join(design(*words).out.split())
+    assert f"Study plan {made.digest[:12]}... of 2 owners" in shown
+    assert "would multiply to 361" in shown
+    elsewhere = design(*words, "--write", tmp_path / "site.toml")
+    assert (elsewhere.exit_code, "several owners" in elsewhere.err) == (2, True)
 
 
 def test_everything_that_is_wrong_with_parts_is_told_at_once(part, tmp_path):
@@ -106,17 +87,17 @@ def test_everything_that_is_wrong_with_parts_is_told_at_once(part, tmp_path):
     parts = [
         part("care", CARE),
         part("care", FAMILY, name="again"),
-        part("other", {"x": ["0", "1"]}, "different"),
+        part("other", {"health": ["good", "poor"]}),
         changed,
         tmp_path / "absent.toml",
     ]
     with pytest.raises(PramanaError) as raised:
-        design_of_parts(parts)
+        variables_of_parts(parts)
     said = str(raised.value)
     assert "There are 4 problems" in said
     for words in (
         "both parts of 'care'",
-        "of other people than the other owners'",
+        "Both care and other have a variable 'health'",
         "is not as means wrote it",
         "absent.toml cannot be read",
     ):
@@ -133,9 +114,3 @@ def test_the_number_of_records_is_said_not_read(part, design):
     ended = design(part("family", FAMILY), part("care", CARE), *NEED[:-2])
     assert ended.exit_code == 2
     assert "--records" in ended.err
-
-
-def test_parts_and_a_design_file_are_not_given_together(part, design, tmp_path):
-    ended = design(part("family", FAMILY), "--spec", tmp_path / "x.toml", *NEED)
-    assert ended.exit_code == 2
-    assert "not both" in ended.err

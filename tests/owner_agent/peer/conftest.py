@@ -23,14 +23,13 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.joint import JointOutcome, run_session
-from owner_agent.peer.opening import opened
-from owner_agent.peer.participant import Participant
+from owner_agent.peer.participant import Participant, opened
 from owner_agent.peer.protocol.identity import PeerIdentity, load_identity, make_identity
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
+from owner_agent.peer.server import create_peer_app
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
@@ -284,6 +283,21 @@ class World:
         own = self.participants[proposal.initiator]
         return run_session(own, proposal, lambda *step: self.steps.append(step))
 
+    @property
+    def partners(self) -> list[Any]:
+        """The three owners as north, which begins the session, asks them."""
+        north = self.participants["north"]
+        return [north, north.partners("south"), north.partners("east")]
+
+    def ask(self, step: Any, message: Any = None) -> list[Any]:
+        """Let all three do a step of the session; return their answers."""
+        return [partner.ask(step, "ab" * 16, message) for partner in self.partners]
+
+    def announced(self, task: dict[str, Any]) -> Statements:
+        """Begin a session; return what all announce."""
+        offers = Statements(all=self.ask(PROPOSE, self.proposal(task)))
+        return Statements(all=self.ask(OFFERS, offers))
+
     def later(self, seconds: float) -> None:
         """Let time pass."""
         self.now += timedelta(seconds=seconds)
@@ -418,17 +432,10 @@ def learned(world: World, parameters_task: dict[str, Any]) -> Callable[[], tuple
     """Run a session until all have learned; return the partners and their parts."""
 
     def run() -> tuple[list, list]:
-        proposal = world.proposal(parameters_task)
-        north = world.participants["north"]
-        partners = [north, *(north.partners(n) for n in ("south", "east"))]
-        offers = Statements(all=[p.ask(PROPOSE, proposal.session, proposal) for p in partners])
-        announcements = Statements(all=[p.ask(OFFERS, proposal.session, offers) for p in partners])
-        for partner in partners:
-            partner.ask(ANNOUNCEMENTS, proposal.session, announcements)
-        for partner in partners:
-            partner.ask(BEGIN, proposal.session)
-        while any(p.ask(STATUS, proposal.session).phase == "learning" for p in partners):
+        world.ask(ANNOUNCEMENTS, world.announced(parameters_task))
+        world.ask(BEGIN)
+        while any(status.phase == "learning" for status in world.ask(STATUS)):
             world.participants["north"].environment.sleep(0)
-        return partners, [p.ask(STATUS, proposal.session).part for p in partners]
+        return world.partners, [status.part for status in world.ask(STATUS)]
 
     return run

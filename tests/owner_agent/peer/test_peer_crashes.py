@@ -24,7 +24,7 @@ from pramana_core.errors import PramanaError
 from tests.owner_agent.peer.conftest import HOLDINGS, STRUCTURE, World, no_threads_left
 
 TASK = {"kind": "parameters", "structure": STRUCTURE}
-FAULTS = ("none", "refused", "answer lost", "gone", "killed", "interrupt")
+FAULTS = ("none", "disturbed", "refused", "answer lost", "gone", "killed", "interrupt")
 
 
 class Sessions(RuleBasedStateMachine):
@@ -56,6 +56,7 @@ class Sessions(RuleBasedStateMachine):
         """Run a session in which a request to an owner fails, and let its time be over."""
         world, asked = self.world, [0]
         hit = {"refused": range(at, at + 2), "gone": range(at, 99), "killed": range(at, 99)}
+        hit["disturbed"] = range(at, at + 1)
 
         def bend(receiver: str, request: httpx.Request) -> BaseException | None:
             if receiver != owner:
@@ -79,7 +80,7 @@ class Sessions(RuleBasedStateMachine):
         try:
             written = world.run(world.proposal(TASK, session=session))
         except (PramanaError, KeyboardInterrupt):
-            assert fault != "none"
+            assert fault not in ("none", "disturbed")
         world.wire.bend = world.wire.bend_answer = None
         assert no_threads_left()
         if fault == "killed":

@@ -1,36 +1,31 @@
 """All owners have the result or none has, whatever stops whom, and nobody waits without end."""
 
-import io
-import json
 import threading
 import time
 from dataclasses import replace
 
 import httpx
 import pytest
-from rich.console import Console
 
-from owner_agent.cli.main import build
-from owner_agent.cli.sessions_shown import show_peer_lines
-from owner_agent.peer import joint, member, participant
+from owner_agent.peer import joint, participant
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
+from owner_agent.peer.exchange.session_record import session_name, session_records
 from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
     COMMIT,
     END,
-    OFFERS,
     PARTS,
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.session_results import all_kept, earlier_status, kept_of
+from owner_agent.peer.session_results import earlier_status
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.environment import Environment, WaitingTimes
+from owner_agent.state.environment import WaitingTimes
 from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import (
     Conflict,
@@ -41,7 +36,6 @@ from pramana_core.errors import (
     StateError,
     StoreCorrupt,
 )
-from pramana_core.terminal import run
 from pramana_core.wire.services import problem_of
 
 SESSION = "ab" * 16
@@ -56,24 +50,6 @@ def same_everywhere(world):
 
 
 # From the moment all have agreed -----------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_task):
-    """North is gone; south wrote and began something else; east asks it after its deadline."""
-    world.wire.bend = lambda receiver, request: (
-        httpx.ConnectError("refused")
-        if receiver == "east" and request.url.path.endswith("/result")
-        else None
-    )
-    world.run(world.proposal(parameters_task))
-    world.wire.bend, world.wire.down = None, {"north"}
-    other = {"kind": "contingency-table", "variables": ["C", "A"]}
-    more = {"session": "cd" * 16, "initiator": "south", "participants": ["south", "north"]}
-    world.participants["south"].answer(PROPOSE, "south", SESSION, world.proposal(other, **more))
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["east"].sweep()
-    assert same_everywhere(world)
 
 
 @pytest.mark.slow
@@ -130,7 +106,8 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     problem = problem_of(SessionEnded("stop"))
     assert partners[2].ask(END, SESSION, Ending(owner="north", problem=problem)).phase == "ready"
     # The proof is kept for a restart; that the result is written is not claimed yet.
-    assert kept_of(world.folder("east") / ".pramana", SESSION).agreed is not None
+    (record,) = session_records(Ledger(world.folder("east") / ".pramana").entries())
+    assert record.agreed is not None
     with pytest.raises(NotFound):
         earlier_status(world.participants["east"].site, "north", SESSION)
     (models / SESSION).unlink()
@@ -156,29 +133,11 @@ def test_an_owner_whose_results_cannot_be_written_is_named(world, ended, owner):
     assert any(str(world.root) in line for line in world.told[owner])
 
 
-def test_an_unforeseen_error_in_a_step_names_the_owner(world, ended, monkeypatch):
-    honest = member.stage
-
-    def broken(results, session, files):
-        if results.parent.name == "south":
-            raise KeyError("Zq0007Person")
-        return honest(results, session, files)
-
-    monkeypatch.setattr(member, "stage", broken)
-    error = ended(SessionEnded, r"south met an unforeseen error \(KeyError\)")
-    assert "Zq0007" not in str(error)
-
-
 # Before a package leaves -------------------------------------------------------------------------
 
 
 def announced(world, task):
-    partners = [world.participants["north"]]
-    partners += [world.participants["north"].partners(n) for n in ("south", "east")]
-    offers = Statements(all=[p.ask(PROPOSE, SESSION, world.proposal(task)) for p in partners])
-    announcements = Statements(all=[p.ask(OFFERS, SESSION, offers) for p in partners])
-    for partner in partners:
-        partner.ask(ANNOUNCEMENTS, SESSION, announcements)
+    world.ask(ANNOUNCEMENTS, world.announced(task))
 
 
 def leave_otherwise(world):
@@ -196,8 +155,7 @@ def leave_otherwise(world):
             block.name: draw_id(holding.secrets, mine.proposal.study, block)
             for block in share.drawn
         }
-        settled = replace(mine.outgoing["east"].settled, identities=identities)
-        draws = draws_of(holding, share, settled, ledger.entries())
+        draws = draws_of(holding, share, identities, ledger.entries())
         refuse_conflicts(draws, ledger.entries())
         entry = mine.outgoing["east"].entry
         ledger.put(
@@ -314,46 +272,12 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
 # The ledger --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def ledger_of(world, monkeypatch, capsys):
-    def shown(owner, *words):
-        path = str(world.folder(owner) / "site.toml")
-        monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
-        monkeypatch.setenv("COLUMNS", "300")
-        with pytest.raises(SystemExit) as ended:
-            run(build(Environment()))
-        captured = capsys.readouterr()
-        assert ended.value.code == 0, captured.err
-        return captured.out
-
-    return shown
-
-
-@pytest.mark.slow
-def test_the_ledger_lists_the_families_whose_parameters_left(world, parameters_task, ledger_of):
-    world.run(world.proposal(parameters_task))
-    shared = json.loads(ledger_of("south", "--json"))["parameters_shared"]
-    assert shared == [
-        {
-            "session": SESSION,
-            "participants": ["north", "south", "east"],
-            "families": [
-                {"node": "C", "parents": ["A", "B"]},
-                {"node": "D", "parents": ["C"]},
-            ],
-        }
-    ]
-    assert "It does not cover the parameters" in ledger_of("south")
-    state = world.folder("south") / ".pramana"
-    wide = Console(width=300, record=True, file=io.StringIO())
-    show_peer_lines(wide, Ledger(state).entries(), all_kept(state))
-    assert "the parameters of C given A, B; D given C" in wide.export_text()
-
-
 @pytest.mark.slow
 def test_a_record_of_a_session_that_is_none_is_named(world, parameters_task):
     world.run(world.proposal(parameters_task))
-    state = world.folder("south") / ".pramana"
-    (state / "sessions" / f"{SESSION}.json").write_text("{}")
-    with pytest.raises(StoreCorrupt, match="is not what was kept of a session"):
-        kept_of(state, SESSION)
+    ledger = Ledger(world.folder("south") / ".pramana")
+    (line,) = [e for e in ledger.entries() if e.session]
+    ledger.put(replace(line, session="{}"))
+    with pytest.raises(StoreCorrupt) as raised:
+        session_records(ledger.entries())
+    assert raised.value.where == session_name(SESSION)

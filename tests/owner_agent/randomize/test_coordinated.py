@@ -14,7 +14,7 @@ from owner_agent.randomize.draws import coins, draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.words import PER_CALL, UniformWords
 from owner_agent.state.keys import Secrets
-from pramana_core.channels import RESOLUTION, Product, Symmetric
+from pramana_core.channels import RESOLUTION, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
@@ -100,15 +100,6 @@ def test_coins_are_those_of_the_secret_the_study_and_the_plan_and_of_nothing_els
         assert (other == here).sum() <= 2
 
 
-def test_coins_are_uniform_and_independent_between_plans(keys, assert_distribution):
-    here = coins(NORTH, "asia", PLAN.digest, keys) >> np.uint32(29)
-    there = coins(NORTH, "asia", study_plan(1).digest, keys) >> np.uint32(29)
-    joint = np.bincount(8 * here + there, minlength=64)
-    assert_distribution(joint, np.full(64, RECORDS / 64))
-    with pytest.raises(AssertionError):  # the control: one coin for both plans
-        assert_distribution(np.bincount(9 * here, minlength=64), np.full(64, RECORDS / 64))
-
-
 def test_a_choice_has_exactly_its_part_of_the_coin():
     north, south = NORTHERN.channel, SOUTHERN.channel
     quarter = 1 << 30
@@ -187,24 +178,6 @@ def test_what_the_owners_draw_is_the_channel_that_the_miner_estimates_with():
     assert np.allclose(rows.astype(float), declared, rtol=1e-12, atol=1e-15)
 
 
-def test_reports_follow_the_declared_matrix(keys, table, assert_distribution):
-    """By keyed draws at both owners, at a false alarm of 1e-6, of one truth at a time."""
-    truth = {"sex": 1, "work": 2, "ill": 1}
-    same = {name: np.full(RECORDS, code, np.uint8) for name, code in truth.items()}
-    _, north = reported(NORTH, NORTHERN, keys, same)
-    _, south = reported(SOUTH, SOUTHERN, keys, same)
-    columns = [*north.values(), *south.values()]
-    joint = np.bincount(
-        np.ravel_multi_index([c.astype(int) for c in columns], (3, 4, 3)), minlength=36
-    )
-    channel = PLAN.together.blocks[0].channel
-    row = channel.matrix()[np.ravel_multi_index((1, 2, 1), (2, 3, 2))]
-    assert_distribution(joint, RECORDS * row)
-    wrong = channel.matrix()[np.ravel_multi_index((0, 2, 1), (2, 3, 2))]
-    with pytest.raises(AssertionError):  # the control: the draws of another truth
-        assert_distribution(joint, RECORDS * wrong)
-
-
 @pytest.mark.slow
 def test_draws_are_of_the_owners_own_key(keys, table):
     """Who shares the linkage secret knows what is chosen, and nothing of what is drawn."""
@@ -219,16 +192,6 @@ def test_draws_are_of_the_owners_own_key(keys, table):
 
 
 # Permanence --------------------------------------------------------------------------------------
-
-
-def test_a_record_is_reported_alike_whatever_is_beside_it(keys, table):
-    whole_keys, whole = reported(NORTH, NORTHERN, keys, table)
-    by_key = dict(zip(whole_keys, zip(*whole.values(), strict=True), strict=True))
-    order = np.random.default_rng(3).permutation(RECORDS)[:5000]
-    some_keys, some = reported(
-        NORTH, NORTHERN, keys[order], {n: c[order] for n, c in table.items()}
-    )
-    assert [by_key[k] for k in some_keys] == list(zip(*some.values(), strict=True))
 
 
 @pytest.mark.slow
@@ -250,32 +213,3 @@ def test_a_fresh_epoch_draws_anew_within_the_same_choice(keys, table):
     _, second = reported(NORTH, NORTHERN, keys, table, epoch=1)
     assert held(NORTHERN, first).tolist() == held(NORTHERN, second).tolist()
     assert first["work"].tolist() != second["work"].tolist()
-
-
-# Products ----------------------------------------------------------------------------------------
-
-
-def product_plan(*parts, widths):
-    """Return a plan of one owner, whose only set has all its variables by a product of channels."""
-    variables = tuple(Variable(f"v{i}", ("a", "b")) for i in range(sum(widths)))
-    channel = Product(widths, parts)
-    one = StudyPart(0, tuple(range(len(variables))), channel)
-    return StudyPlan((("north", variables),), (StudySet(RESOLUTION, (one,)),))
-
-
-@pytest.mark.slow
-def test_a_set_of_more_than_2_to_the_64_combinations_is_reported_as_its_channels_say(keys):
-    wide = product_plan(*[Symmetric.from_gamma(2, 3.0)] * 70, widths=(1,) * 70).block("north")
-    rng = np.random.default_rng(4)
-    table = {v.name: rng.integers(0, 2, RECORDS).astype(np.uint8) for v in wide.variables}
-    made, columns = reported(NORTH, wide, keys, table)
-    order = np.argsort(keys)
-    for v in wide.variables:
-        kept = np.mean(columns[v.name] == table[v.name][order])
-        # 0.75; five standard errors are 0.009: one in 10^4 for all 70 together.
-        assert abs(kept - 0.75) < 0.009
-    # What is true of any variable names the draws, also the first, beyond 64 bits from the last.
-    corrected = table | {"v0": 1 - table["v0"]}
-    _, others = reported(NORTH, wide, keys, corrected)
-    assert np.mean(others["v69"] != columns["v69"]) > 0.3
-    assert made == sorted(made)

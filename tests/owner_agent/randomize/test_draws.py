@@ -94,42 +94,8 @@ def test_words_of_some_records_are_the_same_in_any_order_of_asking(keys):
     assert len(whole.of(rows)) == 3
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda keys: draws(OTHER, "asia", BLOCK, keys, CODES),
-        lambda keys: draws(SECRETS, "europe", BLOCK, keys, CODES),
-        lambda keys: draws(SECRETS, "asia", Block((YES_NO,), Dense.binary(0.1, 0.26)), keys, CODES),
-        lambda keys: draws(
-            SECRETS, "asia", Block((Variable("other", ("no", "yes")),), BLOCK.channel), keys, CODES
-        ),
-        lambda keys: draws(SECRETS, "asia", BLOCK, keys, 1 - CODES),
-    ],
-    ids=["key", "study", "channel", "variable", "value"],
-)
-def test_another_key_study_channel_variable_or_value_draws_independently(
-    keys, assert_distribution, other
-):
-    first, second = draws(SECRETS, "asia", BLOCK, keys, CODES) >> 28, other(keys) >> 28
-    joint = np.bincount(first * 16 + second, minlength=256)
-    assert_distribution(joint, np.full(256, len(keys) / 256))
-
-
 def _plan():
     return Plan((BLOCK, Block((Variable("age", ("a", "b", "c")),), Symmetric(3, 1 << 30))))
-
-
-def _reports(order, count=3_000):
-    ids = [IDS[i] for i in order]
-    columns = {
-        "answer": np.array([i % 2 for i in order], np.uint8),
-        "age": np.array([i % 3 for i in order], np.uint8),
-    }
-    made = randomize(_plan(), SECRETS, "asia", pseudonyms(SECRETS, "asia", ids), columns)
-    return {
-        bytes(key): (int(a), int(b))
-        for key, a, b in zip(made.keys, made.columns["answer"], made.columns["age"], strict=True)
-    }, made
 
 
 def test_two_records_with_one_pseudonym_are_refused(keys):
@@ -151,6 +117,3 @@ def test_a_draw_id_changes_with_all_that_changes_a_draw():
     assert draw_id(SECRETS, "asia", public) == draw_id(OTHER, "europe", public)
     known = hashlib.sha256(SECRETS.draw).hexdigest()
     assert known[:16] not in sensitive
-
-
-JOINT = (Variable("answer", ("no", "yes")), Variable("age", ("a", "b")))

@@ -17,34 +17,6 @@ SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 OTHER = Secrets(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
 SAME_DRAW = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(5, 37)))
 KEY = bytes(range(32))
-MANY = 200_000
-BINS = 64
-
-
-def _binned(uniforms):
-    return np.bincount((uniforms * BINS).astype(int), minlength=BINS)
-
-
-def test_uniform_numbers_are_uniform(assert_distribution):
-    drawn = KeyedRandomness(KEY).random(MANY)
-    assert drawn.min() >= 0
-    assert drawn.max() < 1
-    assert_distribution(_binned(drawn), np.full(BINS, MANY / BINS))
-    pairs = (drawn[::2] * 8).astype(int) * 8 + (drawn[1::2] * 8).astype(int)
-    assert_distribution(np.bincount(pairs, minlength=64), np.full(64, MANY / 128))
-    with pytest.raises(AssertionError):  # slightly bent is told from uniform
-        assert_distribution(_binned(drawn**1.03), np.full(BINS, MANY / BINS))
-
-
-def test_normal_numbers_are_normal(assert_distribution):
-    drawn = KeyedRandomness(KEY).standard_normal(MANY)
-    assert_distribution(_binned(stats.norm.cdf(drawn)), np.full(BINS, MANY / BINS))
-    # Each tail beyond 3.5 is expected 46.5 times: as often as the normal distribution says.
-    tails = np.array([(drawn < -3.5).sum(), (drawn > 3.5).sum()])
-    wanted = MANY * stats.norm.sf(3.5)
-    assert_distribution([*tails, MANY - tails.sum()], [wanted, wanted, MANY - 2 * wanted])
-    with pytest.raises(AssertionError):  # a standard deviation of 0.98 is seen
-        assert_distribution(_binned(stats.norm.cdf(0.98 * drawn)), np.full(BINS, MANY / BINS))
 
 
 def test_a_permutation_has_any_order_alike(assert_distribution):

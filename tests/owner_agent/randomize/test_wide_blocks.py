@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from owner_agent.randomize import choices, reports, sampling
+from owner_agent.randomize import reports, sampling
 from owner_agent.randomize.reports import Randomizer, randomize
 from owner_agent.randomize.sampling import (
     true_cells,
@@ -98,7 +98,6 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(monkeypatch):
         assert column[order].tobytes() == some[name].tobytes()
         assert column.dtype == np.uint8
     monkeypatch.setattr(reports, "_TOGETHER", 64)
-    monkeypatch.setattr(choices, "_ENOUGH", 1)
     made = randomize(Plan((WIDE,)), SECRETS, "asia", keys, columns)
     assert {n: sorted(c.tolist()) for n, c in made.columns.items()} == {
         n: sorted(c.tolist()) for n, c in whole.items()

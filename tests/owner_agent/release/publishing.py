@@ -1,5 +1,6 @@
 """Publishing a randomized table at a miner in memory in parts of 20, and what arrives there."""
 
+import itertools
 from dataclasses import replace
 from datetime import timedelta
 
@@ -32,3 +33,26 @@ def reports_of(release):
         rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
         found.update(zip((bytes(k) for k in keys), rows, strict=True))
     return found
+
+
+def by_draw(release):
+    """Return the reports by block that arrived, with what was said of their draws."""
+    manifest = release["manifest"]
+    plan = manifest.plan.to_plan()
+    found = {block.name: {} for block in plan.blocks if block.name != "region"}
+    for body in release["bodies"].values():
+        keys, columns = decode_part(RecordSchema.of(plan), body)
+        for block in found:
+            found[block] |= zip(map(bytes, keys), columns[block].tolist(), strict=True)
+    draws = dict(zip((block.name for block in plan.blocks), manifest.keyed_draws, strict=True))
+    return {(block, draws[block]): reports for block, reports in found.items()}
+
+
+def differences(releases):
+    """Return how many records two releases report differently by one draw."""
+    return sum(
+        one[draw][key] != other[draw][key]
+        for one, other in itertools.combinations(map(by_draw, releases), 2)
+        for draw in one.keys() & other.keys()
+        for key in one[draw].keys() & other[draw].keys()
+    )

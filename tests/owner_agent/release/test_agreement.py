@@ -10,20 +10,8 @@ from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import StudyPlanNotFollowed
-from pramana_core.wire.parts import RecordSchema, decode_part
-from tests.owner_agent.release.publishing import drawn_anew, published
+from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
 from tests.owner_agent.site.plans import PLAN, follow, study_plan
-
-
-def _reports(release):
-    """Return what arrived as {pseudonym: (smoker, age, region)}."""
-    plan = release["manifest"].plan.to_plan()
-    found = {}
-    for body in release["bodies"].values():
-        keys, columns = decode_part(RecordSchema.of(plan), body)
-        rows = zip(*(columns[n].tolist() for n in ("smoker", "age", "region")), strict=True)
-        found.update(zip((bytes(k) for k in keys), rows, strict=True))
-    return found
 
 
 @pytest.fixture
@@ -38,7 +26,7 @@ def test_a_release_follows_the_plan_and_its_coin(agreed):
     published(agreed)
     (release,) = agreed.miner.sealed()
     assert not list(PLAN.departures("clinic-north", release["manifest"].plan.to_plan()))
-    found = _reports(release)
+    found = reports_of(release)
     secrets = KeyStore(agreed.state).load()
     keys = pseudonyms(secrets, "asia", [f"PATIENT-{i:05d}" for i in range(50)])
     coin = coins(secrets, "asia", PLAN.digest, keys)
@@ -87,7 +75,7 @@ def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
 
 def corrected(bench):
     """Correct all smokers; return the records that reported it, by the coin."""
-    before = _reports(bench.miner.sealed()[0])
+    before = reports_of(bench.miner.sealed()[0])
     table = (bench.folder / "patients.csv").read_text()
     bench.write((bench.folder / "site.toml").read_text(), table.replace(",yes,", ",no,"))
     return {key for key, report in before.items() if report[0] < 2}
@@ -96,7 +84,7 @@ def corrected(bench):
 def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
     """Whoever corrects a withheld value neither draws anew nor is asked what to do."""
     published(agreed)
-    withheld = [k for k, r in _reports(agreed.miner.sealed()[0]).items() if r[0] == 2]
+    withheld = [k for k, r in reports_of(agreed.miner.sealed()[0]).items() if r[0] == 2]
     secrets = KeyStore(agreed.state).load()
     ids = [f"PATIENT-{i:05d}" for i in range(50)]
     keys = pseudonyms(secrets, "asia", ids)
@@ -113,10 +101,10 @@ def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
 
 def test_draws_of_a_new_epoch_are_of_the_same_sets_and_add(agreed):
     published(agreed)
-    first = _reports(agreed.miner.sealed()[0])
+    first = reports_of(agreed.miner.sealed()[0])
     corrected(agreed)
     drawn_anew(agreed)
-    second = _reports(agreed.miner.sealed()[1])
+    second = reports_of(agreed.miner.sealed()[1])
     assert second != first
     assert {k: (s < 2, a < 5) for k, (s, a, _) in first.items()} == {
         k: (s < 2, a < 5) for k, (s, a, _) in second.items()

@@ -11,7 +11,6 @@ state or gets older ones back, begins new epochs, and withdraws. Whatever came b
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import tempfile
 from dataclasses import replace
@@ -38,8 +37,8 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.withdraw import withdraw
 from pramana_core.errors import PramanaError
-from pramana_core.wire.parts import RecordSchema, decode_part
 from tests.owner_agent.conftest import NOW, SITE, Bench, FakeMiner, Killed
+from tests.owner_agent.release.publishing import differences
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel of `smoker`
 PARTS = ("ledger.sqlite", "reported", "outbox", "audit.jsonl")
@@ -51,29 +50,6 @@ CHOICES = st.sampled_from(
     ]
 )
 FAULTS = st.none() | st.tuples(st.integers(0, 8), st.sampled_from(["before", "after"]))
-
-
-def told(release):
-    """Return the reports by block that arrived, with what was said of their draws."""
-    manifest = release["manifest"]
-    plan = manifest.plan.to_plan()
-    found = {block.name: {} for block in plan.blocks if block.name != "region"}
-    for body in release["bodies"].values():
-        keys, columns = decode_part(RecordSchema.of(plan), body)
-        for block in found:
-            found[block] |= zip(map(bytes, keys), columns[block].tolist(), strict=True)
-    draws = dict(zip((block.name for block in plan.blocks), manifest.keyed_draws, strict=True))
-    return {(block, draws[block]): reports for block, reports in found.items()}
-
-
-def differences(releases):
-    """Return how many records two releases report differently by one draw."""
-    return sum(
-        one[draw][key] != other[draw][key]
-        for one, other in itertools.combinations(map(told, releases), 2)
-        for draw in one.keys() & other.keys()
-        for key in one[draw].keys() & other[draw].keys()
-    )
 
 
 class Clinic(RuleBasedStateMachine):

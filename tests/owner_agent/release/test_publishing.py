@@ -186,11 +186,3 @@ def test_impossible_parts(bench, table_text, per_part, rows, error):
     with pytest.raises(error):
         published(bench, part_records=per_part)
     assert bench.miner.requests == []
-
-
-def test_progress_is_told_part_by_part(bench):
-    seen = []
-    published(bench, watch=lambda *step: seen.append(step))
-    size = (bench.folder / "patients.csv").stat().st_size
-    made = [("randomizing", size, size), ("sorting", 50, 50)]
-    assert seen == [*made, *(("parts", n, 3) for n in range(4))]

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 
 from owner_agent.randomize.draws import pseudonyms
@@ -66,32 +65,6 @@ def test_chunks_of_any_length_give_what_the_whole_table_gives(bench, table_text,
     assert made.digest == whole.digest
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
-def test_formats_are_read_in_chunks_alike(bench, site_text, table_text, suffix):
-    table = pa.csv.read_csv(
-        pa.BufferReader(table_text(50).encode()),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(HEAD.strip().split(","), pa.string()),
-            strings_can_be_null=False,
-        ),
-    )
-    path = bench.folder / f"t{suffix}"
-    if suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=11)
-    else:
-        with pa.output_stream(path) as out:  # compresses by the name
-            pa.csv.write_csv(table, out)
-    bench.write(site_text.replace("patients.csv", path.name))
-    whole = in_memory(bench)
-    seen = []
-    records = records_of(bench, 8, lambda *step: seen.append(step))
-    assert records.digest == whole.digest
-    read = [step[1:] for step in seen if step[0] == "randomizing"]
-    assert len(read) == 7
-    assert read == sorted(read)
-    assert read[-1][0] == read[-1][1]
-
-
 @pytest.mark.parametrize("in_chunks", [1, 7, 50, 51])
 def test_corrected_records_leave_alike_in_chunks(left, monkeypatch, table_text, in_chunks):
     """Of 22 corrected records and 15 that come later."""
@@ -133,15 +106,6 @@ def test_all_that_is_wrong_is_told_as_of_the_whole_table(bench, text, rows):
     assert type(told.value) is type(whole.value)
     assert str(told.value) == str(whole.value)
     assert bench.files() == before
-
-
-def test_duplicates_far_apart_are_named(bench, table_text):
-    text = table_text(50) + "PATIENT-00003,no,30,north,\nPATIENT-00049,no,30,north,\n"
-    bench.write(table=text)
-    with pytest.raises(PramanaError) as told:
-        records_of(bench, 7)
-    assert "has 2 ids more than once, in 4 rows (rows 4, 50, 51, 52)" in str(told.value)
-    assert "PATIENT" not in str(told.value)
 
 
 DRAWN = """

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from owner_agent.report.measures import THRESHOLD
 from owner_agent.report.plan import report
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import require_protected
@@ -31,7 +30,7 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError, UnprotectedVariable
 from pramana_core.plan import Block, Plan
-from pramana_core.report.numbers import bound, number, percent
+from pramana_core.report.numbers import bound, percent
 from pramana_core.report.page import html
 from pramana_core.report.terminal import print_report
 
@@ -109,28 +108,12 @@ def brute_joint(scheme):
     return matrix / len(cells), cells
 
 
-def brute(joint, threshold):
+def brute(joint):
     """Return the measures of a table Pr(truth, report) by their definitions."""
     prior, reported = joint.sum(axis=1), joint.sum(axis=0)
     posterior = joint[:, reported > 1e-15] / reported[reported > 1e-15]
-    bits = -sum(p * math.log2(p) for p in prior if p > 0)
-    left = -sum(
-        joint[k, m] * math.log2(joint[k, m] / reported[m])
-        for k, m in np.ndindex(joint.shape)
-        if joint[k, m] > 0
-    )
-    sets = [column[column > threshold] for column in posterior.T]
-    spread = [sum(q * math.log2(q * len(s)) for q in s / s.sum()) if len(s) else 0.0 for s in sets]
-    return {
-        "entropy": bits,
-        "conditional_entropy": left,
-        "k_anonymity": min(len(s) for s in sets),
-        "dist_k": min(spread),
-        "dist_k_worst": max(spread),
-        "guess_blind": prior.max(),
-        "guess_expected": joint.max(axis=0).sum(),
-        "guess_worst": posterior.max(),
-    }, (prior, posterior.max(axis=1))
+    guesses = {"guess_blind": prior.max(), "guess_expected": joint.max(axis=0).sum()}
+    return guesses, (prior, posterior.max(axis=1))
 
 
 def brute_gamma(scheme):
@@ -152,9 +135,6 @@ def same_bounds(found, worst):
         None if finite is None else pytest.approx(math.log(worst), abs=1e-6)
     )
     assert found["rho_2"] == pytest.approx(grown(0.05, worst), rel=1e-6)
-    # The prior that grows to one half, and one less the growth of the opposite of 95 %.
-    assert grown(found["rho_1"], worst) == pytest.approx(0.5 if finite else 1.0, rel=1e-6)
-    assert found["falls_to"] == pytest.approx(1 - grown(0.05, worst), rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
@@ -176,7 +156,9 @@ def test_every_measure_is_that_of_the_listed_matrix(scheme):
         )
         wanted[found["name"]] = (found, table)
     for found, table in wanted.values():
-        measures, (prior, high) = brute(table, THRESHOLD)
+        if (se := found.get("standard_error")) is not None:
+            assert found["half_width"] == pytest.approx(1.959964 * se, rel=1e-5)
+        measures, (prior, high) = brute(table)
         for name, value in measures.items():
             assert found[name] == pytest.approx(value, abs=1e-8), name
         same_bounds(found, brute_gamma(scheme))
@@ -186,43 +168,9 @@ def test_every_measure_is_that_of_the_listed_matrix(scheme):
             assert line["worst"] <= line["limit"] + 1e-9
 
 
-@pytest.mark.parametrize("name", ["binary", "symmetric", "grouped", "public", "rectangular"])
-def test_the_standard_error_is_the_largest_over_true_distributions(name):
-    """Random distributions never exceed it; mixtures of two truths come close to it."""
-    scheme, records = SCHEMES[name], 400
-    (found,) = report(plan_of(scheme), records).as_dict()["variables"]
-    matrix = scheme.channel.matrix()
-    size = len(matrix)
-    # The estimator of least variance under the uniform truth, by its normal equations.
-    weight = np.diag(1 / matrix.mean(axis=0)) if matrix.mean(axis=0).all() else None
-    decoder = (
-        np.linalg.inv(matrix @ weight @ matrix.T) @ matrix @ weight
-        if matrix.shape[1] > size
-        else np.linalg.inv(matrix).T
-    )
-
-    def worst(theta):
-        return (((theta @ matrix) * decoder**2).sum(axis=1) - theta**2).max()
-
-    rng = np.random.default_rng(5)
-    anywhere = max(worst(theta) for theta in rng.dirichlet(np.full(size, 0.3), 2000))
-    pairs = [
-        worst(t * np.eye(size)[i] + (1 - t) * np.eye(size)[j])
-        for i, j in itertools.permutations(range(size), 2)
-        for t in np.linspace(0, 1, 201)
-    ]
-    se = math.sqrt(max(pairs) / records)
-    assert math.sqrt(anywhere / records) <= found["standard_error"] + 1e-9
-    assert found["standard_error"] == pytest.approx(se, rel=1e-3)
-    assert found["half_width"] == pytest.approx(1.959964 * se, rel=1e-3)
-
-
 def test_what_has_no_number_has_a_reason():
     made = report(plan_of(SCHEMES["sampled pairs"]), 900).as_dict()
     (whole,) = made["blocks"]
-    assert whole["combination_standard_error"] is None
-    assert whole["condition_number"] is None
-    assert whole["unavailable"]["combination_standard_error"]
     assert [c["variables"] for c in whole["choices"]] == [["v0", "v1"], ["v0", "v2"], ["v1", "v2"]]
     assert [c["records"] for c in whole["choices"]] == pytest.approx([300] * 3, rel=1e-6)
     assert [v["records_reporting"] for v in made["variables"]] == pytest.approx([600] * 3, rel=1e-6)
@@ -314,10 +262,7 @@ def test_a_report_of_every_scheme_loads_nothing_and_its_tables_fit():
     for row in rows:
         assert percent(row["rho_2"]) in said
         assert row["half_width"] is None or percent(row["half_width"]) in said
-        for name in ("gamma", "condition_number"):
-            assert bound(row[name]) in text
-        assert number(row["conditional_entropy"]) in text
-        assert percent(row["standard_error"]) in text
+        assert bound(row["gamma"]) in text
     assert made.as_dict()["plan_digest"] in text
 
 

@@ -49,14 +49,14 @@ def site(tmp_path):
 def written(site, tmp_path):
     """The path of its public part."""
     path = tmp_path / "care.public.toml"
-    path.write_text(PublicPart.of(load_site(site), "same").text)
+    path.write_text(PublicPart.of(load_site(site)).text)
     return path
 
 
 def test_names_and_categories_are_in_it_and_nothing_else(written):
     assert "secret" not in written.read_text().lower()
     part = read_part(written)
-    assert (part.owner, part.people) == ("care", "same")
+    assert part.owner == "care"
     assert [(v.name, v.categories) for v in part.variables] == [
         ("health", ("good", "poor")),
         ("age", ("<3", "3-5", ">=5", "?")),
@@ -71,8 +71,6 @@ def test_names_and_categories_are_in_it_and_nothing_else(written):
         ('"good", "poor"', '"poor", "good"'),
         ('"health"', '"wealth"'),
         ('owner = "care"', 'owner = "means"'),
-        ('people = "same"', 'people = "overlapping"'),
-        ('people = "same"\n', ""),
     ],
 )
 def test_a_part_that_somebody_changed_is_told(written, before, after):
@@ -105,10 +103,10 @@ def test_the_command_writes_the_part(bench, command):
     for _ in range(2):  # Again is harmless.
         assert command("public-part").exit_code == 0
         assert read_part(path).owner == "clinic-north"
-    before = path.read_bytes()
-    assert command("public-part", "--people", "same").exit_code == 2
-    assert path.read_bytes() == before
     other = bench.folder / "other.toml"
-    told = json.loads(command("public-part", "--out", str(other), "--people", "same", "--json").out)
-    assert (told["file"], told["people"]) == (str(other), "same")
-    assert command("public-part", "--people", "some").exit_code == 2
+    other.write_text("something else")
+    assert command("public-part", "--out", str(other)).exit_code == 2
+    assert other.read_text() == "something else"
+    other.unlink()
+    printed = json.loads(command("public-part", "--out", str(other), "--json").out)
+    assert (printed["file"], printed["owner"]) == (str(other), "clinic-north")

@@ -79,7 +79,6 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
         SHARE + 'tell = "all"\n',
         SHARE + "private = { epsilon = 1 }\n",
         PRIVATE.replace("epsilon = 1", "epsilon = 0"),
-        PRIVATE.replace("epsilon = 1", "epsilon = 2, max_epsilon = 1"),
         PRIVATE.replace("epsilon = 1", "epsilon = 1, depth = 13"),
         PRIVATE + "growth = { min_leaf = 3 }\n",
         PRIVATE + 'tell = "hits"\n',

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 import pramana as pm
-from owner_agent.design.design_file import design_from
-from owner_agent.design.designing import problem_of
-from pramana_core.design import find_design
+from pramana_core.design import Problem, Requirements, find_design, goal
 
 DOMAIN = pm.Domain.of(
     rank=["1st", "2nd", "3rd", "crew"],
@@ -26,14 +24,8 @@ def made() -> pm.Design:
 
 
 def test_a_design_is_that_of_the_command(made: pm.Design):
-    file = {
-        "records": 2201,
-        "learn": "classifier",
-        "target": "survived",
-        "whole_record": {"gamma": 19},
-        "variables": [{"name": v.name, "categories": list(v.categories)} for v in DOMAIN],
-    }
-    found = find_design(problem_of(design_from(file)))
+    wanted = goal(DOMAIN, "classifier", target="survived")
+    found = find_design(Problem(Requirements(DOMAIN, 19), wanted, 2201))
     assert made.plan == found.chosen.plan
     assert made.family == found.chosen.family
     assert made.as_dict() == found.as_dict()

@@ -49,7 +49,7 @@ def shares() -> dict[tuple[float, str], tuple[float, float, float]]:
     exact = ReportedCounts(survey.codes, {v.name: v.size for v in domain})
     plain = EstimatedMarginals(exact, Plan.unrandomized(domain))
     true = chosen(mine_itemsets(plain, items, RuleOptions(MINIMUM)))
-    owner = SeededOwner.of("discovery", 1, survey.records)
+    owner = SeededOwner.of("discovery", 1, survey.size)
     measured = {}
     for p in (0.3, 0.4):
         plan = symmetric(domain, p)

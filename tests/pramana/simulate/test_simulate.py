@@ -19,7 +19,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from benchmarks.reproduce import data
+from benchmarks.reproduce import networks
 from pramana.cli import app
 from pramana.simulate.bayes_net import NetworkSimulation
 from pramana.simulate.commands.cli import _Chosen
@@ -245,9 +245,9 @@ def test_p_is_the_probability_of_another_category():
 
 
 def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
-    source = NetworkSource("six", data.network())
-    first, second = Trials(source, data.six_plan(0.2), 20_000, 2, 5)
-    again, _ = Trials(source, data.six_plan(0.2), 20_000, 2, 5)
+    source = NetworkSource("six", networks.network())
+    first, second = Trials(source, networks.six_plan(0.2), 20_000, 2, 5)
+    again, _ = Trials(source, networks.six_plan(0.2), 20_000, 2, 5)
     names = ["A", "B"]
     true, reported = (counts.table(names) for counts in (first.true, first.reported))
     flip = np.array([[0.8, 0.2], [0.2, 0.8]])
@@ -307,10 +307,10 @@ def joint(network: BayesNet) -> dict[tuple[int, ...], float]:
 
 
 def test_divergence_is_the_sum_over_all_records_there_can_be():
-    reference = data.network()
-    trials = Trials(NetworkSource("six", reference), data.six_plan(0.1), 2_000, 1, 3)
+    reference = networks.network()
+    trials = Trials(NetworkSource("six", reference), networks.six_plan(0.1), 2_000, 1, 3)
     (trial,) = trials
-    marginals = EstimatedMarginals(trial.reported, data.six_plan(0.1))
+    marginals = EstimatedMarginals(trial.reported, networks.six_plan(0.1))
     sparse = {"A": [], "B": ["A"], "C": [], "D": ["B"], "E": ["D"], "F": ["E"]}
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
@@ -327,7 +327,7 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
 @pytest.fixture
 def bif(tmp_path: Path) -> Path:
     path = tmp_path / "six.bif"
-    path.write_text(write_bif(data.network(), "six"))
+    path.write_text(write_bif(networks.network(), "six"))
     return path
 
 
@@ -378,7 +378,7 @@ def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_table_is_held_against_itself(tmp_path: Path):
-    drawn = data.six_sample(2_000, np.random.default_rng(6))
+    drawn = networks.six_sample(2_000, np.random.default_rng(6))
     table = tmp_path / "t.csv"
     pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
     options = ("--table", str(table), "--runs", "2")

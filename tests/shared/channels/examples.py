@@ -58,5 +58,12 @@ EXAMPLES: dict[str, Transition] = {
         (QUARTER, 3 * QUARTER),
         "0123456789abcdef" * 4,
     ),
+    "nested product": Product(
+        (2, 1),
+        (
+            Product((1, 1), (Dense.binary(0.1, 0.25), Symmetric.from_gamma(3, 4.0))),
+            Dense.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]]),
+        ),
+    ),
     "product": Product((2, 1), (Mixture.from_gamma(6, 9.0), Symmetric.from_gamma(2, 3.0))),
 }

@@ -19,6 +19,32 @@ def test_every_family_has_an_example_and_a_name_of_its_own():
     assert len({family.family for family in FAMILIES}) == len(FAMILIES)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_every_action_is_that_of_the_matrix_or_of_the_decoder(channel: Transition, axis: int):
+    matrix = channel.matrix()
+    assert channel.shape == matrix.shape
+    np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
+    actions = [(channel.apply, matrix.T), (channel.apply_adjoint, matrix)]
+    if channel.condition_number < 1e8:
+        decoder = channel.decoder()
+        np.testing.assert_allclose(decoder @ matrix.T, np.eye(len(matrix)), atol=1e-12)
+        sums = decoder.sum(axis=0)[matrix.max(axis=0) > 0]
+        assert np.allclose(sums, 1) == channel.normalized
+        actions += [
+            (channel.solve, decoder),
+            (channel.solve_adjoint, decoder.T),
+            (channel.solve_square, decoder**2),
+        ]
+    for act, by in actions:
+        shape = [3, 4, 5]
+        shape[axis] = by.shape[1]
+        tensor = np.random.default_rng(1).normal(size=shape)
+        wanted = np.moveaxis(np.tensordot(by, tensor, axes=(1, axis)), 0, axis)
+        np.testing.assert_allclose(act(tensor, axis), wanted, rtol=1e-9, atol=1e-9)
+    if matrix.shape[0] == matrix.shape[1] and channel.condition_number < 1e8:
+        assert channel.condition_number == pytest.approx(np.linalg.cond(matrix), rel=1e-9)
+
+
 def test_a_mixture_is_its_matrix_and_its_inverse(channel: Transition):
     assert (channel.mixture is None) == (channel.inverse_mixture is None)
     if channel.mixture is not None and channel.inverse_mixture is not None:
@@ -63,9 +89,9 @@ def test_what_is_known_exactly_is_what_the_matrix_has(channel: Transition):
         size = len(matrix)
         np.testing.assert_allclose((keep - off) * np.eye(size) + off, matrix, atol=1e-15)
     theta = np.full(len(matrix), 1 / len(matrix))
-    if channel.condition_number < 1e8 and not channel.choices and not channel.items:
+    if channel.condition_number < 1e8 and not channel.choices:
         squares = np.einsum("k,kl,jl->j", theta, matrix, channel.decoder() ** 2)
-        np.testing.assert_allclose(channel.mean_squares(theta), squares)
+        np.testing.assert_allclose(channel.uniform_mean_square, squares.mean())
 
 
 @pytest.mark.parametrize("name", [name for name, c in EXAMPLES.items() if c.choices])

@@ -47,34 +47,6 @@ def kronecker(channel: Transition) -> np.ndarray:
     return channel.matrix()
 
 
-def decoder(channel: Transition) -> np.ndarray:
-    if isinstance(channel, Product):
-        return reduce(np.kron, map(decoder, channel.channels))
-    return channel.decoder()
-
-
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_every_action_is_that_of_the_kronecker_product(case, axis: int):
-    channel, _ = case
-    matrix, inverse = kronecker(channel), decoder(channel)
-    assert channel.shape == matrix.shape
-    np.testing.assert_allclose(channel.matrix(), matrix, atol=1e-15)
-    np.testing.assert_allclose(channel.decoder(), inverse, rtol=1e-12, atol=1e-13)
-    for act, by in [
-        (channel.apply, matrix.T),
-        (channel.apply_adjoint, matrix),
-        (channel.solve, inverse),
-        (channel.solve_adjoint, inverse.T),
-        (channel.solve_square, inverse**2),
-    ]:
-        shape = [3, 4, 5]
-        shape[axis] = by.shape[1]
-        tensor = np.random.default_rng(1).normal(size=shape)
-        wanted = np.moveaxis(np.tensordot(by, tensor, axes=(1, axis)), 0, axis)
-        np.testing.assert_allclose(act(tensor, axis), wanted, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(inverse @ matrix.T, np.eye(len(matrix)), atol=1e-12)
-
-
 def test_condition_numbers_and_gammas_multiply(case):
     channel, _ = case
     assert channel.condition_number == pytest.approx(np.linalg.cond(kronecker(channel)), rel=1e-9)

@@ -19,7 +19,7 @@ def demands(domain: Domain, gamma: float = GAMMA, owners: int = 1) -> Requiremen
     ends = [len(domain) * i // owners for i in range(owners + 1)]
     names = [domain.names[low:high] for low, high in itertools.pairwise(ends)]
     held = tuple((f"o{i}", own) for i, own in enumerate(names)) if owners > 1 else ()
-    return Requirements(domain, dict.fromkeys(domain.names, gamma), gamma, owners=held)
+    return Requirements(domain, gamma, owners=held)
 
 
 def problem(

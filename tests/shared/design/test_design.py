@@ -28,11 +28,8 @@ from pramana_core.privacy import Amplification
 from tests.shared.design.designs import GAMMA, demands, sized
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
-NEEDS = Requirements(DOMAIN, {"a": 9.0, "b": 5.0, "c": 9.0}, 9.0)
+NEEDS = Requirements(DOMAIN, 9.0)
 SETS = (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"))
-EVERY = {"a": 19.0, "b": 19.0, "c": 19.0}
-
-GAMMAS = st.floats(1.05, 200)
 
 
 def worst_ratio(matrix: np.ndarray, axis: int) -> float:
@@ -42,15 +39,10 @@ def worst_ratio(matrix: np.ndarray, axis: int) -> float:
     return float((moved.max(axis=0)[possible] / moved.min(axis=0)[possible]).max())
 
 
-@given(
-    st.lists(st.tuples(st.integers(2, 3), GAMMAS), min_size=2, max_size=3),
-    st.none() | GAMMAS,
-)
+@given(st.lists(st.integers(2, 3), min_size=2, max_size=3), st.floats(1.05, 200))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_no_plan_exceeds_a_requirement(variables, whole):
-    domain = sized(*[size for size, _ in variables])
-    limits = {n: g for n, (_, g) in zip(domain.names, variables, strict=True)}
-    needs = Requirements(domain, limits, whole)
+def test_no_plan_exceeds_a_requirement(sizes, gamma):
+    needs = Requirements(sized(*sizes), gamma)
     made = 0
     for _, build in families(needs):
         try:
@@ -58,12 +50,11 @@ def test_no_plan_exceeds_a_requirement(variables, whole):
         except (ChannelError, OptionError):
             continue
         made += 1
-        if whole is not None:
-            assert Amplification.together(plan.blocks).gamma <= whole * (1 + 1e-9)
+        assert Amplification.together(plan.blocks).gamma <= gamma * (1 + 1e-9)
         for block in plan.blocks:
             matrix = block.channel.matrix().reshape(*(v.size for v in block.variables), -1)
-            for axis, name in enumerate(block.names):
-                assert worst_ratio(matrix, axis) <= limits[name] * (1 + 1e-9)
+            for axis in range(len(block.names)):
+                assert worst_ratio(matrix, axis) <= gamma * (1 + 1e-9)
     assert made >= 4
 
 
@@ -74,7 +65,7 @@ def test_the_check_of_requirements_can_fail():
 
 
 def test_a_family_that_cannot_keep_the_requirement_has_no_plan():
-    needs = Requirements(DOMAIN, dict.fromkeys("abc", 1.5))
+    needs = Requirements(DOMAIN, 1.5)
     made = option(Problem(needs, Goal(SETS, 2), 10), "cut-and-paste-3", cut_and_paste(3))
     assert made.plan is None
     assert math.isnan(made.gamma)
@@ -83,9 +74,9 @@ def test_a_family_that_cannot_keep_the_requirement_has_no_plan():
 
 
 def test_families_by_the_number_of_variables():
-    one = Requirements(DOMAIN, {"b": 4.0})
+    one = Requirements(DOMAIN, 4.0, ("a", "c"))
     assert [name for name, _ in families(one)] == ["independent", "mask", "cut-and-paste-1"]
-    two = [name for name, _ in families(Requirements(DOMAIN, {"a": 6.0, "c": 6.0}))]
+    two = [name for name, _ in families(Requirements(DOMAIN, 6.0, ("b",)))]
     assert "sampled-1" in two
     assert "sampled-2" not in two
     many = sized(*[2] * 10)
@@ -99,7 +90,7 @@ def test_owners_share_an_epsilon_as_brute_force_does(cells: tuple[int, int]):
     def kept(cells: int, epsilon: float) -> float:
         return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
 
-    found = share_epsilon(cells, (math.inf, math.inf), most)
+    found = share_epsilon(cells, most)
     assert math.fsum(found) == pytest.approx(most)
     tried = np.linspace(0.001, most - 0.001, 20_000)
     products = [kept(cells[0], e) * kept(cells[1], most - e) for e in tried]
@@ -109,10 +100,11 @@ def test_owners_share_an_epsilon_as_brute_force_does(cells: tuple[int, int]):
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        (gamma_of_epsilon(math.log(19)), 19),
+        (Requirements.of(DOMAIN, gamma=7).gamma, 7),
+        (Requirements.of(DOMAIN, epsilon=math.log(19)).gamma, 19),
+        (Requirements.of(DOMAIN, breach=(0.05, 0.5)).gamma, 19),  # FRAPP 2.1
         (gamma_of_p(2, 0.2), 4),  # Ma Table 5.1
         (gamma_of_p(5, 0.5), 4),
-        (gamma_of_breach([0.05, 0.5]), 19),  # FRAPP 2.1
     ],
 )
 def test_the_gamma_of_a_requirement(made, expected):
@@ -126,24 +118,21 @@ def test_the_gamma_of_a_requirement(made, expected):
         (lambda: gamma_of_epsilon(math.inf), "epsilon"),
         (lambda: gamma_of_p(4, 0.75), "p"),
         (lambda: gamma_of_p(4, 0), "p"),
-        (lambda: gamma_of_breach([0.1]), "rho"),
+        (lambda: gamma_of_breach([0.1]), "breach"),
         (lambda: gamma_of_breach([0.5, 0.1]), "rho_2"),
-        (lambda: Requirements(DOMAIN, {}), None),
-        (lambda: Requirements(DOMAIN, {"a": 1.0}), "a"),
-        (lambda: Requirements(DOMAIN, {"a": math.nan}), "a"),
-        (lambda: Requirements(DOMAIN, {"a": 2.0}, 0.5), "the whole record"),
+        (lambda: Requirements(DOMAIN, 9.0, ("a", "b", "c")), None),
+        *((lambda g=g: Requirements(DOMAIN, g), "gamma") for g in (1.0, math.nan, math.inf)),
+        (lambda: Requirements.of(DOMAIN), "gamma"),
+        (lambda: Requirements.of(DOMAIN, gamma=2.0, epsilon=1.0), "gamma"),
         (lambda: _of_owners(("x", ("b",)), ("y", ("a", "c"))), "owners"),
         (lambda: _of_owners(("x", ("a",)), ("x", ("b", "c"))), "owners"),
-        (lambda: _of_owners(("x", ("a",)), ("y", ("b", "c")), whole=None), "whole_record"),
-        (lambda: _of_owners(("x", ("a",)), ("y", ("b", "c")), public="c"), "c"),
+        (lambda: _of_owners(("x", ("a",)), ("y", ("b", "c")), public=("c",)), "c"),
         (lambda: Problem(NEEDS, Goal(SETS, 2), 0), "records"),
         (lambda: Goal((), 1), None),
         (lambda: Goal(SETS, 0), None),
         (lambda: Goal(SETS, 1, 1.0), None),
         (lambda: Goal((("a",),), 1, weights=(1.0, 2.0)), None),
         (lambda: goal(DOMAIN, "trees"), "learn"),  # type: ignore[arg-type]
-        (lambda: goal(DOMAIN, {}), "learn"),
-        (lambda: goal(DOMAIN, {"pairs": 0.0}), "learn"),
         (lambda: goal(DOMAIN, "itemsets", length=4), "length"),
         (lambda: goal(DOMAIN, "pairs", length=2), "length"),
         (lambda: goal(DOMAIN, "pairs", structure={"a": []}), "structure"),
@@ -158,14 +147,13 @@ def test_what_cannot_be_is_refused(ask, where):
     assert error.value.where == where
 
 
-def _of_owners(*owners, whole: float | None = 19.0, public: str = "") -> Requirements:
-    gammas = {n: g for n, g in EVERY.items() if n != public}
-    return Requirements(DOMAIN, gammas, whole, owners=owners)
+def _of_owners(*owners, public=()) -> Requirements:
+    return Requirements(DOMAIN, 19.0, public, owners)
 
 
 def test_unknown_names_and_cycles_are_refused():
     with pytest.raises(UnknownVariable):
-        Requirements(DOMAIN, {"z": 2.0})
+        Requirements(DOMAIN, 2.0, ("z",))
     with pytest.raises(UnknownVariable):
         goal(DOMAIN, "tree", target="z")
     with pytest.raises(StructureError):
@@ -201,17 +189,6 @@ def test_a_classifier_wants_its_target_with_each_attribute():
     tree = goal(domain, "tree", target="v1")
     assert tree.shares[("v0", "v1")] == pytest.approx(0.4)
     assert tree.shares[("v0", "v2")] == pytest.approx(0.2)
-
-
-def test_kinds_of_learning_combine_by_their_weights():
-    domain = sized(2, 3, 4)
-    made = goal(domain, {"classifier": 2.0, "pairs": 1.0}, target="v0")
-    assert math.fsum(made.shares.values()) == pytest.approx(1)
-    # Two thirds for two tables of the class, one third for singles and pairs, half of it each.
-    assert made.shares[("v0", "v1")] == pytest.approx(2 / 3 / 2 + 1 / 3 / 2 / 3)
-    assert made.shares[("v1", "v2")] == pytest.approx(1 / 3 / 2 / 3)
-    assert made.shares[("v2",)] == pytest.approx(1 / 3 / 2 / 3)
-    assert goal(domain, {"pairs": 7.0}) == goal(domain, "pairs")
 
 
 def test_all_pairs_of_many_variables_count():

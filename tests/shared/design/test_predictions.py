@@ -26,8 +26,8 @@ from pramana_core.plan import Plan
 from tests.shared.design.designs import demands, sized
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
-NEEDS = Requirements(DOMAIN, {"a": 9.0, "b": 5.0, "c": 9.0}, 9.0)
-PUBLIC = Requirements(DOMAIN, {"a": 6.0, "c": 6.0})
+NEEDS = Requirements(DOMAIN, 9.0)
+PUBLIC = Requirements(DOMAIN, 6.0, ("b",))
 SETS = (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"))
 RECORDS = 5000
 
@@ -58,7 +58,7 @@ def listed(plan: Plan, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     ("family", "needs"),
     [
-        pytest.param(name, needs, id=f"{name}-{len(needs.variables)}-sensitive")
+        pytest.param(name, needs, id=f"{name}-{len(needs.sensitive)}-sensitive")
         for needs in (NEEDS, PUBLIC)
         for name, _ in families(needs)
     ],

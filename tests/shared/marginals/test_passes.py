@@ -13,7 +13,6 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import JobCancelled, LimitExceeded, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations import ReportedSubpopulation
 from pramana_core.marginals.counts import MARGINAL_CELLS, ReportedCounts
 from pramana_core.marginals.passes import (
     JointCounts,
@@ -115,9 +114,7 @@ def test_subpopulations_supports_and_tests_are_the_same_to_the_bit(
         one, other = one.within(name, 1), other.within(name, 1)
         mine, its = one.table(names[-2:]), other.table(names[-2:])
         np.testing.assert_array_equal(mine.counts, its.counts)
-        np.testing.assert_array_equal(
-            mine.covariance(population=True), its.covariance(population=True)
-        )
+        np.testing.assert_array_equal(mine.covariance, its.covariance)
     items = [(v.name, code) for v in domain for code in range(v.size)]
     last = len(items) - 1
     itemsets = np.array([[0, last], [1, last], [1, last - 1]])
@@ -125,19 +122,6 @@ def test_subpopulations_supports_and_tests_are_the_same_to_the_bit(
     np.testing.assert_array_equal(mine.counts, its.counts)
     mine, its = (m.independence(names[:1], names[1:2], names[2:3]) for m in (ours, theirs))
     assert mine.ratio == its.ratio
-
-
-def test_weights_add_up_to_the_same_bits_in_whatever_order_and_to_what_tables_say():
-    plan, whole, parted, _ = both(WIDE, records=5000)
-    path = {f"v{i}": i % 4 for i in range(5)}
-    weighed = [
-        ReportedSubpopulation(((reports, plan),), None, path).table(["v7", "v6"])
-        for reports in (whole, parted)
-    ]
-    np.testing.assert_array_equal(weighed[0].counts, weighed[1].counts)
-    np.testing.assert_array_equal(
-        weighed[0].covariance(population=False), weighed[1].covariance(population=False)
-    )
 
 
 def test_sampled_blocks_are_counted_by_sets_in_pieces():

@@ -1,41 +1,22 @@
 "use strict";
 
-// A job that runs is followed: its progress, the time left, and the lines of its log as they come.
-function follow(job) {
-  const at = (id) => document.getElementById(id);
-  const source = new EventSource(job.dataset.follow);
-  let first = true;
-  source.addEventListener("job", (event) => {
-    const told = JSON.parse(event.data);
-    if (!["queued", "running"].includes(told.state)) {
-      source.close();
-      location.reload();
-      return;
-    }
-    at("state").textContent = told.state;
-    at("state").className = `state ${told.state}`;
-    at("progress").value = told.progress;
-    at("percent").textContent = Math.round(100 * told.progress);
-    at("left").textContent =
-      told.seconds_left === null ? "" : `; about ${Math.round(told.seconds_left)} s left`;
-    const log = at("log");
-    if (!log) return;
-    if (first) log.replaceChildren();
-    first = false;
-    for (const line of told.log) {
-      const item = document.createElement("li");
-      const words = document.createElement("code");
-      words.textContent = line.line;
-      item.append(`${line.at.slice(0, 16).replace("T", " ")} UTC `, words);
-      log.append(item);
-    }
-    at("no-log").hidden = log.children.length > 0;
-  });
-  source.addEventListener("error", () => {
-    // Closed for good where the session has ended: the page then leads to the way in.
-    if (source.readyState === EventSource.CLOSED) location.reload();
-  });
+// The page of a job that runs is read again every second: its state, progress and log.
+async function follow() {
+  const answer = await fetch(location.href);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const job = page.getElementById("job");
+  if (answer.redirected || !job || !("follow" in job.dataset)) {
+    location.reload(); // It has ended, or so has the session.
+    return;
+  }
+  for (const id of ["job", "log"]) {
+    const part = document.getElementById(id);
+    if (part) part.replaceChildren(...page.getElementById(id).childNodes);
+  }
 }
 
-const running = document.querySelector("[data-follow]");
-if (running) follow(running);
+function followAgain() {
+  setTimeout(() => follow().catch(() => {}).then(followAgain), 1000);
+}
+
+if (document.querySelector("[data-follow]")) followAgain();

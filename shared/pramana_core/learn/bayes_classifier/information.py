@@ -14,7 +14,8 @@ from pramana_core.learn.bayes_classifier.shrinkage import is_raw
 from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.pairs import orient_from_first, spanning_forest
-from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.marginals.counts import Marginals, Tensor
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress
 from pramana_core.ties import descending, exceeds
 

@@ -25,7 +25,8 @@ from pramana_core.learn.bayes_classifier.shrinkage import (
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_family
-from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.marginals.counts import Marginals, Tensor
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, Tick, unwatched
 
 _ROUNDING = 1e-9

@@ -18,7 +18,8 @@ from scipy.special import log_ndtr
 
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.networks.bayes_net import LearnedFamily
-from pramana_core.marginals.counts import MarginalTable, Tensor
+from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.tables import MarginalTable
 
 _RAISED = 0.25
 """The share of its standard error by which an uncertain probability is kept from 0."""

@@ -8,9 +8,8 @@ as in a prediction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,95 +18,64 @@ from pramana_core.errors import OptionError
 from pramana_core.learn.bayes_classifier.redundancy import AttributeRedundancy
 from pramana_core.learn.bayes_classifier.replicates import Replicates
 from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 
 _LEAST = 1e-300
 """The least share that is raised to a power."""
 
 
-@dataclass(frozen=True, eq=False)
-class ModelledSubtable:
-    """Expected counts within a subpopulation.
+def modelled_subpopulation(
+    replicates: Replicates,
+    domain: Domain,
+    target: str,
+    records: int,
+    redundancy: AttributeRedundancy,
+) -> Subpopulation:
+    """Return all records as a model and its samples have them; `domain` has attributes and class.
 
-    `samples` returns those of the samples, (samples, cells...); `records` are all records.
+    Tables within it are of the class, alone or after one attribute.
     """
-
-    domain: Domain
-    counts: Tensor
-    records: int
-    samples: Callable[[], Tensor]
-    counted = False
-
-    def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance of the counts, a row per cell in C order.
-
-        Against the population it is that of the samples. Given the records the multinomial variance
-        is subtracted; the rest may be negative, for a model can know an expected count better than
-        counting.
-        """
-        flat = self.counts.ravel()
-        if population:
-            return self._every
-        return self._every - np.diag(flat) + np.outer(flat, flat) / self.records
-
-    @cached_property
-    def _every(self) -> Tensor:
-        samples = self.samples()
-        found: Tensor = np.atleast_2d(np.cov(samples.reshape(len(samples), -1), rowvar=False))
-        return found
+    return Subpopulation(domain, _ModelTables(replicates, target, records, redundancy))
 
 
 @dataclass(frozen=True, eq=False)
-class ModelledSubpopulation:
-    """The share of a population that has given categories, by a model and its samples.
-
-    `domain` has the attributes and the class; `records` are all records.
-    """
+class _ModelTables:
+    """Expected counts within subpopulations."""
 
     replicates: Replicates
-    domain: Domain
     target: str
     records: int
     redundancy: AttributeRedundancy
-    given: Mapping[str, int] = field(default_factory=dict)
 
-    def table(self, variables: Sequence[str]) -> ModelledSubtable:
-        """Return the expected counts of the class, or of an attribute and the class.
+    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+        """Return a table. Raises OptionError unless the class is its last variable of two at most.
 
-        Raises:
-            UnknownVariable: an attribute that the model does not have.
-            OptionError: other variables, or one that is given.
+        The covariance may become negative: a model that pools other records can know an expected
+        count better than counting.
         """
-        asked = self.domain.project(variables)
-        *attribute, last = variables
-        if last != self.target or len(attribute) > 1 or set(attribute) & set(self.given):
+        *attribute, last = asked.names
+        if last != self.target or len(attribute) > 1:
             raise OptionError(
-                f"A model of {self.target!r} has its table alone or after one attribute that is not"
-                f" given, not the table over {list(variables)}."
+                f"A model of {self.target!r} has its table alone or after one attribute, not the"
+                f" table over {list(asked.names)}."
             )
-        weight = self.redundancy.weight([*self.given, *attribute])
+        weight = self.redundancy.weight([*given, *attribute])
 
         def counts(replicates: Replicates) -> Tensor:
-            joint = replicates.joint(self.given, attribute)
+            joint = replicates.joint(given, attribute)
             shares = joint if attribute else joint[:, :, None]
             weighed = np.moveaxis(_weighed(shares, replicates.prior, weight), 1, -1)
             found: Tensor = self.records * (weighed if attribute else weighed[:, 0])
             return found
 
         own = counts(self.replicates.own)[0]
-        return ModelledSubtable(asked, own, self.records, lambda: counts(self.replicates)[1:])
 
-    def within(self, variable: str, code: int) -> ModelledSubpopulation:
-        """Return the share that also has a category of another attribute.
+        def error() -> Tensor:
+            samples, flat = counts(self.replicates)[1:].reshape(-1, own.size), own.ravel()
+            spread = np.atleast_2d(np.cov(samples, rowvar=False))
+            return np.asarray(spread - np.diag(flat) + np.outer(flat, flat) / self.records)
 
-        Raises:
-            OptionError: it is given already, or has no such category.
-        """
-        size = self.domain[variable].size
-        if variable in self.given or not 0 <= code < size:
-            raise OptionError(
-                f"{variable!r} is given already, or has no category {code}.", where=variable
-            )
-        return replace(self, given={**self.given, variable: code})
+        return Subtable(asked, own, self.records, error, counted=False)
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:

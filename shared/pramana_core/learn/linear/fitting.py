@@ -30,7 +30,8 @@ from pramana_core.learn.linear.solving import (
     weight_covariances,
 )
 from pramana_core.learn.networks.network import sample_chunks
-from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.marginals.counts import Marginals, Tensor
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, Tick, unwatched
 
 CELLS = 1 << 20

@@ -16,8 +16,9 @@ from pramana_core.learn.common.documents import DocumentForm
 from pramana_core.learn.common.inputs import record_columns, require_inputs
 from pramana_core.learn.common.options import Basis, LinearOptions
 from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix
-from pramana_core.marginals.counts import LEVEL, Codes, Tensor
+from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 from pramana_core.ties import TIE
 
 INTERCEPT = "(intercept)"

@@ -24,7 +24,8 @@ from scipy.special import expit
 from pramana_core.errors import EstimationError, NotConverged
 from pramana_core.learn.common.options import Loss
 from pramana_core.learn.linear.columns import Cells, ClassCounts, DesignMatrix
-from pramana_core.marginals.counts import MarginalTable, Tensor
+from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Tick
 
 SCORE_NUMBERS = 1 << 24

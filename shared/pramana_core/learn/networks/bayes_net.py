@@ -19,8 +19,9 @@ from pramana_core.learn.common.documents import Numbers
 from pramana_core.learn.common.options import Method, ParameterOptions
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
-from pramana_core.marginals.counts import Marginals, MarginalTable
+from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.score_interval import possible
+from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, unwatched
 
 _NO_COUNT = 1e-9

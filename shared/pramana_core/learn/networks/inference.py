@@ -40,41 +40,6 @@ Factor = tuple[Tensor, list[str]]
 """A table for each record, (records, sizes...), and the nodes of its further axes."""
 
 
-def posterior(
-    network: Network, query: Sequence[str], evidence: Mapping[str, str] | None = None
-) -> tuple[Tensor, float]:
-    """Return P(query | evidence), jointly over the nodes of the query, and P(evidence).
-
-    Evidence is a category by node.
-
-    Raises:
-        UnknownVariable, UnknownCategory: a node or category that the network does not have.
-        OptionError: an empty query, a node in it twice or also in the evidence, or evidence of
-            probability zero.
-        LimitExceeded: see `infer`.
-    """
-    known = dict(evidence or {})
-    nodes = network.domain.project(network.structure.nodes)
-    if both := [name for name in query if name in known]:
-        raise OptionError(
-            f"{both} are both queried and given.",
-            where=", ".join(both),
-            remedy="Query other nodes, or do not give these.",
-        )
-    if not query:
-        raise OptionError("Query one or more nodes.", where="of")
-    codes = {name: np.array([nodes[name].code(label)]) for name, label in known.items()}
-    shares, logs = infer(network, query, codes or {name: np.zeros(1, int) for name in query})
-    if np.isneginf(logs[0]):
-        said = ", ".join(f"{name}={label}" for name, label in known.items())
-        raise OptionError(
-            f"{said} has probability zero in this network.",
-            where=", ".join(known),
-            remedy="Leave out or change part of what is given.",
-        )
-    return shares[0], math.exp(logs[0])
-
-
 def infer(
     network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:

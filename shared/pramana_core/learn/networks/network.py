@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.alike import did_you_mean
-from pramana_core.csv_text import csv_cell, csv_line
 from pramana_core.domain import Domain
 from pramana_core.errors import ChannelError, DomainError, OptionError, UnknownVariable
 from pramana_core.learn.common.distributions import stream
@@ -133,25 +132,3 @@ def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[s
     rng = stream(seed)
     starts = range(0, records, CHUNK)
     return (network.sample(min(CHUNK, records - start), rng) for start in starts)
-
-
-def sample_csv(network: BayesNet, records: int, seed: int) -> Iterator[str]:
-    """Return synthetic records as CSV in pieces, the header first.
-
-    Raises:
-        OptionError: no records, or a negative seed.
-    """
-    nodes = network.structure.nodes
-    chunks = sample_chunks(network, records, seed)
-    words = {
-        name: np.array([csv_cell(c) for c in network.domain[name].categories], dtype=object)
-        for name in nodes
-    }
-
-    def pieces() -> Iterator[str]:
-        yield csv_line(map(csv_cell, nodes))
-        for chunk in chunks:
-            rows = zip(*(words[name][chunk[name]] for name in nodes), strict=True)
-            yield "".join(map(csv_line, rows))
-
-    return pieces()

@@ -246,7 +246,7 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         except _NOT_ESTIMATED:
             continue
         records = part.records
-        found[:, rows] = part.counts, part.variance_records, part.variance_population
+        found[:, rows] = part.counts, part.error_records, part.error_population
     return SupportCounts(records, *found)
 
 

@@ -23,7 +23,8 @@ from pramana_core.learn.tree.evidence import (
     weigh,
 )
 from pramana_core.learn.tree.node import Split
-from pramana_core.marginals.counts import Subpopulation, Subtable, Tensor
+from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 from pramana_core.ties import TIE, first_largest, reaches
 
 UNSURE = 0.05
@@ -53,7 +54,7 @@ class SplitCandidate:
     def covariance(self) -> Tensor:
         """The covariance of the counts given the records. Raises LimitExceeded."""
         try:
-            return self.table.covariance(population=False)
+            return self.table.covariance
         except LimitExceeded as error:
             raise _too_wide(self.attribute, error) from None
 

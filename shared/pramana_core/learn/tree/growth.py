@@ -12,7 +12,7 @@ from pramana_core.learn.bayes_classifier.learning import learn_with_redundancy
 from pramana_core.learn.bayes_classifier.model import ChosenModel
 from pramana_core.learn.bayes_classifier.redundancy import UNKNOWN
 from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.learn.bayes_classifier.subpopulation import ModelledSubpopulation
+from pramana_core.learn.bayes_classifier.subpopulation import modelled_subpopulation
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import DEEPEST, TreeOptions
 from pramana_core.learn.tree.choosing import SplitCandidate, best_split
@@ -20,7 +20,8 @@ from pramana_core.learn.tree.evidence import EMPTY, valid_counts
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, class_counts
 from pramana_core.learn.tree.pruning import PAYS, pruned, pruned_by_gain, wrong
-from pramana_core.marginals.counts import Marginals, Subpopulation
+from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.subpopulations import Subpopulation
 from pramana_core.progress import Progress, unwatched
 from pramana_core.ties import reaches
 
@@ -81,7 +82,7 @@ def _everything(
 
     model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
     replicates = Replicates.of(model, marginals, tick=tick)
-    return model.model, ModelledSubpopulation(
+    return model.model, modelled_subpopulation(
         replicates, model.domain, target, marginals.records, evidence or UNKNOWN
     )
 
@@ -99,10 +100,9 @@ class _Grower:
 
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
         table = everything.table([self.target])
-        covariance = table.covariance(population=False)
         (classes,) = class_counts(
             table.counts[None],
-            covariance[None],
+            table.covariance[None],
             self.records,
             counted=table.counted,
         )

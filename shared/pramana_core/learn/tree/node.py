@@ -12,8 +12,9 @@ from annotated_types import Ge, Le
 
 from pramana_core.errors import ChannelError, DomainError
 from pramana_core.learn.tree.evidence import EMPTY, valid_rows
-from pramana_core.marginals.counts import LEVEL, Tensor
+from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 from pramana_core.ties import first_largest
 
 _SUM_TOLERANCE = 1e-9

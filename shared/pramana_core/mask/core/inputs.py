@@ -13,7 +13,7 @@ from annotated_types import Gt, Le
 from pramana_core.errors import MaskingError, TableError
 from pramana_core.learn.common.options import require_limit
 from pramana_core.mixed import (
-    Design,
+    DesignMatrix,
     Floats,
     MixedTable,
     NumericColumn,
@@ -81,7 +81,7 @@ class Inputs:
         return standardized(self.matrix)[0]
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> DesignMatrix:
         """How S becomes a matrix; constant and redundant columns are left out."""
         return design_of(self.s)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.alahmadi import methods, pilot
-from benchmarks.reproduce.alahmadi.pilot import compared
+from benchmarks.reproduce.alahmadi import methods, relations
+from benchmarks.reproduce.alahmadi.relations import compared
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.run import catalogue, papers, png, select
+from benchmarks.reproduce.run import png
 from tests.lengths import repetitions
 
 QUICK = Setting(seed=1, quick=True)
@@ -17,32 +17,13 @@ QUICK = Setting(seed=1, quick=True)
 
 @pytest.fixture
 def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pilot, "QUICK_RECORDS", repetitions(100, 400))
-
-
-def test_a_papers_name_stands_for_all_of_its_experiments():
-    names = [e.name for e in select(["alahmadi"])]
-    assert names == [e.name for e in catalogue() if e.name.startswith("alahmadi-")]
-    assert len(names) == 4
-    assert papers() == ("ma", "masiv", "frapp", "alahmadi", "sharkey")
+    monkeypatch.setattr(relations, "QUICK_RECORDS", repetitions(100, 400))
 
 
 def test_slope_and_r_squared_of_fitted_values():
     true = np.array([0.0, 1.0, 2.0, 3.0])
     assert compared(true, 5 + 0.5 * true) == pytest.approx((0.5, 1.0))
     assert compared(true, np.ones(4)) == (0.0, 0.0)
-
-
-def gains(method: str, gain: float) -> pd.DataFrame:
-    rows = {"method": method, "table": list("abcde"), "gain": gain, "gain error": 0.01}
-    return pd.DataFrame(rows)
-
-
-def test_a_gain_of_chance_is_told_from_one_that_noise_gives():
-    assert methods.no_gain(gains("nmegadp", 0.005), "nmegadp").agrees
-    assert methods.no_gain(gains("nmegadp", 0.1), "nmegadp").agrees is False
-    assert methods.control(gains("sadp", 0.1)).agrees
-    assert methods.control(gains("sadp", 0.005)).agrees is False
 
 
 @pytest.mark.slow
@@ -55,7 +36,7 @@ def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_records")
-@pytest.mark.parametrize("run", [pilot.run_six, pilot.run_pilot])
+@pytest.mark.parametrize("run", [relations.run_six, relations.run_pilot])
 def test_grids_are_drawn_and_judged(run):
     result = run(QUICK)
     assert {f.agrees for f in result.findings} <= {True, False}
@@ -64,8 +45,9 @@ def test_grids_are_drawn_and_judged(run):
 
 def test_a_method_that_keeps_nothing_is_not_said_to_keep():
     """The negative control of the verdicts."""
-    flat = pd.DataFrame(
-        {"shape": ["linear"], "kind": ["linear"], "method": ["egadp"], "slope": [0.0],
-         "r_squared": [0.0]}
-    )  # fmt: skip
-    assert pilot._keeps(flat, "egadp", ("linear",), "EGADP keeps").agrees is False
+    flat = {"shape": "a", "slope": 0.0, "r_squared": 0.0}
+    kinds = (relations.LINEAR, relations.MONOTONIC, relations.OTHER)
+    methods_of = (*relations.EXISTING, *relations.KEEPERS)
+    found = pd.DataFrame([{**flat, "method": m, "kind": k} for m in methods_of for k in kinds])
+    verdicts = [bool(claim.agrees) for claim in relations.findings(found)]
+    assert verdicts == [False] * 4 + [True] * 2

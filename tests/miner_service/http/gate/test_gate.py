@@ -13,20 +13,6 @@ from miner_service.http.access import gate, routing
 from miner_service.settings import Limits, WebSettings
 from pramana_core.pages.forms import EVERY_ANSWER
 
-MAY_BE_READ = 1 << 16
-
-
-class Endless:
-    """A body in pieces that counts how much was asked of it."""
-
-    def __init__(self, pieces=10_000):
-        self.pieces, self.read = pieces, 0
-
-    def __iter__(self):
-        for _ in range(self.pieces):
-            self.read += 1000
-            yield b"x" * 1000
-
 
 def asked(miner, method, path, **options):
     """Ask as the server does: the body is only produced when it is asked for.

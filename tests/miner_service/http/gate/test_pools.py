@@ -32,27 +32,3 @@ def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():
 
     asyncio.run(ask())
     assert done == []
-
-
-def test_whose_request_ends_is_no_failure_of_the_database():
-    begun, go_on = threading.Event(), threading.Event()
-
-    def stand_still():
-        begun.set()
-        go_on.wait()
-
-    async def ask():
-        pool = Pool("few", 1, patience=3600)
-        first = asyncio.create_task(pool.run(stand_still))
-        while not begun.is_set():
-            await asyncio.sleep(0.001)
-        second = asyncio.create_task(pool.run(print))
-        await asyncio.sleep(0)
-        second.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second
-        go_on.set()
-        await first
-        pool.close()
-
-    asyncio.run(ask())

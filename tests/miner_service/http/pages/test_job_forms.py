@@ -43,21 +43,16 @@ def test_a_score_and_a_search_are_fields():
         **{
             "score.name": ["bic"],
             "score.c_star": ["2"],
-            "search.order": ["sex\r\na=b\r\n\r\nage"],
             "search.max_parents": ["2"],
             "search.refine": [],
         },
     )
     assert found.score.options() == Scoring("bic", c_star=2.0)
-    assert found.search.order == ("sex", "a=b", "age")
     assert (found.search.max_parents, found.search.refine) == (2, False)
 
 
-def test_a_structure_is_checked_or_written_a_line_for_each_link():
-    checked = {"structure/": ["age", "sex"], "structure/sex": ["age", "a=b"]}
-    # A parent that is left out of the network is none.
-    assert asked("bayes-net-parameters", **checked).structure == {"age": [], "sex": ["age"]}
-    lines = {"structure/links": ["age -> sex\n a=b->sex\na -> b -> age"]}
+def test_a_structure_is_written_a_line_for_each_link():
+    lines = {"structure": ["age -> sex\n a=b->sex\na -> b -> age"]}
     assert asked("bayes-net-parameters", **lines).structure == {
         "age": ["a -> b"],
         "sex": ["age", "a=b"],
@@ -66,12 +61,8 @@ def test_a_structure_is_checked_or_written_a_line_for_each_link():
     }
 
 
-def test_items_numbers_and_owners_are_written_without_json():
-    found = asked("association-rules", items=["age=old\nage=a=b\na=b=yes"])
-    assert found.items == {"age": ["old", "a=b"], "a=b": ["yes"]}
-    assert found.minimum_support == 0.1
-    numbers = asked("linear-classifier", target=["sex"], numeric=["age=1, 2.5,4"])
-    assert numbers.numeric == {"age": (1.0, 2.5, 4.0)}
+def test_variables_and_owners_are_chosen_or_typed():
+    assert asked("association-rules").minimum_support == 0.1
     assert asked("model-sharing", owners=["north", "west"]).owners == ["north", "west"]
     typed = asked("contingency-table", variables=["age\r\nsex"])
     assert typed.variables == ["age", "sex"]
@@ -80,16 +71,14 @@ def test_items_numbers_and_owners_are_written_without_json():
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [
-        ("bayes-net-parameters", {"structure/links": ["nobody -> age"]}),
-        ("association-rules", {"items": ["age"]}),
-        ("linear-classifier", {"target": ["sex"], "numeric": ["age=1,many"]}),
+        ("bayes-net-parameters", {"structure": ["nobody -> age"]}),
         ("bayes-net-structure", {"search.max_parents": ["0"]}),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_field(kind, fields):
     with pytest.raises(InputError) as told:
         asked(kind, **fields)
-    assert told.value.where.split(".")[0] in {name.split("/")[0].split(".")[0] for name in fields}
+    assert told.value.where.split(".")[0] in {name.split(".")[0] for name in fields}
     assert "nobody" not in told.value.message
 
 

@@ -44,23 +44,11 @@ def segments(open_again):
     return open_again()
 
 
-def test_a_part_is_read_as_it_was_put(segments, tmp_path):
-    segments.put_part("r-1", 3, written(segments))
-    assert segments.read_part("r-1", 3, SHA) == BODY
-    assert not [name for name in files_below(tmp_path) if "scratch" in name]
-
-
 def test_a_part_that_is_not_there_or_not_as_acknowledged_is_said_to_be_damaged(segments):
     segments.put_part("r-1", 3, written(segments, b"other bytes"))
     for number in (3, 4):
         with pytest.raises(StoreCorrupt):
             segments.read_part("r-1", number, SHA)
-
-
-def test_putting_a_part_again_replaces_it(segments):
-    segments.put_part("r-1", 0, written(segments, b"cut off"))
-    segments.put_part("r-1", 0, written(segments))
-    assert segments.read_part("r-1", 0, SHA) == BODY
 
 
 def test_parts_are_dropped_one_by_one_and_together_and_again(segments):
@@ -78,27 +66,11 @@ def test_parts_are_dropped_one_by_one_and_together_and_again(segments):
     assert segments.read_part("r-2", 0, SHA) == BODY
 
 
-def test_columns_are_a_local_file_at_every_process(segments, open_again):
-    segments.put_data("r-1", written(segments))
-    for place in (segments, open_again()):
-        assert place.data_path("r-1").read_bytes() == BODY
-        place.verify_data("r-1", SHA)
-
-
 def test_columns_that_are_absent_or_other_are_said_to_be_damaged(segments):
     segments.put_data("r-1", written(segments))
     for release, sha in (("r-1", SHA[::-1]), ("r-2", SHA)):
         with pytest.raises(StoreCorrupt):
             segments.verify_data(release, sha)
-
-
-def test_dropped_columns_are_gone_but_who_has_them_open_reads_on(segments):
-    segments.put_data("r-1", written(segments))
-    with segments.data_path("r-1").open("rb") as file:
-        segments.drop_data("r-1")
-        segments.drop_data("r-1")
-        assert file.read() == BODY
-    assert not segments.data_path("r-1").exists()
 
 
 def test_a_sweep_removes_what_no_release_needs(segments):
@@ -147,10 +119,3 @@ def test_what_another_process_is_writing_is_not_swept_while_it_lives(
     open_again()
     assert not abandoned.exists()
     assert not [name for name in files_below(tmp_path) if "scratch" in name]
-
-
-def test_a_place_that_works_is_ready_and_stays_as_it_was(segments, tmp_path):
-    segments.check()
-    before = files_below(tmp_path)
-    segments.check()
-    assert files_below(tmp_path) == before

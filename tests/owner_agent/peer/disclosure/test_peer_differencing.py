@@ -12,10 +12,8 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from owner_agent.cli.main import build
-from owner_agent.peer.exact import (
-    disclosures,
-    partition_digest,
-)
+from owner_agent.peer.exact import partition_digest, shared_tables
+from owner_agent.release.ledger import Ledger
 from owner_agent.state.environment import Environment
 from pramana_core.domain import Domain
 from pramana_core.errors import OtherGroupings, SessionEnded, StoreCorrupt
@@ -83,6 +81,11 @@ def moved(groups, person):
     other = groups.copy()
     other[person] = 1 - other[person]
     return other
+
+
+def tables(world):
+    """The tables that south shared exactly."""
+    return shared_tables(Ledger(world.folder("south") / ".pramana").entries())
 
 
 def parts_told(world, owner):
@@ -153,7 +156,7 @@ def test_by_default_only_the_same_groups_are_told_again(empty_world, make_site, 
     empty_world.open()
     if not moves:
         told(empty_world, structure)
-        (one,) = disclosures(empty_world.folder("south") / ".pramana")
+        (one,) = tables(empty_world)
         assert (one.columns, one.against) == (["D"], ["A"])
         return
     with pytest.raises(OtherGroupings) as raised:
@@ -234,7 +237,7 @@ def test_two_groupings_in_one_session_are_two(empty_world, make_site, groupings)
     structure = {"A": [], "D": ["A"], "E": [], "C": ["D", "E"]}
     if groupings == 2:
         told(empty_world, structure)
-        known = disclosures(empty_world.folder("south") / ".pramana")
+        known = tables(empty_world)
         assert [(one.columns, one.against) for one in known] == [
             (["D", "C"], ["A"]),
             (["D", "C"], ["E"]),
@@ -252,42 +255,14 @@ def test_columns_whose_joint_table_keeps_to_the_floor_are_one(empty_world, make_
     empty_world.open()
     told(empty_world, {"A": [], "D": ["A"], "E": [], "C": ["D", "E"]})
     told(empty_world, {"A": [], "D": ["A", "E"], "E": [], "C": []})
-    (one,) = disclosures(empty_world.folder("south") / ".pramana")
+    (one,) = tables(empty_world)
     assert one.against == ["A", "E"]
-    told(empty_world, {"A": [], "D": ["A"], "E": [], "C": []})
-
-
-@pytest.mark.slow
-def test_a_finer_table_after_its_margin_is_still_one(empty_world, make_site):
-    three(empty_world, make_site, 400)
-    empty_world.open()
-    for parents in ([], ["A"], ["A", "E"], ["E"]):
-        told(empty_world, {"A": [], "D": parents, "E": []})
-    assert len(disclosures(empty_world.folder("south") / ".pramana")) == 1
+    for parents in ([], ["A"], ["E"]):
+        told(empty_world, {"A": [], "D": parents, "E": [], "C": []})
+    assert len(tables(empty_world)) == 1
     write(empty_world, "north", {"A": np.arange(400) % 2})
     with pytest.raises(OtherGroupings):
-        told(empty_world, SPLIT)
-
-
-@pytest.mark.campaign
-def test_random_groups_tell_everybody(empty_world, make_site):
-    """Each session is one more equation in everybody's value, where south allows any number."""
-    people, sessions = 24, 19
-    codes = three(empty_world, make_site, people)
-    empty_world.decide("south", "groupings = 100000")
-    empty_world.open()
-    rng = np.random.default_rng(11)
-    rows, counts = [], []
-    while len(rows) < sessions:
-        groups = rng.permutation(np.arange(people) % 2)
-        if np.bincount(2 * groups + codes["D"]).min() < 5:
-            continue  # The session would end by the floor, and another draw be tried.
-        write(empty_world, "north", {"A": groups})
-        found = told(empty_world, SPLIT)
-        rows.append(groups == 1)
-        counts.append(ill_by_group(found, groups)[1])
-    total = sum(ill_by_group(found, groups))
-    assert np.array_equal(everybody(rows, counts, total), codes["D"])
+        told(empty_world, {"A": [], "D": ["A"], "E": [], "C": []})
 
 
 def everybody(rows, counts, total):
@@ -412,35 +387,6 @@ def test_two_columns_that_go_together_are_told_by_the_same_groups(
     assert told_of_c(found, codes, groups, person) == codes["C"][person]
 
 
-@pytest.mark.slow
-def test_columns_by_groups_that_cross_are_told_in_one_session(empty_world, make_site):
-    """All own columns by all groups keep to the floor: one grouping, and its parts stay free."""
-    groups = np.random.default_rng(8).integers(0, 2, 400)
-    related(empty_world, make_site, 400, groups)
-    empty_world.open()
-    told(empty_world, {"A": [], "E": [], "B": ["A"], "C": ["E"]})
-    told(empty_world, {"A": [], "E": [], "B": ["E"], "C": ["A"]})
-    (one,) = disclosures(empty_world.folder("south") / ".pramana")
-    assert (one.columns, one.against) == (["B", "C"], ["A", "E"])
-
-
-@pytest.mark.slow
-def test_other_records_are_another_grouping_for_a_column_never_told(empty_world, make_site):
-    """All leave out person 7: C of the rest, less what B told of all, is that person's."""
-    codes = related(empty_world, make_site)
-    empty_world.open()
-    told(empty_world, {"A": [], "E": [], "B": []})
-    rest = [i for i in range(200) if i != 7]
-    for owner, names in {"north": "A", "east": "E"}.items():
-        write(empty_world, owner, {n: codes[n] for n in names}, records=rest)
-    table = empty_world.folder("south") / "table.csv"
-    lines = [line for line in table.read_text().splitlines() if "Zq0007" not in line]
-    table.write_text("\n".join(lines) + "\n")
-    with pytest.raises(SessionEnded, match="south cannot take part"):
-        told(empty_world, {"A": [], "E": [], "C": []})
-    assert isinstance(empty_world.participants["south"].own_error, OtherGroupings)
-
-
 def test_a_digest_is_of_records_and_groups_alone():
     """By all ways to name four groups, all ways to move one record, and all records left out."""
     keys = np.random.default_rng(3).integers(0, 256, (9, 16), dtype=np.uint8).view("V16").ravel()
@@ -463,13 +409,14 @@ def test_a_digest_is_of_records_and_groups_alone():
 
 
 @pytest.mark.slow
-def test_what_sessions_told_is_refused_where_it_is_lost(world, parameters_task):
-    world.run(world.proposal(parameters_task))
-    path = world.folder("south") / ".pramana" / "disclosures.json"
-    path.unlink()
-    with pytest.raises(StoreCorrupt, match="nobody knows") as raised:
-        disclosures(path.parent)
-    assert "Restore it from your backup" in str(raised.value.remedy)
+def test_nothing_is_shared_beside_tables_of_an_earlier_version(empty_world, make_site):
+    three(empty_world, make_site, 400)
+    (empty_world.folder("south") / ".pramana" / "disclosures.json").write_text("{}")
+    empty_world.open()
+    with pytest.raises(StoreCorrupt):
+        told(empty_world, SPLIT)
+    assert empty_world.participants["south"].own_error.where.endswith("disclosures.json")
+    assert not parts_told(empty_world, "south")
 
 
 @pytest.fixture
@@ -489,29 +436,6 @@ def ledger(empty_world, capsys, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_ledger_is_listed_where_the_memory_of_what_was_told_is_lost(
-    empty_world, make_site, ledger
-):
-    three(empty_world, make_site, 400)
-    empty_world.open()
-    told(empty_world, {"A": [], "D": ["A"], "E": ["D"]})
-    before = json.loads(ledger("--json"))
-    assert before["releases"]
-    assert "told_exactly_error" not in before
-    (empty_world.folder("south") / ".pramana" / "disclosures.json").unlink()
-    after = json.loads(ledger("--json"))
-    error = after.pop("told_exactly_error")
-    assert error["code"] == "store-corrupt"
-    assert "nobody knows" in error["message"]
-    assert "backup" in error["remedy"]
-    assert after == {**before, "told_exactly": None}
-    shown = " ".join(ledger().split())
-    order = ["Of these, to peers", "cannot be listed (store-corrupt)", "nobody knows"]
-    assert [shown.index(words) for words in order] == sorted(shown.index(w) for w in order)
-    assert "Tables told exactly" not in shown
-
-
-@pytest.mark.slow
 def test_what_was_told_is_listed(empty_world, make_site, ledger):
     """For people, and for scripts."""
     three(empty_world, make_site, 400)
@@ -522,9 +446,12 @@ def test_what_was_told_is_listed(empty_world, make_site, ledger):
     write(empty_world, "north", {"A": np.arange(400) % 2})
     told(empty_world, SPLIT)
 
-    listed = json.loads(ledger("--json"))["told_exactly"]
+    families = [one["families"] for one in json.loads(ledger("--json"))["parameters_shared"]]
+    assert families == [[{"node": "D", "parents": p}] for p in ([], ["A"], ["A"])]
+    assert "the parameters of D given A" in " ".join(ledger().split())
+    listed = json.loads(ledger("--json"))["tables_shared"]
     assert [(one["columns"], one["against"]) for one in listed] == [(["D"], ["A"])] * 2
     shown = " ".join(ledger().split())
-    assert "Tables told exactly to peers" in shown
+    assert "Tables shared exactly with peers" in shown
     assert "asia D A asia D A" in shown
     assert "The site file allows 2" in shown

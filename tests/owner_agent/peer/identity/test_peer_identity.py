@@ -15,7 +15,7 @@ from owner_agent.peer.protocol.identity import (
     state,
     statement_of,
 )
-from owner_agent.peer.protocol.messages import Offer, ResultAgreement, Signed
+from owner_agent.peer.protocol.messages import Offer, ResultAgreement
 from owner_agent.site.site import load_site
 from pramana_core.errors import ConfigError, KeyFileError, PeerDeviated
 
@@ -194,6 +194,3 @@ def test_a_statement_counts_for_its_owner_session_round_and_words(site_of):
     ):
         with pytest.raises(PeerDeviated, match="is not as"):
             statement_of(changed, owner, session, kind)
-    empty = state(north, "1" * 32, Signed(owner="x", content="", signature="0" * 128))
-    with pytest.raises(PeerDeviated, match="is not as"):
-        statement_of(empty, north.public, "1" * 32, Offer)

@@ -6,7 +6,7 @@ from owner_agent.peer.protocol.messages import (
     Ending,
     Statements,
 )
-from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
+from owner_agent.peer.protocol.steps import COMMIT, END, PARTS
 from owner_agent.peer.session import error_of
 from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
@@ -49,12 +49,7 @@ def test_the_last_word_said_twice_does_no_harm(world, learned):
 
 def test_packages_that_never_left_do_not_stay_in_the_outbox(world, parameters_task):
     north = world.participants["north"]
-    partners = [north, *(north.partners(n) for n in ("south", "east"))]
-    offers = Statements(
-        all=[p.ask(PROPOSE, SESSION, world.proposal(parameters_task)) for p in partners]
-    )
-    for partner in partners:
-        partner.ask(OFFERS, SESSION, offers)
+    world.announced(parameters_task)
     outbox = world.folder("north") / ".pramana" / "outbox"
     assert len(list(outbox.iterdir())) == 2
     north.end("north", SESSION, Ending(owner="north", problem=problem_of(SessionEnded("stop"))))
@@ -75,15 +70,12 @@ def test_an_error_comes_over_as_what_it_is():
 
 def test_unforeseen_errors_say_nothing_of_what_they_met(world, ended, monkeypatch):
     """An error of the learner may quote a record: the others hear only that there was one."""
-    raised = []
-    monkeypatch.setattr("threading.excepthook", raised.append)
 
     def broken(*_words):
         raise ValueError("Zq0007Person")
 
-    monkeypatch.setattr("owner_agent.peer.participant.learn", broken)
+    monkeypatch.setattr("owner_agent.peer.participant.counted_from", broken)
     ended(SessionEnded, "met an unforeseen error", alike=False)
-    assert len(raised) == 3
     assert not any("Zq0007" in line for lines in world.told.values() for line in lines)
     assert not any(b"Zq0007" in sent.answer for sent in world.wire.sent)
 

@@ -5,13 +5,12 @@ import time
 import httpx
 import pytest
 
-from owner_agent.peer import participant
+from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
     PeerDeviated,
-    PeerUnreachable,
     RecordsDoNotAlign,
     SessionEnded,
     StructureError,
@@ -57,62 +56,6 @@ def test_a_variable_nobody_has_and_one_that_two_have(world, closed_world, make_s
 
 # Owners that are gone or slow --------------------------------------------------------------------
 
-STEPS = [
-    "POST /v1/sessions",
-    f"PUT /v1/sessions/{SESSION}/offers",
-    f"PUT /v1/sessions/{SESSION}/announcements",
-    f"POST /v1/sessions/{SESSION}/begin",
-    f"GET /v1/sessions/{SESSION}/parts/0",
-    f"GET /v1/sessions/{SESSION}",
-    f"PUT /v1/sessions/{SESSION}/network",
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("step", "fault"),
-    [
-        *((step, httpx.ConnectError("refused")) for step in (STEPS[0], STEPS[3], STEPS[6])),
-        (STEPS[4], httpx.ReadTimeout("slow")),
-    ],
-)
-def test_an_owner_that_goes_at_any_step_ends_it_everywhere(world, ended, step, fault):
-    """From that step on nobody reaches south; what the others know names it and the cause."""
-    gone = []
-
-    def bend(receiver, request):
-        if f"{request.method} {request.url.path}" == step and receiver == "south":
-            gone.append(step)
-        return fault if receiver == "south" and gone else None
-
-    world.wire.bend = bend
-    heard = ("north",) if step == STEPS[0] else ("north", "east")
-    slow = isinstance(fault, httpx.TimeoutException)
-    how = "did not answer in time" if slow else "could not be reached"
-    error = ended(PeerUnreachable, f"south at .* {how}", heard=heard)
-    assert error.exit_code == 5
-    # South itself hears of nothing more and ends by its own clock.
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["south"].sweep()
-    session = world.participants["south"].session
-    assert session is None or session.phase == "ended"
-    assert world.nothing_anywhere()
-
-
-def test_a_short_disturbance_does_not_end_a_session(world, parameters_task):
-    failed = set()
-
-    def bend(receiver, request):
-        line = receiver + request.method + request.url.path
-        if line not in failed:
-            failed.add(line)
-            return httpx.ConnectError("refused")
-        return None
-
-    world.wire.bend = bend
-    world.run(world.proposal(parameters_task))
-    assert not world.nothing_anywhere()
-
 
 def test_an_address_that_is_no_owners_agent(world, ended):
     world.wire.bend = lambda receiver, request: (
@@ -137,15 +80,15 @@ def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
 @pytest.mark.parametrize("hurry", [{"grace": 1e6}])
 def test_an_owner_that_learns_for_too_long_is_named(world, ended, monkeypatch):
     """South's learner runs until the session ends; north's clock goes on meanwhile."""
-    learn = participant.learn
+    learned = Participant._learned
 
-    def slow(mine, partners, watch, now):
-        if mine.holding.site.owner == "south":
+    def slow(self, mine, watch):
+        if self.name == "south":
             world.later(61)
-        while mine.holding.site.owner == "south":
+        while self.name == "south":
             watch(0, 1)
             time.sleep(0.01)
-        return learn(mine, partners, watch, now)
+        return learned(self, mine, watch)
 
-    monkeypatch.setattr(participant, "learn", slow)
+    monkeypatch.setattr(Participant, "_learned", slow)
     ended(SessionEnded, "south.* had not learned within 60 seconds", alike=False)

@@ -1,4 +1,4 @@
-"""The table of steps: each has the method that does it, and signed bytes keep their names."""
+"""The table of steps: each has the method that does it."""
 
 import inspect
 from typing import get_type_hints
@@ -6,7 +6,6 @@ from typing import get_type_hints
 import pytest
 
 from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol import messages
 from owner_agent.peer.protocol.steps import STEPS
 from owner_agent.peer.session import Session
 from tests.places import ROOT
@@ -27,17 +26,3 @@ def test_no_two_steps_have_one_request_and_all_are_documented():
     assert len(requests) == len(STEPS)
     page = (ROOT / "docs" / "peers.md").read_text()
     assert [request for request in requests if f"| {request} |" not in page] == []
-
-
-def test_signed_messages_have_the_names_that_peers_know():
-    found = {
-        kind.__name__: kind.wire_name
-        for kind in vars(messages).values()
-        if isinstance(kind, type)
-        and issubclass(kind, messages.PeerMessage)
-        and hasattr(kind, "wire_name")
-    }
-    same = ("Proposal", "Offer", "Announcement", "Signed", "Statements")
-    same = (*same, "Status", "Ending")
-    others = {"NetworkPart": "Part", "ResultAgreement": "Agreed"}
-    assert found == {**{name: name for name in same}, **others}

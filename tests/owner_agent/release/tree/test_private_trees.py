@@ -11,8 +11,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import PreparedTree
 from owner_agent.report.releases import ledger_json
-from owner_agent.report.trees import report_of
-from pramana_core.errors import BudgetExceeded, KeyFileError, PlanConflict, StoreCorrupt
+from pramana_core.errors import KeyFileError, PlanConflict, StoreCorrupt
 from pramana_core.model_sharing import private as growing
 from pramana_core.model_sharing.conditions import Interval
 from pramana_core.model_sharing.private import depth_for, thresholds_of
@@ -28,13 +27,13 @@ def private(clinic, private_text):
 
 
 def _tree(bench):
-    return PreparedTree.of(bench.site, unwatched).made.tree
+    return PreparedTree.of(bench.site, unwatched).tree
 
 
 def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(
     private, private_text, rows, written
 ):
-    first = PreparedTree.of(private.site, unwatched).made
+    first = PreparedTree.of(private.site, unwatched)
     private.write(private_text, written(rows[::-1]))
     assert _tree(private) == first.tree
     shared(private)
@@ -47,10 +46,7 @@ def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(
 
 
 def test_other_records_and_options_have_other_noise(private, private_text, rows, written):
-    """A limit alone changes no draw."""
     first = _tree(private)
-    private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"))
-    assert _tree(private) == first
     private.write(private_text.replace("epsilon = 2", "epsilon = 2.001"))
     assert _tree(private) != first
     private.write(private_text, written(rows[1:]))
@@ -74,7 +70,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     for empty in (0, 200):
         cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
         private.write(text, written([*cut, *rows[empty:]]))
-        made = PreparedTree.of(private.site, unwatched).made
+        made = PreparedTree.of(private.site, unwatched)
         assert made.chosen.columns.rows == 300
         assert made.message.records is None
     assert len(depths) == 1
@@ -91,7 +87,7 @@ def test_a_record_more_that_is_left_out_makes_another_tree_if_it_grows_deeper(
     for incomplete in (0, 10, 3000):
         rest = rows[0][rows[0].index(",") :].rsplit(",", 1)[0] + ","
         private.write(text, written([*(f"x{i}{rest}" for i in range(incomplete)), *rows]))
-        made = PreparedTree.of(private.site, unwatched).made
+        made = PreparedTree.of(private.site, unwatched)
         seen.setdefault(made.chosen.depth, set()).add(made.chosen.identity)
     assert len(seen) == 2
     assert all(len(identities) == 1 for identities in seen.values())
@@ -110,7 +106,7 @@ def test_a_release_that_the_ledger_has_with_other_content_is_refused(private):
 
 
 def test_thresholds_are_those_of_the_declared_grid(private):
-    tree = PreparedTree.of(private.site, unwatched).made.tree
+    tree = PreparedTree.of(private.site, unwatched).tree
     told = {
         end
         for path in tree.paths()
@@ -152,7 +148,7 @@ channel = { kind = "symmetric", p = 0.5 }
     assert {draw.epsilon for draw in tree.draws} == {2}
 
 
-def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
+def test_a_second_tree_is_refused_unless_the_custodian_allows_it(
     private, private_text, rows, written
 ):
     shared(private)
@@ -160,22 +156,8 @@ def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
     with pytest.raises(PlanConflict) as raised:
         shared(private)
     assert "age" in raised.value.where
-    private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 4"))
-    shared(private)
+    shared(private, accept_added_loss=True)
     assert set(ledger_json(Ledger(private.state).entries())["composed_epsilon"].values()) == {4}
-    private.write(
-        private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"), written(rows[2:])
-    )
-    now = PreparedTree.of(private.site, unwatched)
-    assert now.over == ("age", "ward", "diagnosis")
-    assert "publishing is refused" in " ".join(report_of(now).said("warning"))
-    with pytest.raises(BudgetExceeded):
-        shared(private, accept_added_loss=True)
-    assert len(private.miner.sealed()) == 2
-    # What left is published again under any limit: it adds nothing.
-    private.write(
-        private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 2"), written(rows[1:])
-    )
     assert shared(private).already
 
 

@@ -48,12 +48,12 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
     asked = site_text.replace("{ k = 10, c = 8, l = 2 }", requirement)
     assert asked != site_text
     clinic.write(asked)
-    made = PreparedTree.of(clinic.site, unwatched).made
+    made = PreparedTree.of(clinic.site, unwatched)
     required = made.chosen.section.required.required
     assert _promised(made) == (required if told is None else told)
     made.message.require_promised()
     clinic.write(asked.replace("[share_model]", '[share_model]\ntell = "distribution"'))
-    made = PreparedTree.of(clinic.site, unwatched).made
+    made = PreparedTree.of(clinic.site, unwatched)
     assert _promised(made) == required
     made.message.require_promised()
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300

@@ -68,8 +68,7 @@ MISTAKES: Mistakes = {
         design(gamma=9, learn="forest"),
         design(gamma=9, learn=pm.NaiveBayes("sex")),
         design(gamma=9, learn="naive-bayes", target="sex"),
-        design(gamma=9, owners={"a": ["age"]}),
-        design(gamma=9, learn={"pairs": "x"}),
+        design(gamma=9, learn={"pairs": 1}),
     ],
     (OptionError, "target"): [
         design(gamma=9, learn="tree", target=["a"]),
@@ -81,7 +80,10 @@ MISTAKES: Mistakes = {
         design(gamma=9, length=2),
     ],
     (OptionError, "structure"): [design(gamma=9, learn="structure", structure=["age", "sex"])],
-    (OptionError, "owners"): [design(gamma=9, owners=2)],
+    (OptionError, "owners"): [
+        design(gamma=9, owners=2),
+        design(gamma=9, owners={"a": ["age"]}),
+    ],
     (OptionError, "family"): [design(gamma=9, family="best")],
     (OptionError, "minimum_support"): [design(gamma=9, minimum_support=2)],
     (OptionError, None): [design(gamma=9, public=["age", "sex"])],

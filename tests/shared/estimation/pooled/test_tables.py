@@ -270,7 +270,7 @@ class TestTables:
         assert found.unbiased(["a", "c"]) is None
         apart = np.outer(margin(theta, (0,)), margin(theta, (2,)))
         table = found.marginal(["a", "c"])
-        assert not table.told
+        assert not table.reported
         assert table.counts / 10**15 == pytest.approx(apart, abs=1e-7)
 
     def test_variables_never_reported_together_are_tied_by_a_third(self):
@@ -283,7 +283,7 @@ class TestTables:
         through = np.einsum(
             "ib,bk->ki", margin(theta, (0, 1)), margin(theta, (1, 2)) / margin(theta, (1,))[:, None]
         )
-        assert not table.told
+        assert not table.reported
         assert table.counts / 10**15 == pytest.approx(through, abs=1e-7)
         assert np.abs(through - np.outer(margin(theta, (2,)), margin(theta, (0,)))).max() > 0.003
 

@@ -43,7 +43,7 @@ def records(number: int, seed: int = 1) -> dict[str, np.ndarray]:
 
 def around_the_class(gamma: float) -> Plan:
     sets = [(name, "y") for name in DOMAIN.names if name != "y"]
-    return sampled(sets)(Requirements(DOMAIN, dict.fromkeys(DOMAIN.names, gamma), gamma))
+    return sampled(sets)(Requirements(DOMAIN, gamma))
 
 
 def pairs(number: int, gamma: float, seed: int = 1) -> EstimatedMarginals:

@@ -1,0 +1,64 @@
+"""Pages of lists, by a cursor that counts the rows that its reader may see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from pramana_core.errors import OptionError
+from pramana_core.wire.base import Page
+
+# Only rows that the reader may see are counted. It is never the number of a row, from which one
+# could count the rows that are hidden.
+_CURSOR = re.compile(r"[1-9][0-9]{0,17}")
+
+Row = TypeVar("Row")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Paging:
+    """A page of a list: at most `limit` rows after `cursor`, in order or the newest first."""
+
+    limit: int
+    cursor: str | None
+    newest: bool = False
+
+    @property
+    def had(self) -> int:
+        """How many rows of the list were given before. Raises OptionError."""
+        if self.cursor is None:
+            return 0
+        if not _CURSOR.fullmatch(self.cursor):
+            raise OptionError(
+                "The cursor is not one that this service gave.",
+                where="cursor",
+                remedy="Take it from `next` of the page before, or leave it out for the first.",
+            )
+        return int(self.cursor)
+
+
+def page_of(
+    session: Session,
+    query: Select[Any],
+    seq: InstrumentedAttribute[int],
+    paging: Paging,
+    message: Callable[[Any], Item],
+) -> Page[Item]:
+    """Return a page of a query's rows as messages, in the order of `seq`. Raises OptionError.
+
+    The query must leave out what the reader may not see: the cursor counts its rows.
+    """
+    had = paging.had
+    order = seq.desc() if paging.newest else seq
+    rows = list(session.scalars(query.order_by(order).offset(had).limit(paging.limit + 1)))
+    kept = rows[: paging.limit]
+    return Page(
+        items=[message(row) for row in kept],
+        next=str(had + len(kept)) if len(rows) > len(kept) else None,
+    )

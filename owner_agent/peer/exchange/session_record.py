@@ -1,0 +1,106 @@
+"""The ledger's line about a session, with what was shared exactly and the proof that all agreed.
+
+Whoever has the proof may write the result after a new start, and send it to an owner that missed
+the last message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from owner_agent.peer.exchange.local_records import LocalRecords
+from owner_agent.peer.protocol.messages import Proposal, Statements
+from owner_agent.release.ledger import PEER, Entry
+from pramana_core.errors import StoreCorrupt
+from pramana_core.wire.base import Label, Message, Sha256
+
+
+class SharedFamily(Message):
+    """A family whose parameters all participants got; epsilon does not cover it."""
+
+    node: Label
+    parents: list[Label]
+
+    def __str__(self) -> str:
+        """Return it as people read it."""
+        return f"{self.node} given {', '.join(self.parents)}" if self.parents else self.node
+
+
+class ExactTable(Message):
+    """A table that shared parameters reveal: digests, without a value or a record.
+
+    `own` are the digests of this owner's `columns` (and the records), `groups` those of the peers'
+    columns `against` which they were shared, as the session called them.
+    """
+
+    study: str
+    own: list[Sha256]
+    groups: list[Sha256]
+    columns: list[str]
+    against: list[str]
+    session: str
+    shared: datetime
+
+    def covers(self, other: ExactTable) -> bool:
+        """Whether another table is part of this one."""
+        same = (self.study, self.own) == (other.study, other.own)
+        return same and set(self.groups) >= set(other.groups)
+
+
+class SessionRecord(Message):
+    """A session: what was shared, and, once the result may be written, why."""
+
+    proposal: Proposal
+    families: tuple[SharedFamily, ...] = ()
+    tables: tuple[ExactTable, ...] = ()
+    digest: Sha256 | None = None
+    agreed: Statements | None = None
+
+
+def session_name(session: str) -> str:
+    """Return the name under which the ledger has a session."""
+    return f"session-{session}"
+
+
+def session_entry(
+    holding: LocalRecords, proposal: Proposal, peers: Sequence[str], now: datetime
+) -> Entry:
+    """Return the line which says that this owner takes part in a session with some peers.
+
+    Lines about what is sent in the session have the same place and time, and other contents.
+    """
+    return Entry(
+        miner=PEER + ",".join(peers),
+        study=proposal.study,
+        name=session_name(proposal.session),
+        content=proposal.digest,
+        digest=proposal.digest,
+        plan_digest=proposal.digest,
+        records=len(holding.keys),
+        parts=0,
+        state="prepared",
+        prepared=now,
+        changed=now,
+        release_id=proposal.session,
+        draws=(),
+    )
+
+
+def session_records(entries: Iterable[Entry]) -> list[SessionRecord]:
+    """Return what the ledger's entries have of sessions, oldest first. Raises StoreCorrupt."""
+    return [_read(entry) for entry in entries if entry.session]
+
+
+def _read(entry: Entry) -> SessionRecord:
+    try:
+        return SessionRecord.model_validate_json(entry.session)
+    except ValidationError:
+        raise StoreCorrupt(
+            f"What the ledger has of {entry.name} is not what was written there.",
+            where=entry.name,
+            remedy="Restore the state folder from your newest backup: without it nobody knows what"
+            " was shared.",
+        ) from None

@@ -1,0 +1,96 @@
+"""Counts within subpopulations: the records whose true categories of some variables are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.marginals.tables import Tensor
+
+SUBTABLE_CELLS = 1 << 12
+"""A table within a subpopulation has at most this many cells: their errors are a matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subtable:
+    """Counts over some variables within a subpopulation.
+
+    Attributes:
+        domain: the variables, one per axis of `counts`.
+        counts: the raw counts; estimated ones may be fractional or negative.
+        records: the number of all records, not only of those in the subpopulation.
+        error: computes `covariance`.
+        counted: False for a model's expected counts, whose error is the model's alone.
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+    error: Callable[[], Tensor]
+    counted: bool = True
+
+    @cached_property
+    def covariance(self) -> Tensor:
+        """The covariance of the counts given the records, a row per cell in C order."""
+        return self.error()
+
+
+@dataclass(frozen=True, eq=False)
+class Subpopulation:
+    """The records whose true categories of some variables are given.
+
+    Attributes:
+        domain: all variables.
+        tabulate: counts over some variables, given the codes of others.
+        given: the codes of the given categories, by variable.
+    """
+
+    domain: Domain
+    tabulate: Callable[[Mapping[str, int], Domain], Subtable]
+    given: Mapping[str, int] = field(default_factory=dict)
+
+    def table(self, variables: Sequence[str]) -> Subtable:
+        """Return the counts over other variables.
+
+        Raises:
+            UnknownVariable: there is no such variable.
+            OptionError: no variable is named, or one is given or named twice.
+            LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
+        """
+        if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
+            raise OptionError(
+                f"The variables must be distinct and not among those given, not {list(variables)}."
+            )
+        asked = self.domain.project(variables)
+        if asked.size > SUBTABLE_CELLS:
+            raise too_large(asked, self.given)
+        return self.tabulate(self.given, asked)
+
+    def within(self, variable: str, code: int) -> Subpopulation:
+        """Return the records that also have a category of another variable.
+
+        Raises:
+            UnknownVariable: there is no such variable.
+            OptionError: it is given already, or has no such category.
+        """
+        size = self.domain[variable].size
+        if variable in self.given or not 0 <= code < size:
+            raise OptionError(
+                f"{variable!r} is given already."
+                if variable in self.given
+                else f"{variable!r} has no category {code}: it has {size}.",
+                where=variable,
+            )
+        return replace(self, given={**self.given, variable: code})
+
+
+def too_large(asked: Domain, given: Collection[object]) -> LimitExceeded:
+    """Return the error of a covariance that is too large to list."""
+    return LimitExceeded(
+        f"The covariance of the {asked.size} counts over {list(asked.names)}, {len(given)} other"
+        " variables given, is too large to list.",
+        remedy="Ask for fewer variables, or give fewer.",
+    )

@@ -1,0 +1,233 @@
+"""Marginal tables: raw counts, and the errors that follow from their estimators.
+
+An estimator of a linear function of the true counts is a function of one record's report. Sums over
+the reports of the products of such functions give all errors. Two errors are kept apart:
+
+    given the true records     products - diag(N^)          only the randomization varies
+    against the population     products - N^ N^' / n        the n records are sampled as well
+
+(Ma theorem 2.)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded
+from pramana_core.marginals.score_interval import (
+    FEW,
+    normal_quantile,
+    possible,
+    ratio_interval,
+    score_interval,
+    variance_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Tensor = npt.NDArray[np.float64]
+Moments = tuple[Tensor, Tensor, Tensor]
+
+LEVEL = 0.95
+"""The default confidence of the intervals of a table's cells."""
+
+COVARIANCE_CELLS = 4096
+"""A covariance matrix is listed for tables of at most this many cells."""
+
+_NUMBERS = (
+    "count",
+    "share",
+    "projected",
+    "se_records",
+    "se_population",
+    "low",
+    "high",
+    "filled_in",
+)
+"""The columns of numbers in the frames of tables."""
+
+
+@dataclass(frozen=True)
+class MarginalTable(ABC):
+    """Counts over some variables, with their errors.
+
+    `population` chooses the error: False is the error given the true records (the noise of
+    randomization alone), True adds the sampling of the records from their population.
+
+    Attributes:
+        domain: the variables, one per axis of `counts`.
+        counts: the raw counts; they may be fractional or negative.
+        records: the number of records.
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether the counts are made of smaller tables, supposing that no more interact."""
+        return False
+
+    @property
+    def unshrunk(self) -> MarginalTable:
+        """The table before shrinkage, whose errors and intervals these are."""
+        return self
+
+    @property
+    def supposed(self) -> Tensor:
+        """The counts at which the sampling of the records is taken."""
+        return self.counts
+
+    @abstractmethod
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of products of estimators, (q, q).
+
+        Args:
+            weights: of the cells in each of q linear functions, (q, cells...).
+        """
+
+    @abstractmethod
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+
+    @abstractmethod
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return `counts` in bootstrap samples of the records, (draws, cells...).
+
+        Their covariance is the population covariance of `counts`.
+        """
+
+    @abstractmethod
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums over the reports of W^2, W V and V^2.
+
+        W estimates a cell, V the cell's margin over `summed`. The first two have the shape of
+        `counts`, the last has length 1 on the summed axes. `WW - 2 t WV + t^2 VV` estimates the
+        population variance of `cell - t * margin` where that difference is 0.
+        """
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the lower and upper ends of a score interval of each count, within [0, N].
+
+        It is that of the count before shrinkage, widened to hold the shrunk one. Against the
+        population it is of the expected number among as many records.
+        """
+        share, z = self.unshrunk.counts / self.records, normal_quantile(level)
+        square = self.second_moments(())[0] / self.records
+        square = square + (share - self.supposed / self.records)
+        ends = score_interval(share, square, self.records, z, population=self._of(population))
+        low, high = possible(*ends, share)
+        own = np.clip(self.counts, 0.0, self.records)
+        return np.minimum(self.records * low, own), np.maximum(self.records * high, own)
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals, against the population, of the shares cells have in margins.
+
+        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
+        [0, 1]. Where the margin may not be positive they hold 0 and 1.
+        """
+        gone = tuple(self.domain.axis(name) for name in summed)
+        tables = (self.unshrunk.counts, self.counts, self.supposed)
+        raw, own, supposed = (table.sum(axis=gone, keepdims=True) for table in tables)
+        ww, wv, vv = self.second_moments(summed)
+        more = tables[0] - tables[2]
+        moments = (ww + more, wv + more, vv + (raw - supposed))
+        low, high = ratio_interval(tables[0], raw, moments, normal_quantile(level))
+        share = np.divide(self.counts, own, out=np.zeros(self.counts.shape), where=own > 0)
+        return np.minimum(low, share), np.maximum(high, share)
+
+    def variance(self, *, population: bool) -> Tensor:
+        """Return the variance of each raw count.
+
+        With fewer than `FEW` records that against the population is as large as the interval.
+        """
+        if population and self.records < FEW:
+            wide = variance_of(self.interval(population=True), self.counts, LEVEL)
+            return np.maximum(wide, self.variance(population=False))
+        second, _, _ = self.second_moments(())
+        counts = self.supposed
+        part = np.square(counts) / self.records if self._of(population) else counts
+        return np.maximum(second - part, 0.0)
+
+    def standard_error(self, *, population: bool) -> Tensor:
+        """Return the standard error of each raw count."""
+        return np.sqrt(self.variance(population=population))
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the covariance matrix of the counts, cells in C order of `domain`.
+
+        Raises:
+            LimitExceeded: more than `COVARIANCE_CELLS` cells.
+        """
+        cells = self.counts.size
+        if cells > COVARIANCE_CELLS:
+            raise LimitExceeded(
+                f"A covariance matrix over {cells} cells is too large to list.",
+                remedy="Ask for variances, or for fewer variables.",
+            )
+        each = np.eye(cells).reshape(cells, *self.domain.shape)
+        return self.covariance_of(each, population=population)
+
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance, (q, q), of linear functions of the counts; see `products`."""
+        flat, counts = weights.reshape(len(weights), -1), self.supposed.ravel()
+        if self._of(population):
+            part = np.outer(flat @ counts, flat @ counts) / self.records
+        else:
+            part = (flat * counts) @ flat.T
+        return self.products(weights) - part
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of such functions with each count, in the shape of `weights`."""
+        if self._of(population):
+            rank = self.supposed.ndim
+            part = np.multiply.outer(np.tensordot(weights, self.supposed, rank), self.supposed)
+            part /= self.records
+        else:
+            part = weights * self.supposed
+        return self.products_with_cells(weights) - part
+
+    def _of(self, population: bool) -> bool:
+        """Whether the error against the population is returned."""
+        return population
+
+    def frame(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return a row per cell, in C order of `domain`.
+
+        Columns: a category label per variable, under the name of `column_of`; `count` (raw),
+        `se_records`, `se_population`, and `low` and `high`, the interval against the population.
+        """
+        import pandas as pd
+
+        raw = self.unshrunk
+        low, high = raw.interval(level, population=True)
+        cells = pd.MultiIndex.from_product(
+            [v.categories for v in self.domain], names=list(map(column_of, self.domain.names))
+        )
+        return pd.DataFrame(
+            {
+                "count": raw.counts.ravel(),
+                "se_records": raw.standard_error(population=False).ravel(),
+                "se_population": raw.standard_error(population=True).ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
+            },
+            index=cells,
+        ).reset_index()
+
+
+def column_of(name: str, others: Container[str] = _NUMBERS) -> str:
+    """Return the name of a variable's column in the frame of a table.
+
+    A variable that is called as a column of numbers, `low`, has the column `low (variable)`.
+    """
+    return f"{name} (variable)" if name in others else name
