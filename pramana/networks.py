@@ -21,7 +21,7 @@ from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.learn.common.documents import faults
 from pramana_core.learn.common.options import Scoring, Seed, require_limit
 from pramana_core.learn.networks.bif import read_bif, write_bif
-from pramana_core.learn.networks.inference import log_likelihoods, posteriors
+from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet, sample_chunks
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.tables import column_of
@@ -311,14 +311,14 @@ class NetworkAnswers:
         """
         codes = self._codes(as_frame(frame, "frame"), [], missing_columns)
         with one_sentence():
-            logs = log_likelihoods(self.network_, codes)
+            logs = infer(self.network_, (), codes)[1]
         return float(logs.mean())
 
     def _posteriors(
         self, nodes: Sequence[str], codes: Mapping[str, Codes]
     ) -> npt.NDArray[np.float64]:
         with one_sentence():
-            return posteriors(self.network_, nodes, codes)
+            return infer(self.network_, nodes, codes)[0]
 
     def _targets(self, target: object, columns: Sequence[str]) -> list[str]:
         nodes = self.network_.structure.nodes

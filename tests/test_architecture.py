@@ -67,7 +67,6 @@ SAMPLERS = {
     "pramana_core.learn.common.distributions",
     "pramana_core.learn.bayes_classifier.information",
     "pramana_core.learn.bayes_classifier.replicates",
-    "pramana_core.learn.linear.errors",
     "pramana_core.learn.linear.pocket",
     "pramana_core.learn.networks.network",
     "pramana_core.learn.networks.dependence",

@@ -23,7 +23,7 @@ from pramana_core.learn.common.options import RuleOptions, Search, TreeOptions
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
@@ -120,7 +120,7 @@ def patterns(bench: Bench) -> list[Comparison]:
 
     def itemsets() -> object:
         options = RuleOptions(minimum_support=0.05)
-        return mine_itemsets(marginals_of(plan, reports), all_items(domain), options)
+        return mine_itemsets(marginals_of(plan, reports), items_of(domain), options)
 
     return [
         Comparison(

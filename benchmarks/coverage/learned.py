@@ -23,7 +23,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import LinearOptions, RuleOptions, TreeOptions
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.learn.tree.growth import learn_tree
@@ -44,9 +44,12 @@ def rules(records: int, rng: np.random.Generator) -> Interval:
     domain, law = _titanic()
     marginals = estimated(_designed(records), law, records, rng, estimator="pooled")
     options = RuleOptions(_LEAST, against="population", max_length=3)
-    items = all_items(domain)
+    items = items_of(domain)
     found = derive_rules(mine_itemsets(marginals, items, options), marginals, 0.0)
-    known = {(rule.antecedent, rule.consequent): rule for rule in found}
+    known = {
+        tuple(tuple(items[i] for i in side) for side in (rule.antecedent, rule.consequent)): rule
+        for rule in found
+    }
     truth, ends = [], []
     for left, right in _parts(domain, law, items, (2, 3)):
         whole, *sides = (_share(domain, law, part) for part in ((*left, *right), left, right))

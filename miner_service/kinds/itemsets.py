@@ -21,10 +21,10 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
 from pramana_core.estimation.estimated import MARGINALS
 from pramana_core.learn.rules.decisions import NOT_FREQUENT
-from pramana_core.learn.rules.documents import itemsets_csv, rules_csv, write_findings
-from pramana_core.learn.rules.itemsets import FoundItemsets, Level, items_wanted, present_items
+from pramana_core.learn.rules.documents import findings_csv, write_findings
+from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset, Level, items_of
 from pramana_core.learn.rules.mining import mine_itemsets
-from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.learn.rules.rules import Rule, derive_rules
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Flags
 from pramana_core.progress import Progress, part_of
@@ -97,8 +97,8 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
     spec, message = AssociationRulesSpec, AssociationRulesMessage
     views: ClassVar = {
         "page": _page,
-        "itemsets.csv": lambda model: itemsets_csv(model.itemsets, partial(_word, model)),
-        "rules.csv": lambda model: rules_csv(model.rules, partial(_word, model)),
+        "itemsets.csv": lambda model: findings_csv(Itemset, model.itemsets, partial(_word, model)),
+        "rules.csv": lambda model: findings_csv(Rule, model.rules, partial(_word, model)),
     }
     settles_order = False
 
@@ -122,7 +122,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         if spec.present is None or not set(names) <= set(reported.names):
             return names
         # Of the other variables nothing needs to be counted.
-        items = present_items(reported.project(names), spec.present)
+        items = items_of(reported.project(names), spec.present)
         return tuple(name for name, _ in items)
 
     def require_affordable(
@@ -130,7 +130,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
     ) -> None:
         """Bound the variables, the items and, where tables tell itemsets, the largest of these."""
         variables, layout, _records = extent
-        items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
+        items = items_of(layout.domain.project(variables), spec.present, spec.items)
         require_at_most(
             len(variables), limits.search_variables, "variables of the job", "variables", FEWER
         )
@@ -146,7 +146,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
     def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
         found = mine_itemsets(
             marginals,
-            items_wanted(marginals.domain, spec.present, spec.items),
+            items_of(marginals.domain, spec.present, spec.items),
             spec.options(),
             part_of(on_step, 0, _MINING_STEPS),
         )

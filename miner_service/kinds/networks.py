@@ -14,7 +14,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.bif import write_bif
-from pramana_core.learn.networks.documents import NetworkDocument, network_json, read_network_json
+from pramana_core.learn.networks.documents import NetworkDocument, network_json, network_of_json
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
@@ -35,7 +35,7 @@ _SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
 
 def document_of(model: BayesNetMessage) -> NetworkDocument:
     """Return a model as a network with its learned links."""
-    return read_network_json(model.model_dump_json())
+    return network_of_json(model.model_dump(mode="json"))
 
 
 def _parameters(
@@ -49,7 +49,7 @@ def _parameters(
 
 def _content(learned: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
     """Return what a model says of a network, and of every link what was found out of it."""
-    document = network_json(learned.network(), links, learned.families)
+    document = network_json(learned, links)
     return {name: part for name, part in document.items() if name != "kind"}
 
 

@@ -31,9 +31,9 @@ from pramana_core.learn.common.options import (
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.documents import (
     NetworkDocument,
+    given_network,
     network_json,
     network_of_json,
-    without_errors,
 )
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
@@ -278,18 +278,12 @@ class BayesNet(NetworkAnswers, Estimator):
     def _of(cls, network: Network, document: NetworkDocument | None = None) -> Self:
         """Return the estimator of a network that was not learned here."""
         made = cls(network.structure.as_dict())
-        made._set_model(document or NetworkDocument(network))
+        made._set_model(document or NetworkDocument(given_network(network)))
         made._set_source(_ELSEWHERE)
         return made
 
     def _set_model(self, document: NetworkDocument) -> None:
-        network = document.network
-        families = document.families or tuple(
-            without_errors(network, node, parents) for node, parents in network.structure.families
-        )
-        domain = network.domain.project(network.structure.nodes)
-        self._learned = LearnedBayesNet(domain, network.structure, 0, families)
-        self._links = document.links
+        self._learned, self._links = document.learned, document.links
 
     def _set_source(self, source: LearnedFrom) -> None:
         super()._set_source(source)
@@ -333,7 +327,7 @@ class BayesNet(NetworkAnswers, Estimator):
         return answered
 
     def _document(self) -> dict[str, Any]:
-        return network_json(self.network_, self.learned_links_, self.model_.families)
+        return network_json(self.model_, self.learned_links_)
 
     def _take(self, document: Mapping[str, Any]) -> None:
         self._set_model(network_of_json(dict(document)))

@@ -21,7 +21,7 @@ from pramana_core.learn.common.options import (
 from pramana_core.learn.rules.documents import RuleFindings, read_findings, write_findings
 from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
 from pramana_core.learn.rules.frames import itemsets_frame, rules_frame
-from pramana_core.learn.rules.itemsets import chosen_items, items_wanted
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.support_counts import Item
@@ -109,7 +109,7 @@ class AssociationRules(Estimator):
     @property
     def rules_(self) -> pd.DataFrame:
         """The rules, a row each, by length."""
-        return rules_frame(self._fitted.itemsets.domain, self._fitted.rules)
+        return rules_frame(self._fitted.itemsets, self._fitted.rules)
 
     @property
     def itemsets_(self) -> pd.DataFrame:
@@ -161,7 +161,7 @@ class AssociationRules(Estimator):
         found = self._fitted
         if not found.rules:
             return itemsets_chart(found.itemsets)
-        return rules_chart(found.itemsets.domain, found.rules)
+        return rules_chart(found.itemsets, found.rules)
 
     def _numbers(self) -> pd.DataFrame:
         return self.rules_[list(_NUMBERS)].sort_values(
@@ -194,7 +194,7 @@ def _wanted(
         named = {
             name: names_of(labels, f"items[{name!r}]", some=True) for name, labels in items.items()
         }
-        return chosen_items(domain, named)
+        return items_of(domain.project(list(named)), None, named)
     if variables is not None:
         domain = domain.project(names_of(variables, "variables", some=True))
-    return items_wanted(domain, present, None)
+    return items_of(domain, present)

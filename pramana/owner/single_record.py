@@ -21,7 +21,7 @@ from pramana_core.errors import (
     PlanError,
     StateError,
 )
-from pramana_core.learn.prediction import encode_records
+from pramana_core.learn.prediction import encode_record
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
 from pramana_core.privacy import record_loss
@@ -144,7 +144,7 @@ def _codes(plan: Plan, record: Mapping[str, Any]) -> dict[str, Codes]:
             f"record must be a dictionary of values by variable, not {shown(record)}.",
             where="record",
         )
-    return encode_records(plan.domain, [record])
+    return encode_record(plan.domain, record)
 
 
 def _read(published: Mapping[str, Any] | str | PathLike[str]) -> PublishedPlan:

@@ -13,7 +13,7 @@ import pandas as pd
 from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
+from pramana_core.learn.rules.itemsets import FoundItemsets, items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
@@ -83,7 +83,7 @@ class RulesSimulation:
 
     def __init__(self, trials: Trials, mining: RuleOptions, estimator: Estimator) -> None:
         self.mining, self.estimator = mining, estimator
-        self._items = all_items(trials.source.domain)
+        self._items = items_of(trials.source.domain)
         self._truth: Supports | None = None
         self._lengths: list[pd.DataFrame] = []
         self._modelled: int | None = None

@@ -13,7 +13,7 @@ from benchmarks.reproduce.tables import Grouping, TrueRecords, each_label, read_
 from pramana.simulate.itemsets import Supports, chosen
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
@@ -74,7 +74,7 @@ def health(setting: Setting) -> TrueRecords:
 def frequent(records: TrueRecords) -> Supports:
     """Return the truly frequent itemsets with their supports; items are all categories."""
     exact = EstimatedMarginals(records.counts(), Plan.unrandomized(records.domain))
-    return chosen(mine_itemsets(exact, all_items(records.domain), RuleOptions(MINIMUM)))
+    return chosen(mine_itemsets(exact, items_of(records.domain), RuleOptions(MINIMUM)))
 
 
 def run_table_3(setting: Setting) -> Result:

@@ -37,7 +37,7 @@ from pramana_core.design.families import (
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
@@ -126,7 +126,7 @@ def one_run(
     """Randomize once, mine the reports and compare with the truth by length."""
     reported = owner.report(mechanism.plan, records.codes, run)
     marginals = EstimatedMarginals(reported, mechanism.plan, estimator=mechanism.estimator)
-    found = chosen(mine_itemsets(marginals, all_items(records.domain), RuleOptions(MINIMUM)))
+    found = chosen(mine_itemsets(marginals, items_of(records.domain), RuleOptions(MINIMUM)))
     return itemsets.by_length(truth, found)
 
 

@@ -37,7 +37,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import present_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.pictures import plots as style
@@ -211,7 +211,7 @@ def _runs(
 
 
 def _mined(reported: ReportedCounts, plan: Plan, groups: ItemGroups) -> Supports:
-    items = present_items(groups.domain, PRESENT)
+    items = items_of(groups.domain, PRESENT)
     return chosen(mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM)))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Propo
 from owner_agent.peer.protocol.tasks import Findings
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError
-from pramana_core.learn.common.documents import variable_json, write_json
+from pramana_core.learn.common.documents import write_json
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.bif import write_bif
+from pramana_core.learn.networks.documents import network_json
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Tensor
@@ -108,12 +109,8 @@ def files_of(
             for owner in proposal.participants
         ],
         "records": learned.records,
-        "nodes": [
-            variable_json(learned.domain[name]) | {"parents": list(parents)}
-            for name, parents in learned.structure.families
-        ],
+        **network_json(learned),
         "links": [link.model_dump(mode="json") for link in merged.links],
-        "parameters": [asdict(parameter) for parameter in learned.parameters()],
     }
     return {
         "network.json": write_json(document).encode(),

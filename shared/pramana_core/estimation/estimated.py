@@ -48,6 +48,7 @@ from pramana_core.estimation.table_estimates import (
 )
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
+    CUBE_CELLS,
     MARGINAL_CELLS,
     Explanation,
     Independence,
@@ -316,7 +317,8 @@ class EstimatedMarginals:
     def _count_ahead(self, tables: Sequence[Sequence[str]]) -> None:
         """Count the reports behind several tables in one pass."""
         for reports, plan in self._sources:
-            if isinstance(reports, RecordTables):
+            # Sums of a cube that is counted once are not kept.
+            if isinstance(reports, RecordTables) and reports.cells > CUBE_CELLS:
                 known = [names for names in tables if all(n in plan.domain for n in names)]
                 reports.tables([named(axes_of(plan, names)) for names in known], self._tick)
 

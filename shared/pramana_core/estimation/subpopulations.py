@@ -108,11 +108,10 @@ def _sums(
     weighing = WeighingPass(names, sizes(names), factors, reports.records)
     if reports.cells > min(CUBE_CELLS, reports.records):
         return weighing.sums(reports.counted(weighing))
-    columns = tuple(plan.domain.names)
-    cube = reports.table(columns)
-    cells = np.nonzero(cube)
-    codes = dict(zip(columns, cells, strict=True))
-    return weighing.sums(weighing.counted(codes, cube[cells]))
+    table = reports.table(weighing.names)
+    cells = np.nonzero(table)
+    codes = dict(zip(weighing.names, cells, strict=True))
+    return weighing.sums(weighing.counted(codes, table[cells]))
 
 
 @dataclass(frozen=True, eq=False)

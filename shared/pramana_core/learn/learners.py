@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -29,8 +29,6 @@ from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DOCUMENT as TREE_DOCUMENT
 from pramana_core.learn.tree.text import write_tree_text
-from pramana_core.marginals.counts import Marginals
-from pramana_core.progress import Progress, unwatched
 
 OptionsT = TypeVar("OptionsT")
 ModelT = TypeVar("ModelT", bound=Predictor)
@@ -46,43 +44,28 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     Attributes:
         kind: its name in jobs, models and saved estimators.
         options: its options, a frozen dataclass.
-        fit: learns from marginals, the class, the features (None: all others), options, a seed, and
+        learn: takes marginals, the class, the features (None: all others) and options, a seed and
             a function that is called at each step.
         documents: a model as JSON.
         forms: writes a model in its other forms, by name; the second argument is the model's name.
-        together: the most features whose counts together with the class are needed; None: all.
         features: the name of the features in jobs.
     """
 
     kind: str
     options: type[OptionsT]
-    fit: Callable[[Marginals, str, Sequence[str] | None, OptionsT, int, Progress], ModelT]
+    learn: Callable[..., ModelT]
     documents: DocumentForm[ModelT]
     forms: Mapping[str, Callable[[ModelT, str], str]]
-    together: Callable[[OptionsT], int | None]
     features: str = "features"
-
-    def learn(
-        self,
-        marginals: Marginals,
-        target: str,
-        features: Sequence[str] | None,
-        options: OptionsT,
-        *,
-        seed: int = 0,
-        on_step: Progress = unwatched,
-    ) -> ModelT:
-        """Return the model; see `fit` for errors raised."""
-        return self.fit(marginals, target, features, options, seed, on_step)
 
     def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
         """Return a model in one of its forms; JSON loses nothing."""
-        if form == DOCUMENT:
-            return write_json(self.document(model))
-        return self.forms[form](model, name)
+        return (
+            write_json(self.document(model)) if form == DOCUMENT else self.forms[form](model, name)
+        )
 
     def document(self, model: ModelT) -> dict[str, Any]:
-        """Return a model as JSON."""
+        """Return a model as JSON data."""
         return self.documents.write(model)
 
     def read(self, text: str) -> ModelT:
@@ -90,18 +73,20 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return self.documents.read(text)
 
 
+def _without_seed(learn: Callable[..., ModelT]) -> Callable[..., ModelT]:
+    """Return a learner in which nothing is random as one that takes a seed."""
+    return lambda *given, seed=0, **named: learn(*given, **named)  # noqa: ARG005
+
+
 TREE = ClassLearner(
     kind="decision-tree",
     options=TreeOptions,
-    fit=lambda counts, target, attributes, options, _seed, on_step: learn_tree(
-        counts, target, attributes, options, on_step
-    ),
+    learn=_without_seed(learn_tree),
     documents=TREE_DOCUMENT,
     forms={
         "svg": lambda tree, _: draw_tree(tree).svg(),
         "text": lambda tree, _: write_tree_text(tree, show_weights=True),
     },
-    together=lambda options: options.max_depth,
     features="attributes",
 )
 """Decision trees."""
@@ -109,31 +94,25 @@ TREE = ClassLearner(
 LINEAR = ClassLearner(
     kind="linear-classifier",
     options=LinearOptions,
-    fit=lambda counts, target, features, options, seed, on_step: learn_linear(
-        counts, target, features, options, seed=seed, on_step=on_step
-    ),
+    learn=learn_linear,
     documents=LINEAR_DOCUMENT,
     forms={
         "svg": lambda model, _: weights_chart(model).svg(),
         "csv": lambda model, _: weights_csv(model),
     },
-    together=lambda _options: None,
 )
 """Linear classifiers."""
 
 BAYES = ClassLearner(
     kind="bayes-classifier",
     options=BayesClassifierOptions,
-    fit=lambda counts, target, features, options, _seed, on_step: learn_bayes_classifier(
-        counts, target, features, options, on_step
-    ),
+    learn=_without_seed(learn_bayes_classifier),
     documents=BAYES_DOCUMENT,
     forms={
         "svg": lambda model, _: draw_bayes_classifier(model),
         "text": lambda model, _: write_bayes_classifier_text(model),
         "bif": lambda model, name: write_bif(model.network, name),
     },
-    together=lambda options: options.depends_on + 1,
 )
 """Bayesian network classifiers, naive Bayes among them."""
 
@@ -151,17 +130,13 @@ def read_predictor(text: str) -> Predictor:
         Others: see `DocumentForm.read`.
     """
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        kind = json.loads(text)["kind"]
+        learner = LEARNERS[kind]
+    except (ValueError, RecursionError, TypeError, LookupError):
         raise InputError(
-            "The text is not JSON.", remedy="Give the JSON of a model that predicts."
-        ) from None
-    kind = document.get("kind") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or kind not in LEARNERS:
-        raise InputError(
-            "The document is not a model that predicts.",
+            "The text is not the JSON of a model that predicts.",
             where="kind",
             remedy=f"Its kind must be one of {sorted(LEARNERS)}.",
-        )
-    predictor: Predictor = LEARNERS[kind].read(text)
+        ) from None
+    predictor: Predictor = learner.read(text)
     return predictor

@@ -1,13 +1,9 @@
-"""What predicts a class from a record, and how records of labels and numbers become its codes.
-
-A learned model travels as JSON text and the record stays where it is: the owner and the miner read
-the same text and call the same `Predictor`.
-"""
+"""Models that predict a class, and the codes of a record."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -55,75 +51,40 @@ class Predictor(Protocol):
         """Return the probability of each class, (n, classes); None if the model has none."""
 
 
-def encode_records(
-    domain: Domain, records: Sequence[Mapping[str, Value | None]], *, missing: bool = False
-) -> dict[str, Codes]:
-    """Return the codes of records given as labels and numbers, n codes per variable.
+def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:
+    """Return the codes of a record given as labels and numbers, one per variable.
 
-    A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
-    written as text, besides its labels. Any other takes its labels; a number stands for the label
-    that is written so, a whole one without decimals. Text is read as the owners read the cells of
-    their tables: without the spaces around it, in Unicode NFC, and as a number only if it is
-    written in ASCII digits with at most a sign, a point and an exponent. If values may be
-    `missing`, the code of one that is absent or None is the variable's number of categories.
+    Values are read as `CategoryReader` reads them; no message holds one.
 
     Raises:
-        UnknownVariable: a record names a variable that is not in the domain.
-        InputError: a record lacks a variable, or its value is neither text nor a finite number.
+        UnknownVariable: the record names a variable that is not in the domain.
+        InputError: it lacks a variable, or a value is neither text nor a finite number.
         UnknownCategory: a value that is not among the variable's.
     """
-    for number, record in enumerate(records, start=1):
-        for name in record:
-            if name not in domain:
-                raise UnknownVariable(
-                    f"Record {number} has a value of {name!r}, which is not among the variables"
-                    f" here{did_you_mean([name], domain.names)}.",
-                    where=name,
-                    remedy=f"The variables are {list(domain.names)}.",
-                )
-    return {
-        variable.name: _encoded(
-            variable, [record.get(variable.name) for record in records], missing=missing
-        )
-        for variable in domain
-    }
-
-
-def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
-    reader = CategoryReader(variable.categories)
-    known: dict[Value | None, int] = {}
-    largest = variable.size if missing else variable.size - 1
-    codes = np.empty(len(values), dtype=np.min_scalar_type(largest))
-    for place, value in enumerate(values):
-        if missing and value is None:
-            codes[place] = variable.size
-            continue
-        # True equals 1 but is not a number here; what cannot be looked up is not a value at all.
-        code = known.get(value) if type(value) in (str, int, float) else None
+    for name in record:
+        if name not in domain:
+            raise UnknownVariable(
+                f"The record has a value of {name!r}, which is not among the variables"
+                f" here{did_you_mean([name], domain.names)}.",
+                where=name,
+                remedy=f"The variables are {list(domain.names)}.",
+            )
+    codes = {}
+    for variable in domain:
+        value, reader = record.get(variable.name), CategoryReader(variable.categories)
+        usable = isinstance(value, str) or math.isfinite(number_of(value))
+        code = reader.code(value) if usable and value is not None else None
         if code is None:
-            code = known[value] = _code(variable, reader, value, place + 1)
-        codes[place] = code
+            error, what = (
+                (UnknownCategory, "a value of {!r} that is not one of its categories")
+                if usable
+                else (InputError, "no value of {!r} that is text or a finite number")
+            )
+            also = ", or a number" if reader.cuts is not None else ""
+            raise error(
+                f"The record has {what.format(variable.name)}.",
+                where=variable.name,
+                remedy=f"Give one of {list(variable.categories)}{also}.",
+            )
+        codes[variable.name] = np.array([code], np.min_scalar_type(variable.size - 1))
     return codes
-
-
-def _code(variable: Variable, reader: CategoryReader, value: Value | None, record: int) -> int:
-    """Return a value's code; no message holds the value."""
-    if value is None or (not isinstance(value, str) and not math.isfinite(number_of(value))):
-        raise InputError(
-            f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
-            where=variable.name,
-            remedy=_wanted(variable, reader.cuts),
-        )
-    code = reader.code(value)
-    if code is not None:
-        return code
-    raise UnknownCategory(
-        f"Record {record} has a value of {variable.name!r} that is not one of its categories.",
-        where=variable.name,
-        remedy=_wanted(variable, reader.cuts),
-    )
-
-
-def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
-    also = ", or a number" if cuts is not None else ""
-    return f"Give one of {list(variable.categories)}{also}."

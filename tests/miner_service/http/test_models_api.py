@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
@@ -11,7 +10,7 @@ import pytest
 
 from pramana_core.domain import Domain
 from pramana_core.learn.networks.bif import read_bif
-from pramana_core.learn.networks.documents import read_network_json
+from pramana_core.learn.networks.documents import network_of_json
 from pramana_core.plan import Plan
 from tests.miner_service.conftest import build, starting
 
@@ -52,7 +51,7 @@ def learned(start, request):
 def test_the_model_reads_as_a_network(learned):
     miner = learned()
     body = miner.analyst.get(miner.model)
-    document = read_network_json(json.dumps(body))
+    document = network_of_json(body)
     again = read_bif(miner.analyst("GET", f"{miner.model}/bif").text)
     assert document.network.structure == again.structure
     assert document.network.tables.keys() == again.tables.keys()

@@ -20,7 +20,7 @@ from pramana_core.learn.common.options import (
 from pramana_core.learn.learners import LEARNERS
 from pramana_core.learn.networks.structure_learning import learn_structure
 from pramana_core.learn.rules.documents import write_findings
-from pramana_core.learn.rules.itemsets import all_items
+from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.wire.jobs import CountsSpec, read_job_spec
@@ -226,7 +226,7 @@ def test_a_classifier_is_the_librarys(survey, kind):
 def test_itemsets_and_rules_are_the_librarys(survey):
     study = survey()
     model = study.learn(kind="association-rules", minimum_support=0.1)
-    items = all_items(study.marginals.domain)
+    items = items_of(study.marginals.domain)
     found = mine_itemsets(study.marginals, items, RuleOptions(0.1, 8))
     wanted = write_findings(found, derive_rules(found, study.marginals))
     for part in ("items", "rules"):

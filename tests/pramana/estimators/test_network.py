@@ -119,9 +119,9 @@ def test_a_saved_network_says_all_that_it_said(learned: pm.BayesNet, given: pm.B
 
 def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
     from pramana_core.learn.common.documents import write_json
-    from pramana_core.learn.networks.documents import network_json
+    from pramana_core.learn.networks.documents import given_network, network_json
 
-    plain = pm.BayesNet.from_json(write_json(network_json(given.network_)))
+    plain = pm.BayesNet.from_json(write_json(network_json(given_network(given.network_))))
     assert plain.edges_ == given.edges_
     assert plain.to_frame()["se_population"].isna().all()
     assert "not learned here" in repr(plain)

@@ -13,7 +13,7 @@ from pramana.networks import structure_of
 from pramana_core.domain import Domain
 from pramana_core.errors import StructureError
 from pramana_core.learn.common.documents import write_json
-from pramana_core.learn.networks.documents import network_json
+from pramana_core.learn.networks.documents import given_network, network_json
 from pramana_core.learn.networks.network import BayesNet as Network
 from pramana_core.learn.networks.structure import Structure
 
@@ -28,7 +28,7 @@ def graph() -> nx.DiGraph:
 def fitted() -> pm.BayesNet:
     tables = {node: np.full((2,) * (len(given) + 1), 0.5) for node, given in WANTED.items()}
     network = Network(Domain.of(a="01", b="01", c="01"), Structure.of(WANTED), tables)
-    return pm.BayesNet.from_json(write_json(network_json(network)))
+    return pm.BayesNet.from_json(write_json(network_json(given_network(network))))
 
 
 def pgmpy_model() -> object:

@@ -1,8 +1,7 @@
-"""Records of labels and numbers as codes, and models read from their JSON whichever they are."""
+"""Records of labels and numbers as codes."""
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -13,14 +12,7 @@ from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
 from pramana_core.encoding import interval_cuts
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
-from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.common.options import LinearOptions, TreeOptions
-from pramana_core.learn.learners import LINEAR, TREE, read_predictor
-from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.prediction import Predictor, encode_records
-from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.plan import Plan
+from pramana_core.learn.prediction import encode_record
 
 CUTS = [
     (30.0, 45.0),
@@ -32,6 +24,11 @@ CUTS = [
 AGE = Variable("age", interval_labels((30.0, 45.0)), (20.0, 38.0, 60.0))
 GRADE = Variable("grade", ("1", "2", "-"))
 DOMAIN = Domain((AGE, GRADE))
+
+
+def encode_records(domain: Domain, records: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    made = [encode_record(domain, record) for record in records]
+    return {name: np.concatenate([codes[name] for codes in made]) for name in domain.names}
 
 
 @pytest.mark.parametrize("cuts", CUTS)
@@ -95,10 +92,6 @@ def test_labels_are_their_codes_and_whole_numbers_their_labels():
         "age": [1, 2, 0, 2],
         "grade": [1, 0, 1, 2],
     }
-    assert {n: c.shape for n, c in encode_records(DOMAIN, []).items()} == {
-        "age": (0,),
-        "grade": (0,),
-    }
 
 
 def test_text_is_read_as_the_owners_read_their_cells():
@@ -149,12 +142,11 @@ GOOD = {"age": 40, "grade": "1"}
         ({"zone": "a"}, UnknownVariable, "zone"),
     ],
 )
-def test_errors_name_the_variable_and_the_record_and_never_the_value(change, error, where):
+def test_errors_name_the_variable_and_never_the_value(change, error, where):
     with pytest.raises(error) as caught:
-        encode_records(DOMAIN, [GOOD, GOOD | {"grade": 1}, GOOD | change])
+        encode_record(DOMAIN, GOOD | change)
     assert type(caught.value) is error
     assert caught.value.where == where
-    assert "Record 3" in caught.value.message
     assert where in caught.value.message
     for value in change.values():
         assert str(value) not in caught.value.message or str(value) == "a"
@@ -162,55 +154,4 @@ def test_errors_name_the_variable_and_the_record_and_never_the_value(change, err
 
 def test_a_record_without_a_variable_is_refused():
     with pytest.raises(InputError):
-        encode_records(DOMAIN, [GOOD, {"age": 3}])
-
-
-# Models.
-
-
-def marginals() -> EstimatedMarginals:
-    rng = np.random.default_rng(1)
-    domain = Domain((*DOMAIN, Variable("y", ("no", "yes"))))
-    columns = {v.name: rng.integers(0, v.size, 500).astype(np.uint8) for v in domain}
-    columns["y"] = (columns["age"] + 1.2 * rng.normal(size=500) > 1).astype(np.uint8)
-    reported = ReportedCounts(columns, {v.name: v.size for v in domain})
-    return EstimatedMarginals(reported, Plan.unrandomized(domain))
-
-
-TEXTS = {
-    "decision-tree": TREE.write(learn_tree(marginals(), "y", None, TreeOptions())),
-    "linear-classifier": LINEAR.write(learn_linear(marginals(), "y", None, LinearOptions())),
-}
-
-
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_a_model_predicts_alike_wherever_it_is_read(text):
-    model: Predictor = read_predictor(text)
-    codes = encode_records(model.inputs, [{"age": 20, "grade": "-"}, {"age": 70, "grade": 1}])
-    assert model.predict(codes).tolist() == [0, 1]
-    assert [model.target.categories[c] for c in model.predict(codes)] == ["no", "yes"]
-    shares = model.probabilities(codes)
-    assert shares is not None
-    assert shares.shape == (2, 2)
-    assert np.allclose(shares.sum(axis=1), 1)
-    assert (shares.argmax(axis=1) == model.predict(codes)).all()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[" * 100_000,
-        "[]",
-        "3",
-        "{}",
-        json.dumps({"kind": "bayes-net"}),
-        json.dumps({"kind": ["decision-tree"]}),
-        json.dumps({"kind": "decision-tree"}),
-        json.dumps({"kind": "linear-classifier"}),
-    ],
-)
-def test_what_is_no_model_is_refused(text):
-    with pytest.raises(InputError) as caught:
-        read_predictor(text)
-    assert caught.value.remedy
+        encode_record(DOMAIN, {"age": 3})

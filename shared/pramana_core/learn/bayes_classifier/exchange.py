@@ -67,9 +67,8 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
 def bayes_chart(model: BayesClassifier) -> Chart:
     """Return a picture of each attribute's information about the class, in bits, descending.
 
-    The bar of an attribute with further parents is its information given these, in another colour;
-    they are named with the number. The line across its end is its 95 % interval against
-    the population, by the errors of the probabilities, where all of them are known.
+    The bar of an attribute with further parents is its information given these, in another colour.
+    The line across its end is its 95 % interval against the population, where all errors are known.
     """
     order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
     ranked = [model.attributes[at] for at in order]

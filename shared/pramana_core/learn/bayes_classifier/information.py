@@ -1,11 +1,10 @@
-"""The information of attributes about the class and about each other given the class, and links."""
+"""The information of attributes about the class, and about each other given the class."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -27,11 +26,11 @@ _NAT = 1.0
 
 
 @dataclass(frozen=True)
-class Dependence:
+class ConditionalDependence:
     """The information of one attribute about another given the class, in nats per record.
 
-    `earned` is its expected value for new records: less the cost of its parameters under the noise
-    of the reports, once in the estimate and once in use (Akaike 1973, with the counts' variance).
+    `earned` is that less the cost of its parameters under the noise of the reports (Akaike 1973,
+    with the counts' variance).
     """
 
     information: float
@@ -57,7 +56,7 @@ def information(joint: Tensor) -> float:
 
 def dependences(
     marginals: Marginals, target: str, features: Sequence[str], watch: Progress
-) -> dict[Pair, Dependence]:
+) -> dict[Pair, ConditionalDependence]:
     """Return the dependence of each pair of features, in their order."""
     pairs = [(a, b) for i, a in enumerate(features) for b in features[i + 1 :]]
     found = {}
@@ -67,17 +66,17 @@ def dependences(
     return found
 
 
-def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
+def _dependence(marginals: Marginals, target: str, pair: Pair) -> ConditionalDependence:
     if not marginals.can_estimate(pair):
         # Pooled, they would be independent given the class.
-        return Dependence(0.0, 0.0)
+        return ConditionalDependence(0.0, 0.0)
     try:
         table = marginals.marginal([target, *pair])
     except (LimitExceeded, SingularChannel):
         if marginals.can_estimate([target, *pair]):
             raise  # a channel has no inverse
         # No record reports all three, or their table is too large to be pooled.
-        return Dependence(0.0, 0.0)
+        return ConditionalDependence(0.0, 0.0)
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))
     raw = is_raw(table, marginals.unbiased([target, *pair]))
@@ -86,11 +85,11 @@ def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
         # The information of noise alone, by its second order in the counts.
         found = max(0.0, found - _noise(table) * degrees / table.counts.size)
     if found == 0:
-        return Dependence(0.0, 0.0)
+        return ConditionalDependence(0.0, 0.0)
     pairs = marginals.marginal(pair)
     often = max(_inflation(pairs), _inflation(table) if raw else 1.0)
     cost = degrees * often / table.records
-    return Dependence(found, found - cost)
+    return ConditionalDependence(found, found - cost)
 
 
 def _noise(table: MarginalTable) -> float:
@@ -111,49 +110,22 @@ def parents_of(
     options: BayesClassifierOptions,
     features: Sequence[str],
     informations: Mapping[str, float],
-    between: Mapping[Pair, Dependence],
+    between: Mapping[Pair, ConditionalDependence],
 ) -> dict[str, tuple[str, ...]]:
     """Return the parents of each attribute besides the class.
 
-    Args:
-        options: the model.
-        features: the attributes.
-        informations: of each about the class.
-        between: the dependence of each pair given the class.
+    They are those in the tree of the largest dependences, directed away from the attribute with the
+    most information about the class, in nats.
     """
     if options.model == "naive-bayes":
         return dict.fromkeys(features, ())
-    weights = {
-        frozenset(pair): found.earned if options.model == "auto" else found.information
-        for pair, found in between.items()
-    }
-    return _tree(features, informations, weights)
-
-
-def _tree(
-    features: Sequence[str],
-    informations: Mapping[str, float],
-    weights: Mapping[frozenset[str], float],
-) -> dict[str, tuple[str, ...]]:
-    """Return the tree of the largest weights, directed away from the most informative attribute."""
-    positive = {
-        pair: weight
-        for pair in combinations(features, 2)
-        if _some(weight := weights[frozenset(pair)])
-    }
-    ranked = _ranked(features, [informations[name] for name in features])
+    earned = options.model == "auto"
+    weights = {pair: d.earned if earned else d.information for pair, d in between.items()}
+    positive = {pair: w for pair, w in weights.items() if exceeds(w, 0.0, scale=_NAT)}
+    order = descending([informations[name] for name in features], scale=_NAT).tolist()
+    ranked = [features[place] for place in order]
     parents = orient_from_first(ranked, spanning_forest(features, positive))
     return {name: tuple(parents[name]) for name in features}
-
-
-def _some(weight: float) -> bool:
-    """Whether a weight, in nats, exceeds rounding."""
-    return exceeds(weight, 0.0, scale=_NAT)
-
-
-def _ranked(names: Sequence[str], weights: Sequence[float]) -> list[str]:
-    """Return names by descending weight in nats; equal ones in their order."""
-    return [names[place] for place in descending(weights, scale=_NAT).tolist()]
 
 
 _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
@@ -163,12 +135,8 @@ _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
 def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
     """Return the standard error of an attribute's information about the class, in bits.
 
-    It is the deviation of the information over draws of the shares around themselves by their
-    standard errors against the population, so that it also holds near 0, where the slope vanishes.
-    The errors of a row sum to 0, rows are independent, and the classes' shares are taken as known.
-
-    Returns:
-        None where a share has no error.
+    It is the deviation over draws of the shares by their errors against the population; those of a
+    row sum to 0, rows are independent. None where a share has no error.
     """
     family = attribute.family
     weights = model.network.marginal(family.parents)[..., None]

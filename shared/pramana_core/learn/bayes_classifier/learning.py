@@ -52,8 +52,7 @@ def learn_bayes_classifier(
         on_step: is called with steps done and expected; may raise to stop.
 
     Raises:
-        UnknownVariable: a variable that the marginals do not have.
-        OptionError: no features, one named twice, or the class among them.
+        UnknownVariable, OptionError: see `inputs_of`.
         EstimationError, LimitExceeded: see the marginals.
     """
     return learn_with_redundancy(marginals, target, features, options, on_step)[0]
@@ -185,6 +184,5 @@ class _Tables:
 
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
         """Return a learned attribute."""
-        return Attribute(
-            self._families[name, parents], self.information(name, parents) / math.log(2)
-        )
+        bits = self.information(name, parents) / math.log(2)
+        return Attribute(self._families[name, parents], bits)

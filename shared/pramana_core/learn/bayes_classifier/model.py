@@ -11,11 +11,11 @@ import numpy as np
 from annotated_types import Ge
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, OptionError
+from pramana_core.errors import DomainError
 from pramana_core.learn.common.inputs import record_columns, require_inputs
-from pramana_core.learn.common.options import BayesClassifierOptions
+from pramana_core.learn.common.options import BayesClassifierOptions, Share
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
-from pramana_core.learn.networks.inference import posteriors
+from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
@@ -60,15 +60,14 @@ class BayesClassifier:
         options: how it was learned.
         records: the number of records behind the counts.
         notes: what the reader must know.
-        weight: the logarithm of the probability of all attributes given the class is multiplied
-            by it; below 1 where attributes are redundant or their evidence is noise.
+        weight: multiplies the log-likelihood of the attributes given the class; below 1 where they
+            are redundant or their evidence is noise.
 
     Raises:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
             that does not fit them.
         StructureError: attributes that depend on each other in a circle.
         ChannelError: a row of a table that is not a distribution.
-        OptionError: a weight that is not above 0 and at most 1.
     """
 
     inputs: Domain
@@ -79,7 +78,7 @@ class BayesClassifier:
     options: BayesClassifierOptions
     records: int
     notes: tuple[str, ...] = ()
-    weight: float = 1.0
+    weight: Share = 1.0
 
     sums_out = True
 
@@ -94,11 +93,6 @@ class BayesClassifier:
                     f"{family.node!r} must depend on the class first, and the class on nothing.",
                     where=family.node,
                 )
-        if not 0 < self.weight <= 1:
-            raise OptionError(
-                f"The weight of the attributes must be above 0 and at most 1, not {self.weight}.",
-                where="weight",
-            )
         _ = self.network
 
     @property
@@ -146,7 +140,7 @@ class BayesClassifier:
         """Return the probability of each class, (n, classes); see `predict`."""
         columns = record_columns(self.inputs, codes, missing=True)
         known = dict(zip(self.inputs.names, columns, strict=True))
-        shares = posteriors(self.network, [self.target.name], known)
+        shares, _ = infer(self.network, [self.target.name], known)
         prior = self.prior.probability
         # Of a record that the network excludes nothing is known but the classes' own shares.
         shares = np.where(np.isnan(shares), prior, shares)

@@ -1,13 +1,11 @@
 """The redundancy of attributes, by which the evidence of all attributes together is weighted.
 
-Naive Bayes adds up log-odds as if attributes were independent given the class. Where attributes are
-redundant, as education and occupation are, the sum varies more within a class than independence
-implies, and is too confident. The best linear rule weights it with the variance under independence
-over the true variance (Fisher's discriminant of one variable).
-
-The surplus variance is a sum over pairs of attributes. Reports of few variables say little about
-each pair and more about all together: one correlation for all pairs is estimated by weighted least
-squares, as the mean of its posterior under a half-normal prior.
+Naive Bayes adds up log-odds as if attributes were independent given the class. Where they are
+redundant the sum varies more within a class than independence implies, and is too confident. The
+best linear rule weights it with the variance under independence over the true variance (Fisher's
+discriminant of one variable). The surplus variance is a sum over pairs; one correlation for all
+pairs is estimated by weighted least squares, as the mean of its posterior under a half-normal
+prior.
 """
 
 from __future__ import annotations
@@ -65,10 +63,7 @@ def learn_redundancy(
     linked: frozenset[frozenset[str]] = frozenset(),
     tick: Tick = no_cancel,
 ) -> AttributeRedundancy:
-    """Return the redundancy of attributes.
-
-    The correlation is 0 where no reports have two attributes together, and where no pair is
-    randomized: then the tree accounts for redundancy.
+    """Return the redundancy of attributes; without any where no pair is randomized and reported.
 
     Args:
         marginals: the counts.

@@ -1,13 +1,11 @@
-"""A classifier's tables with those of bootstrap samples, and the messages of part of a record.
+"""A classifier's tables with those of bootstrap samples, for the errors of what follows from them.
 
-All tables are computed together, so that every result has its error: the first of each array is the
-classifier's own, the others are those of the samples.
+The first of each array is the classifier's own, the others are those of the samples.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +14,7 @@ import numpy as np
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.common.distributions import project_to_simplex, stream
 from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.networks.inference import Factor, elimination_order, sum_out
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Tick, no_cancel
 
@@ -23,6 +22,9 @@ DRAWS = 100
 """The number of bootstrap samples: a standard error then errs by 7 %."""
 
 _LEAST_SHARE = 1e-12
+
+_CLASS = ""
+"""The class among the variables of factors; no attribute has this name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,79 +67,41 @@ class Replicates:
         return cls(_replicated(classifier.prior, marginals, draws, 0), parents, tables)
 
     @cached_property
-    def _children(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {name: [] for name in self.parents}
-        for name, parent in self.parents.items():
-            if parent is not None:
-                found[parent].append(name)
-        return found
-
-    @cached_property
     def own(self) -> Replicates:
         """The classifier's own tables."""
         tables = {name: table[:1] for name, table in self.tables.items()}
         return Replicates(self.prior[:1], self.parents, tables)
 
-    def with_class(
-        self, given: Mapping[str, int], asked: Collection[str] | None = None
-    ) -> dict[str, Tensor]:
-        """Return the joint probability of given categories with each class and each attribute.
+    def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
+        """Return the joint probability of given codes, each class and the named other attributes.
 
-        Messages are passed once up and once down the trees of attributes (Pearl 1988, 4.2).
-
-        Args:
-            given: codes of some attributes.
-            asked: the other attributes; by default all.
-
-        Returns:
-            By attribute, (1 + draws, classes, categories).
+        The shape is (1 + draws, classes, categories...).
         """
-        known, messages = self._upward(given)
-        every = self.prior
-        for name, parent in self.parents.items():
-            if parent is None and name in messages:
-                every = every * messages[name]
-        found: dict[str, Tensor] = {}
-        needed = self._needed(self.parents if asked is None else asked)
-        for name, parent in self.parents.items():
-            if name not in needed:
-                continue
-            whole = every if parent is None else found[parent]
-            rest = whole / messages[name] if name in messages else whole
-            if parent is None:
-                whole = rest[:, :, None] * self.tables[name]
-            else:
-                whole = (rest[:, :, None, :] @ self.tables[name])[:, :, 0, :]
-            found[name] = whole * known[name] if name in known else whole
+        factors: list[Factor] = [(self.prior, [_CLASS])]
+        relevant = self._with_ancestors([*given, *names])
+        for name in relevant:
+            parent = self.parents[name]
+            scope = [name] if parent is None else [parent, name]
+            cell = (slice(None), slice(None), *(given.get(n, slice(None)) for n in scope))
+            left = [_CLASS, *(n for n in scope if n not in given)]
+            factors.append((self.tables[name][cell], left))
+        sizes = {name: self.tables[name].shape[-1] for name in relevant}
+        sizes[_CLASS] = self.prior.shape[-1]
+        free = [name for name in relevant if name not in given and name not in names]
+        order, _ = elimination_order([scope for _, scope in factors], sizes, free)
+        shares, logs = sum_out(factors, order, [_CLASS, *names], len(self.prior))
+        found: Tensor = shares * np.exp(logs).reshape(-1, *(1 for _ in shares.shape[1:]))
         return found
 
-    def _needed(self, asked: Collection[str]) -> set[str]:
-        """Return some attributes and their ancestors."""
+    def _with_ancestors(self, names: Sequence[str]) -> list[str]:
+        """Return some attributes and those they depend on, parents before children."""
         found: set[str] = set()
-        for name in asked:
+        for name in names:
             at: str | None = name
             while at is not None and at not in found:
                 found.add(at)
                 at = self.parents[at]
-        return found
-
-    def _upward(self, given: Mapping[str, int]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Return the evidence at and below each attribute, and the message to its parent."""
-        known: dict[str, Tensor] = {}
-        messages: dict[str, Tensor] = {}
-        needed = self._needed(given)
-        for name in reversed(tuple(self.parents)):
-            if name not in needed:
-                continue
-            table = self.tables[name]
-            parts = [messages[child] for child in self._children[name] if child in messages]
-            if name in given:
-                parts.append((np.arange(table.shape[-1]) == given[name])[None, None, :] * 1.0)
-            product = functools.reduce(np.multiply, parts)
-            known[name] = product
-            inserted = product if table.ndim == product.ndim else product[:, :, None, :]
-            messages[name] = (table * inserted).sum(axis=-1)
-        return known, messages
+        return [name for name in self.parents if name in found]
 
 
 def _replicated(family: LearnedFamily, marginals: Marginals, draws: int, number: int) -> Tensor:

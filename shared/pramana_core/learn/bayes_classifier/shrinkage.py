@@ -1,12 +1,11 @@
 """Conditional distributions from estimated counts: valid, and shrunk by their noise.
 
-Raw counts of randomized records are unbiased, may be negative, and may be mostly noise. They are
-shrunk towards distributions with less noise (an attribute's own shares, or those given the class
-alone) by the positive-part estimator of James and Stein for the deviations from (conditional)
-independence, but half as far: a classifier adds up many tables, whose noise partly cancels. (On
-public tables at gamma 19 half was right more often than all or nothing.) Counts that come shrunk
-are moved half way back. Probabilities near 0 against their error are then raised, for the logarithm
-of a probability that is 0 by chance would decide alone. Without randomization nothing is changed.
+Raw counts of randomized records are shrunk towards distributions with less noise (an attribute's
+own shares, or those given the class alone) by the positive-part estimator of James and Stein for
+the deviations from (conditional) independence, but half as far: a classifier adds up many tables,
+whose noise partly cancels. (On public tables at gamma 19 half was right more often than all or
+nothing.) Counts that come shrunk are moved half way back. Probabilities near 0 against their error
+are then raised: a probability that is 0 by chance would decide alone.
 """
 
 from __future__ import annotations
@@ -48,12 +47,9 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 
 
 def share_kept(table: MarginalTable, strata: int) -> float:
-    """Return the share of a raw table's deviations from independence that shrinkage keeps.
+    """Return the share of deviations from independence that shrinkage keeps in a raw table.
 
-    Args:
-        table: axes (strata..., parents..., node); the deviations are from the independence of
-            parents and node in each stratum.
-        strata: the number of axes of the strata.
+    Its axes are (strata..., parents..., node); parents and node are independent in each stratum.
     """
     shape = table.counts.shape
     rows, size = math.prod(shape[strata:-1]), shape[-1]
@@ -87,8 +83,8 @@ def conditional(
     Args:
         family: the estimated parameters.
         margin: the counts of the parents, (parents' sizes...).
-        towards: the distributions that rows are shrunk to.
-        kept: the share of the deviation from them that is kept.
+        towards: the distributions that rows are shrunk to, keeping the share `kept`.
+        kept: see `towards`.
         alpha: added to the count of every cell.
     """
     known = ~np.isnan(family.estimate)

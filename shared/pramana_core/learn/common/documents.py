@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cached_property
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_type_hints
@@ -130,7 +130,7 @@ class DocumentForm(Generic[ModelT]):
         """Return a model as what JSON is made of; nothing of any number is lost."""
         names = (field.name for field in fields(self._model))  # type: ignore[arg-type]
         values: dict[str, Any] = {"kind": self.kind} | {n: getattr(model, n) for n in names}
-        return self._form.model_construct(**values).model_dump(mode="json", by_alias=True)
+        return self._form.model_construct(**values).model_dump(mode="json")
 
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of what `write` returns.
@@ -160,13 +160,9 @@ def write_json(document: Mapping[str, Any]) -> str:
 
 
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
-    """Read a document from JSON text.
+    """Read a document of a form from JSON text.
 
-    Args:
-        form: what it must be.
-        text: the JSON.
-        what: it in words, with an article.
-        remedy: where to get such a text.
+    `what` names it in messages, with an article; `remedy` says where to get one.
 
     Raises:
         InputError: the text is not JSON, or a part of it is not what it must be.
@@ -207,19 +203,14 @@ def _whole(text: str) -> int:
 def faults(error: ValidationError) -> str:
     """Name the places of a document that are wrong and why, never what is in them."""
     found: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
-    said = [f"{_place(f['loc'])}: {_why(f)}" for f in found]
+    said = []
+    for fault in found:
+        place, why = ".".join(map(str, fault["loc"])) or "the document", fault["msg"]
+        if len(place) > _LONGEST_PLACE:
+            place = f"{place[:_LONGEST_PLACE]}..."
+        if fault["type"] == "union_tag_invalid":
+            # Pydantic's message would quote the tag.
+            why = f"{fault['ctx']['discriminator']} must be one of {fault['ctx']['expected_tags']}"
+        said.append(f"{place}: {why}")
     more = len(said) - _FAULTS_SHOWN
     return "; ".join(said[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-
-
-def _place(loc: Sequence[str | int]) -> str:
-    text = ".".join(map(str, loc)) or "the document"
-    return text if len(text) <= _LONGEST_PLACE else f"{text[:_LONGEST_PLACE]}..."
-
-
-def _why(fault: Mapping[str, Any]) -> str:
-    """Return pydantic's message of a fault, without the quoted tag."""
-    if fault["type"] == "union_tag_invalid":
-        return f"{fault['ctx']['discriminator']} must be one of {fault['ctx']['expected_tags']}"
-    said: str = fault["msg"]
-    return said

@@ -70,12 +70,10 @@ def record_columns(
     lengths = sorted({len(column) for column in known.values()})
     if len(lengths) > 1:
         raise DomainError(f"The columns have different lengths: {lengths}.")
-    return tuple(
-        known[v.name]
-        if v.name in known
-        else np.full(lengths[0], v.size, np.min_scalar_type(v.size))
-        for v in inputs
-    )
+    for v in inputs:
+        if v.name not in known:
+            known[v.name] = np.full(lengths[0], v.size, np.min_scalar_type(v.size))
+    return tuple(known[name] for name in inputs.names)
 
 
 def _column(variable: Variable, column: Codes, *, missing: bool) -> Codes:

@@ -1,6 +1,7 @@
 """The options of every learner: frozen dataclasses whose types state their limits.
 
-Estimators, jobs, tasks of peers and `simulate` read names, types, limits and defaults here.
+Estimators, jobs, tasks of peers and `simulate` read names, types, limits and defaults here. An
+option that is not of its type raises OptionError.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def require_limits(options: object) -> None:
 
 
 def require_limit(value: Any, kind: Any, where: str) -> None:
-    """Check a value against a type: a `Literal`, bool, or a number within limits.
+    """Check a value against a type: a `Literal`, bool, a number within limits, or a container.
 
     Raises:
         OptionError: the value is not of the type.
@@ -71,9 +72,7 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
         right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
         right = right and (isinstance(value, Integral) or math.isfinite(value))
         wanted = f"a {'whole' if whole else 'finite'} number {limits_of(kind)}"
-        if right:
-            right = all(getattr(operator, name)(value, bound) for name, bound in limits)
-            wanted = limits_of(kind)
+        right = right and all(getattr(operator, name)(value, bound) for name, bound in limits)
     else:
         _require_type(value, kind, where)
         return
@@ -86,14 +85,14 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
     """Check a value against a type that has no limits of its own, such as a mapping."""
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-    known = [part for part in _parts(kind) if isinstance(part, type) and is_dataclass(part)]
-    if isinstance(value, tuple(known)):
+    parts = [part for part in _parts(kind) if part is not NoneType]
+    known = tuple(part for part in parts if isinstance(part, type) and is_dataclass(part))
+    if isinstance(value, known):
         return
+    if len(known) == len(parts):
+        wanted = known[0].__name__
+        raise OptionError(f"{where} must be {wanted}, not {_given(value)}.", where=where)
     try:
-        if len(known) == len([part for part in _parts(kind) if part is not NoneType]):
-            raise OptionError(
-                f"{where} must be {known[0].__name__}, not {_given(value)}.", where=where
-            )
         TypeAdapter(kind).validate_python(value)
     except PydanticUserError:
         return  # a protocol or a class of another library, which is checked where it is used
@@ -104,16 +103,15 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
 
 
 def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
-    """Refuse options that differ from their default and have no effect.
+    """Refuse options of a dataclass that differ from their default and have no effect.
 
     Args:
-        options: a dataclass.
-        choice: the name of the option that decides.
-        chosen: its value.
+        options: the dataclass.
+        choice, chosen: the option that decides, and its value.
         belongs: by option, the values of the choice with which it has an effect.
 
     Raises:
-        OptionError: there is such an option.
+        OptionError: an option is given in vain.
     """
     for field_ in fields(options):  # type: ignore[arg-type]
         name, owners = field_.name, belongs.get(field_.name)
@@ -149,32 +147,27 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
     ]
 
 
-DEEPEST = 256
-"""The greatest depth of a tree."""
+DEEPEST = 64
+"""The greatest depth of a tree: its document nests as deep."""
 
 
 @dataclass(frozen=True)
 class TreeOptions:
     """How a decision tree is grown and pruned.
 
-    `TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as in
-    Ma 7.2. The default gives a small tree of significant splits. For predictions alone
-    `TreeOptions(significance=None, prune=False)` can be better where the class depends strongly on
-    the attributes.
+    The default gives a small tree of significant splits. `TreeOptions(significance=None,
+    least_records=0, prune=False, shrinkage=None)` is ID3 (Ma 7.2).
 
     Args:
         max_depth: the most questions on a path; None is no limit.
-        significance: the largest p-value of the gain of a node's best attribute at which the node
-            is split; None, or 1, splits until nothing is gained.
+        significance: the largest p-value of the gain at which a node is split; None, or 1, splits
+            until nothing is gained.
         least_records: the least information about the class, in unrandomized records, of a node
             that is split.
         prune: undo splits whose gain is less than their description length.
-        shrinkage: the usual distance of a child's class probabilities from its parent's
-            (Euclidean; the scale of a prior with a heavy tail). The noisier they are, and the less
-            its siblings differ, the more they move to the parent's. None, or 0, moves none.
-
-    Raises:
-        OptionError: an option outside its range.
+        shrinkage: the usual distance of a child's class probabilities from its parent's (Euclidean;
+            the scale of a prior with a heavy tail). The noisier they are, the more they move to the
+            parent's. None, or 0, moves none.
     """
 
     max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
@@ -216,11 +209,7 @@ class RuleOptions:
         decisions: how frequent itemsets are chosen (see `mining`).
         confidence: of the intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
-        against: whether intervals and tests are given the true records, or against their
-            population.
-
-    Raises:
-        OptionError: an option outside its range.
+        against: whether errors are those given the true `records`, or against their `population`.
     """
 
     minimum_support: Share
@@ -245,14 +234,11 @@ class BayesClassifierOptions:
     Args:
         model: the parents of an attribute besides the class: none (`naive-bayes`), or one other
             attribute along the tree of the largest conditional mutual information (`tan`, Friedman,
-            Geiger and Goldszmidt 1997, section 4). `auto` keeps the links of the tree whose gain
-            exceeds the cost of their parameters under the noise of the reports (AIC with that
-            noise). Where reports are randomized it also weighs the evidence of all attributes
-            less, by their redundancy and by the share of it that may be noise.
+            Geiger and Goldszmidt 1997, section 4). `auto` keeps the links of the tree that gain
+            more than their parameters cost under the noise of the reports (AIC with that noise).
+            Where reports are randomized it also weighs the attributes' evidence less, by their
+            redundancy and its noise.
         alpha: the pseudo-count of every cell, in records as uncertain as the reports.
-
-    Raises:
-        OptionError: an unknown model, or a number out of its range.
     """
 
     model: BayesModel = "auto"
@@ -281,12 +267,11 @@ class LinearOptions:
     Args:
         loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron`: the share of
             records that are misclassified, lowered by the pocket algorithm (Ma 6.2).
-        l2: half of this times the sum of the squared weights is added to the mean loss. The weights
-            are those of columns scaled to standard deviation 1, without the intercept; the mean
-            loss of squared errors is half their mean. Not for the perceptron.
-        encoding: of a variable with three or more categories and no numbers: `indicator`, a column
-            for each category but the first, or `ordinal`, one column of the numbers 1 .. K (as Ma
-            does with the lenses; a variable of two categories is then 1 and 2, not 0 and 1).
+        l2: half of this times the sum of the squared weights (of scaled columns, without the
+            intercept) is added to the mean loss; half the mean of squared errors. Not for the
+            perceptron.
+        encoding: of a variable without numbers: `indicator`, a column for each category but the
+            first, or `ordinal`, one column of the numbers 1 .. K (as Ma does with the lenses).
         numeric: numbers for the categories, by variable; takes precedence over `encoding`.
         basis: `cells` fits to the counts of all cells of the features and the class (with errors,
             from unbiased counts; for the perceptron from posterior sums), `network` to records
@@ -294,12 +279,9 @@ class LinearOptions:
             where reports have them together and they are not too many.
         steps: the most updates of the perceptron for each plane.
         sample: the number of records drawn from a network.
-        keep: the perceptron's weights that stay in the pocket: `fewest-wrong`, those that
-            misclassify the fewest records, beginning with least squares, or `longest-run` (Ma
-            6.2), those with the longest run of right draws, beginning with 0.
-
-    Raises:
-        OptionError: an unknown name, or a number out of its range.
+        keep: the perceptron's weights that are kept: `fewest-wrong`, those that misclassify the
+            fewest records, beginning with least squares, or `longest-run` (Ma 6.2), those with the
+            longest run of right draws, beginning with 0.
     """
 
     loss: Loss = "logistic"
@@ -339,9 +321,6 @@ class ParameterOptions:
     Args:
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; used by `map` only.
-
-    Raises:
-        OptionError: an unknown method, or an alpha that is not positive.
     """
 
     method: Method = "ml"
@@ -360,14 +339,10 @@ class Scoring:
         name: `likelihood` of the reports (default); `bic` (Ma 5.5.1, penalty (log N)/2 per
             parameter), `bayesian` (the same section; Dirichlet prior) or `bdeu` of estimated
             counts made nonnegative.
-        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2); a
-            value below 1 demands a relative gain of 1 - eta. Of the plain scores.
+        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2).
         c_star: the penalty of `bic` is multiplied by it (Ma 5.5.2).
         alpha: the Dirichlet parameter of each cell, of `bayesian`.
         equivalent_sample_size: the prior's weight in records, of `bdeu`.
-
-    Raises:
-        OptionError: an unknown score, an option out of its range, or of another score.
     """
 
     name: ScoreName = "likelihood"
@@ -397,18 +372,15 @@ class Search:
     Args:
         order: only earlier variables can be parents: K2 (Ma 5.5.1).
         max_parents: the most parents of a variable.
-        refine: K2 only adds parents. Refined it also drops a parent, or exchanges one for another,
-            where that gains. With noise, variables that are reported well are added before those
-            they stand for.
+        refine: K2 also drops a parent, or exchanges one for another, where that gains.
         method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
             score; `chow-liu` uses tables of pairs alone: the forest of the largest information
-            (Chow and Liu 1968) and, with more than one parent, the links that nothing between them
-            explains. `auto` climbs where some records report all variables together, else takes
-            `chow-liu`.
+            (Chow and Liu 1968) and, with more than one parent, links that nothing between them
+            explains. `auto` climbs where some records report all variables together.
 
     Raises:
-        OptionError: an unknown method, a method together with an order, a repeated variable, a
-            number out of its range, or neither an order nor refinement.
+        OptionError: a value out of its range, a method together with an order, an order that names
+            a variable twice, or neither an order nor refinement.
     """
 
     order: tuple[str, ...] | None = None
@@ -439,9 +411,6 @@ class RegressionOptions:
         confidence: of all intervals.
         seed: decides which records are left out together when the model is scored on records that
             it was not fitted to.
-
-    Raises:
-        OptionError: a number out of its range.
     """
 
     degree: Annotated[int, Ge(1), Le(6)] = 1

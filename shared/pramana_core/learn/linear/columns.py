@@ -1,10 +1,10 @@
-"""The columns of a linear classifier: numbers that stand for the categories of its variables."""
+"""The columns of a linear classifier over cells of its variables, and the counts of these cells."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import OptionError, UnknownVariable
+from pramana_core.errors import EstimationError, OptionError, UnknownVariable
 from pramana_core.learn.common.options import LinearOptions
-from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.marginals.counts import Codes, Marginals, Tensor
+
+_NO_VARIATION = 1e-12
+"""A variance below this share of the squared range of a column's values counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A list of cells: one code array of one length for each variable, of `shape` categories.
-
-    Values over cells are vectors of that length.
-    """
+    """A list of cells: a code array of one length for each variable, of `shape` categories."""
 
     columns: tuple[Codes, ...]
     shape: tuple[int, ...]
@@ -33,34 +33,35 @@ class Cells:
         codes = np.indices(shape, dtype=np.min_scalar_type(max(shape)))
         return cls(tuple(code.ravel() for code in codes), shape)
 
-    def sums(self, contributions: Sequence[Tensor]) -> Tensor:
-        """Return for each cell the sum of one number of each variable, chosen by category."""
-        total: Tensor = np.zeros(len(self.columns[0]))
-        for column, part in zip(self.columns, contributions, strict=True):
-            total += part[column]
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """The counts of each class in cells of the features: `counts` has shape (cells, classes)."""
+
+    cells: Cells
+    counts: Tensor
+
+    @classmethod
+    def of(cls, counts: Tensor) -> ClassCounts:
+        """Return counts over all cells of the features and, last, the class."""
+        shape, classes = counts.shape[:-1], counts.shape[-1]
+        return cls(Cells.grid(shape), counts.reshape(-1, classes))
+
+    @cached_property
+    def totals(self) -> Tensor:
+        """The records of all classes in each cell, shape (cells,)."""
+        total: Tensor = self.counts.sum(axis=1)
         return total
 
-    def singles(self, values: Tensor) -> list[Tensor]:
-        """Return the sums of values by category, for each variable."""
-        pairs = zip(self.columns, self.shape, strict=True)
-        return [_summed(column, values, size) for column, size in pairs]
+    @cached_property
+    def valid(self) -> bool:
+        """Whether no count is negative."""
+        return bool(self.counts.min() >= 0)
 
-    def pairs(self, values: Tensor) -> dict[tuple[int, int], Tensor]:
-        """Return the sums of values by categories of two variables, for each pair."""
-        found = {}
-        for one, two in combinations(range(len(self.shape)), 2):
-            rows, width = self.shape[one], self.shape[two]
-            cell = self.columns[one].astype(np.intp) * width + self.columns[two]
-            found[one, two] = _summed(cell, values, rows * width).reshape(rows, width)
-        return found
-
-    def codes(self, cell: int) -> tuple[int, ...]:
-        """Return the codes of a cell."""
-        return tuple(int(column[cell]) for column in self.columns)
-
-
-def _summed(codes: Codes | npt.NDArray[np.intp], values: Tensor, size: int) -> Tensor:
-    return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)
+    def of_class(self, code: int) -> Tensor:
+        """Return the records of one class in each cell, shape (cells,)."""
+        own: Tensor = self.counts[:, code]
+        return own
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,11 @@ def _columns(variable: Variable, options: LinearOptions) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """Some columns, an intercept before them, over cells of some variables.
+    """An intercept and some columns over cells of some variables.
 
-    A column's number depends on one variable, so a linear function of the columns is a sum of one
-    number per variable, and sums of products of two columns need pairs of variables only. No
-    matrix of cells by columns is made.
+    A column depends on one variable, so a linear function of the columns is a sum of one number per
+    variable, and sums of products of two columns need pairs of variables only. No matrix of cells
+    by columns is made.
 
     Attributes:
         blocks: for each variable the values of its columns, shape (categories, its columns).
@@ -167,74 +168,93 @@ class DesignMatrix:
 
     def scores(self, cells: Cells, weights: Tensor) -> Tensor:
         """Return the linear function in each cell, shape (cells,)."""
-        return cells.sums(self.contributions(weights))
+        total: Tensor = np.zeros(len(cells.columns[0]))
+        for column, part in zip(cells.columns, self.contributions(weights), strict=True):
+            total += part[column]
+        return total
 
-    def row(self, codes: Sequence[int]) -> Tensor:
-        """Return the intercept's 1 and the columns of one cell."""
-        return np.concatenate(
-            [[1.0], *(block[code] for block, code in zip(self.blocks, codes, strict=True))]
-        )
+    def rows(self, cells: Cells, at: slice | int = slice(None)) -> Tensor:
+        """Return the intercept's 1 and the columns of some cells, (size, cells) or (size,)."""
+        parts = [b[c[at]].T for b, c in zip(self.blocks, cells.columns, strict=True)]
+        return np.concatenate([np.ones((1, *parts[0].shape[1:])), *parts])
 
     def first(self, cells: Cells, values: Tensor) -> Tensor:
         """Return the sum over cells of a value times the row of columns, shape (size,)."""
-        singles = cells.singles(values)
-        parts = [block.T @ single for block, single in zip(self.blocks, singles, strict=True)]
+        parts = [
+            block.T @ _summed(column, values, len(block))
+            for block, column in zip(self.blocks, cells.columns, strict=True)
+        ]
         return np.concatenate([[values.sum()], *parts])
 
     def second(self, cells: Cells, values: Tensor) -> Tensor:
         """Return the sum over cells of a value times the products of columns, (size, size)."""
-        return self.products(cells.singles(values), cells.pairs(values))
-
-    def products(self, singles: Sequence[Tensor], pairs: dict[tuple[int, int], Tensor]) -> Tensor:
-        """Return `second` from the sums by category of each variable and of each pair of them."""
         matrix = np.zeros((self.size, self.size))
-        matrix[0, 0] = singles[0].sum()
-        for own, (block, single) in enumerate(zip(self.blocks, singles, strict=True)):
-            at = self.places[own]
-            matrix[0, at] = matrix[at, 0] = block.T @ single
-            matrix[at, at] = (block.T * single) @ block
-        for (one, two), table in pairs.items():
-            part = self.blocks[one].T @ table @ self.blocks[two]
-            matrix[self.places[one], self.places[two]] = part
-            matrix[self.places[two], self.places[one]] = part.T
+        matrix[0] = matrix[:, 0] = self.first(cells, values)
+        parts = list(zip(self.blocks, cells.columns, self.places, strict=True))
+        for block, column, at in parts:
+            matrix[at, at] = (block.T * _summed(column, values, len(block))) @ block
+        for (block, column, at), (other, second, to) in combinations(parts, 2):
+            pairs = column.astype(np.intp) * len(other) + second
+            table = _summed(pairs, values, len(block) * len(other))
+            matrix[at, to] = block.T @ table.reshape(len(block), -1) @ other
+            matrix[to, at] = matrix[at, to].T
         return matrix
+
+
+def _summed(codes: Codes | npt.NDArray[np.intp], values: Tensor, size: int) -> Tensor:
+    return np.asarray(np.bincount(codes, weights=values, minlength=size), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Columns brought to mean 0 and standard deviation 1; those that do not vary are left out.
-
-    Attributes:
-        kept: the columns that vary, with their deviations.
-        means: their means.
-    """
+    """Columns and their means; those that vary are brought to mean 0 and deviation 1."""
 
     columns: tuple[Column, ...]
-    kept: tuple[int, ...]
     means: Tensor
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], marginals: Marginals, variables: Domain) -> Scaling:
+        """Estimate means and deviations. Raises EstimationError if no column varies."""
+        shares = {}
+        for variable in variables:
+            counts = marginals.marginal([variable.name]).counts
+            shares[variable.name] = counts / counts.sum()
+        known, means = [], []
+        for column in columns:
+            values, share = np.array(column.values), shares[column.variable]
+            mean = float(values @ share)
+            variance = float(np.square(values - mean) @ share)
+            varies = variance > _NO_VARIATION * float(np.ptp(values)) ** 2
+            known.append(replace(column, deviation=math.sqrt(variance) if varies else 0.0))
+            means.append(mean)
+        if not any(column.deviation for column in known):
+            raise EstimationError(
+                "No column is estimated to vary, so none separates the classes.",
+                remedy="Choose other features, or collect more records.",
+            )
+        return cls(tuple(known), np.array(means))
+
+    @cached_property
+    def kept(self) -> npt.NDArray[np.intp]:
+        """The places of the columns that vary."""
+        return np.flatnonzero([column.deviation for column in self.columns])
 
     def design(self, variables: Domain) -> DesignMatrix:
         """Return the design of the scaled columns."""
         scaled = []
-        for number, mean in zip(self.kept, self.means, strict=True):
-            column = self.columns[number]
-            values = (np.array(column.values) - mean) / column.deviation
-            scaled.append(Column(column.variable, column.name, tuple(values.tolist())))
+        for column, mean in zip(self.columns, self.means, strict=True):
+            if column.deviation:
+                values = (np.array(column.values) - mean) / column.deviation
+                scaled.append(replace(column, values=tuple(values.tolist())))
         return DesignMatrix.of(variables, scaled)
-
-    @property
-    def known(self) -> list[int]:
-        """The places of the intercept and of the columns that vary among all weights."""
-        return [0, *(1 + kept for kept in self.kept)]
 
     @cached_property
     def back(self) -> Tensor:
         """The matrix that takes scaled weights to those of all columns in their own units."""
-        size = len(self.kept)
-        matrix = np.zeros((1 + len(self.columns), 1 + size))
+        inverse = 1 / np.array([self.columns[place].deviation for place in self.kept])
+        places = 1 + np.arange(len(self.kept))
+        matrix = np.zeros((1 + len(self.columns), 1 + len(self.kept)))
         matrix[0, 0] = 1.0
-        for place, (number, mean) in enumerate(zip(self.kept, self.means, strict=True), start=1):
-            deviation = self.columns[number].deviation
-            matrix[1 + number, place] = 1 / deviation
-            matrix[0, place] = -mean / deviation
+        matrix[1 + self.kept, places] = inverse
+        matrix[0, places] = -self.means[self.kept] * inverse
         return matrix

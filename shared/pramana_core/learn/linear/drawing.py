@@ -28,10 +28,9 @@ _AROUND = 24
 def weights_chart(model: LinearClassifier) -> Chart:
     """Return a picture of a classifier's weights.
 
-    A bar is a weight times the deviation of its column: how far the score moves when the column
-    moves by one standard deviation. So bars of columns in different units can be compared. The line
-    across its end is the 95 % interval against the population; an interval that holds 0 makes the
-    bar pale. The weight in its own unit stands to the right.
+    A bar is a weight times the deviation of its column, so that bars of columns in different units
+    can be compared. The line across its end is the 95 % interval against the population; a bar
+    whose interval holds 0 is pale. The weight in its own unit stands to the right.
     """
 
     def draw(axes: Sequence[Axes]) -> None:
@@ -74,8 +73,7 @@ def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float,
     """Return the values between which an axis shows all bars and intervals."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
-        known = weight.estimate, *(weight.interval or ())
-        reach += [value * column.deviation for value in known]
+        reach += [v * column.deviation for v in (weight.estimate, *(weight.interval or ()))]
     margin = _MARGIN * (max(reach) - min(reach)) or 1.0
     return min(reach) - margin, max(reach) + margin
 

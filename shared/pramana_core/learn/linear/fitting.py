@@ -14,20 +14,25 @@ from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import Basis, LinearOptions, Seed, require_limit
-from pramana_core.learn.linear.columns import Column, DesignMatrix, Scaling, columns_of
-from pramana_core.learn.linear.errors import weight_covariances
+from pramana_core.learn.linear.columns import (
+    Cells,
+    ClassCounts,
+    DesignMatrix,
+    Scaling,
+    columns_of,
+)
 from pramana_core.learn.linear.model import INTERCEPT, LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.solving import (
-    Solution,
     least_squares,
     logistic,
     require_independent,
+    weight_covariances,
 )
-from pramana_core.learn.linear.sources import ClassCounts, drawn_counts, scaled
+from pramana_core.learn.networks.network import sample_chunks
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.marginals.tables import MarginalTable
-from pramana_core.progress import OnShare, Progress, Tick, unwatched
+from pramana_core.progress import Progress, Tick, unwatched
 
 CELLS = 1 << 20
 """Features and class with more cells together are not tabulated."""
@@ -44,12 +49,6 @@ NOISELESS = 1e-9
 COLUMNS = 4096
 """Errors are those of all columns at once: time grows with the cube of their number."""
 
-NETWORK = 100
-"""The steps of progress that drawn records take."""
-
-_LEARNED = 0.9
-"""The share of these in which the network is learned; then records are drawn from it."""
-
 
 def learn_linear(
     marginals: Marginals,
@@ -62,33 +61,25 @@ def learn_linear(
 ) -> LinearClassifier:
     """Learn planes that separate the classes of a variable; several classes one against the rest.
 
-    Fitted to the estimated counts of all cells of the features and the class, least squares and the
-    logistic loss give their weights errors. Fitted to records drawn from a Bayesian network
-    classifier that is learned of the variables, weights have none. `LinearOptions.basis` chooses.
-
     Weights are in the columns' own units; those of the perceptron have length 1 for columns scaled
-    to standard deviation 1. A column that is estimated not to vary gets the weight 0, and a note.
-    Of three or more classes one without records beyond the noise gets no plane, and a note.
+    to standard deviation 1. A column that is estimated not to vary gets the weight 0, and of three
+    or more classes one without records beyond the noise gets no plane; notes say so.
 
     Args:
         marginals: exact or estimated counts of (at least) the features and the class.
         target: the class; the second of two is on the positive side.
         features: what the class is predicted from; by default all other variables.
         options: the loss and how it is fitted.
-        seed: decides the draws of the perceptron and of records; nothing else is random.
-        on_step: called with (steps done, steps in all), often; may raise to stop. A plane is a
-            step; learning a network and drawing from it are `NETWORK` steps before the first.
+        seed: decides the draws of the perceptron and of records.
+        on_step: called with planes done and expected; may raise to stop.
 
     Raises:
-        UnknownVariable: a name the marginals do not have, or numbers for none of the features.
-        OptionError: no features, one twice, the class among them, numbers that do not fit, or a
-            seed out of its range.
+        UnknownVariable, OptionError: see `inputs_of` and `columns_of`; or a seed out of its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
             each other, classes are separated (logistic loss without l2), or noise leaves the counts
             of cells without a solution.
-        LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells; what the
-            marginals raise.
-        NotConverged: what the marginals raise.
+        LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells.
+        NotConverged: see the marginals.
     """
     options = options or LinearOptions()
     require_limit(seed, Seed, "seed")
@@ -103,35 +94,26 @@ def learn_linear(
             where=most.name,
             remedy=f"Leave features out, or group the {most.size:,} categories of {most.name!r}.",
         )
-    columns, scaling = scaled(listed, marginals, inputs)
+    scaling = Scaling.of(listed, marginals, inputs)
     positives, evident = _positives(marginals, classes)
     basis = _basis(marginals, inputs, classes, options)
-    before = NETWORK if basis == "network" else 0
-    report, steps = on_step or unwatched, before + len(positives)
+    report, steps = on_step or unwatched, len(positives)
     report(0, steps)
     fitter = _Fitter(
-        marginals,
-        inputs,
-        classes,
-        options,
-        scaling,
-        seed,
-        basis,
-        lambda share: report(round(before * share), steps),
+        marginals, inputs, classes, options, scaling, seed, basis, lambda: report(0, steps)
     )
-    fits = _fitted(fitter, positives, evident, lambda done: report(before + done, steps))
-    planes = tuple(fitter.plane(fit) for fit in fits)
+    planes = _planes(fitter, positives, evident, lambda done: report(done, steps))
     return LinearClassifier(
         inputs,
         classes,
-        columns,
+        scaling.columns,
         planes,
         options,
         basis,
         marginals.records,
         options.sample if basis == "network" else None,
         seed,
-        _notes(fitter, columns, fits, planes),
+        _notes(fitter, planes),
     )
 
 
@@ -152,15 +134,6 @@ def _basis(
 
 
 @dataclass(frozen=True, eq=False)
-class _PlaneFit:
-    """Scaled weights for one plane, with their covariances (`weight_covariances`)."""
-
-    positive: int
-    weights: Tensor
-    covariances: tuple[Tensor, Tensor] | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class _Fitter:
     """Fits the planes of one classifier."""
 
@@ -171,17 +144,26 @@ class _Fitter:
     scaling: Scaling
     seed: int
     basis: Basis
-    on_share: OnShare
+    tick: Tick
 
     @cached_property
     def design(self) -> DesignMatrix:
         """The scaled columns."""
         return self.scaling.design(self.inputs)
 
+    @property
+    def _names(self) -> list[str]:
+        return [*self.inputs.names, self.target.name]
+
+    @cached_property
+    def unbiased(self) -> MarginalTable | None:
+        """The unbiased counts of all cells, class last; None if the reports have none."""
+        return self.marginals.unbiased(self._names)
+
     @cached_property
     def table(self) -> MarginalTable:
-        """The raw counts of all cells, class last: the unbiased ones where there are such."""
-        return self._unbiased or self.marginals.marginal(self._names)
+        """The raw counts of all cells, class last."""
+        return self.unbiased or self.marginals.marginal(self._names)
 
     @cached_property
     def source(self) -> ClassCounts:
@@ -192,54 +174,38 @@ class _Fitter:
             return ClassCounts.of(self.marginals.expected(self._names))
         return ClassCounts.of(self.table.counts)
 
-    @property
-    def biased(self) -> bool:
-        """Whether the reports have no unbiased counts of all cells."""
-        return self._unbiased is None
-
-    @property
-    def _names(self) -> list[str]:
-        return [*self.inputs.names, self.target.name]
-
-    @cached_property
-    def _unbiased(self) -> MarginalTable | None:
-        return self.marginals.unbiased(self._names)
-
     def _drawn(self) -> ClassCounts:
+        """Return records drawn from a network, a cell each, with its class probabilities."""
+        names, chunks = self.inputs.names, []
         model = learn_bayes_classifier(
-            self.marginals,
-            self.target.name,
-            self.inputs.names,
-            on_step=lambda done, total: self.on_share(_LEARNED * done / max(total, 1)),
+            self.marginals, self.target.name, names, on_step=lambda *_: self.tick()
         )
-        return drawn_counts(
-            model,
-            self.options.sample,
-            self.seed,
-            lambda share: self.on_share(_LEARNED + (1 - _LEARNED) * share),
-        )
+        for chunk in sample_chunks(model.network, self.options.sample, self.seed):
+            self.tick()
+            chunks.append(chunk)
+        codes = {n: np.concatenate([chunk[n] for chunk in chunks]) for n in names}
+        cells = Cells(tuple(codes.values()), self.inputs.shape)
+        return ClassCounts(cells, model.probabilities(codes))
 
-    def fit(self, positive: int, number: int, tick: Tick) -> _PlaneFit | None:
-        """Return the plane of a class, the `number`-th fitted; None without a solution."""
-        _ = self.source  # most of the work, where records are drawn
+    def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
+        """Return the plane of a class; None where noise leaves none. `number` decides draws."""
+        design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":
-            return _PlaneFit(positive, self._pocket(positive, number, tick))
-        solution = self._solution(positive, tick)
-        if solution is None:
-            return None
-        if self.basis == "network":
-            return _PlaneFit(positive, solution.weights)
-        errors = weight_covariances(self.table, self.design, positive, self.options.loss, solution)
-        return _PlaneFit(positive, solution.weights, errors)
-
-    def _solution(self, positive: int, tick: Tick) -> Solution | None:
-        design, source, l2 = self.design, self.source, self.options.l2
+            return self._in_own_units(positive, self._pocket(positive, number, tick), None)
         if source.valid:
             require_independent(design, source, l2)
         if self.options.loss == "logistic":
-            return logistic(design, source, positive, l2, tick)
-        return least_squares(design, source, positive, l2)
+            solution = logistic(design, source, positive, l2, tick)
+        else:
+            solution = least_squares(design, source, positive, l2)
+        if solution is None:
+            return None
+        errors = None
+        if self.basis == "cells":
+            loss = self.options.loss
+            errors = weight_covariances(self.table, design, positive, loss, solution)
+        return self._in_own_units(positive, solution.weights, errors)
 
     def _pocket(self, positive: int, number: int, tick: Tick) -> Tensor:
         design, source, options = self.design, self.source, self.options
@@ -250,46 +216,50 @@ class _Fitter:
         rng = stream(self.seed, number)
         return pocket(design, source, positive, start, options.steps, rng, tick, options.keep)
 
-    def plane(self, fit: _PlaneFit) -> Plane:
-        """Return a plane in the columns' own units."""
-        back, known = self.scaling.back, self.scaling.known
+    def _in_own_units(
+        self, positive: int, scaled: Tensor, covariances: tuple[Tensor, Tensor] | None
+    ) -> Plane:
+        """Return the plane of scaled weights; a column that does not vary has no error."""
+        back = self.scaling.back
+        known = [0, *(1 + self.scaling.kept)]
         names = (INTERCEPT, *(column.name for column in self.scaling.columns))
-        values = (back @ fit.weights).tolist()
+        values = (back @ scaled).tolist()
         weights = [Weight(name, value) for name, value in zip(names, values, strict=True)]
-        # No error is known of a column that was left out.
-        errors = [
-            np.sqrt(np.maximum(((back[known] @ part) * back[known]).sum(axis=1), 0.0)).tolist()
-            for part in fit.covariances or ()
-        ]
-        for place, se, noise in zip(known, *errors, strict=True) if errors else ():
-            weights[place] = Weight(names[place], values[place], se, noise)
-        return Plane(self.target.categories[fit.positive], tuple(weights))
+        if covariances is not None:
+            own = back[known]
+            errors = [
+                np.sqrt(np.maximum(((own @ part) * own).sum(axis=1), 0.0)).tolist()
+                for part in covariances
+            ]
+            for place, se, noise in zip(known, *errors, strict=True):
+                weights[place] = Weight(names[place], values[place], se, noise)
+        return Plane(self.target.categories[positive], tuple(weights))
 
 
-def _fitted(
+def _planes(
     fitter: _Fitter,
     positives: Sequence[int],
     evident: Collection[int],
     on_plane: Callable[[int], None],
-) -> list[_PlaneFit]:
+) -> tuple[Plane, ...]:
     """Return the planes. Raises EstimationError if an evident class has none."""
-    fits, failed = [], None
+    planes, failed = [], None
     for done, positive in enumerate(positives):
-        fit = None
+        plane = None
         try:
-            fit = fitter.fit(positive, done, partial(on_plane, done))
+            plane = fitter.plane(positive, done, partial(on_plane, done))
         except EstimationError as error:
             if positive in evident:
                 raise
             failed = error
-        if fit is not None:
-            fits.append(fit)
+        if plane is not None:
+            planes.append(plane)
         elif positive in evident:
             raise _no_solution()
-    if len(fits) < min(2, len(positives)):
+    if len(planes) < min(2, len(positives)):
         raise failed or _no_solution()
     on_plane(len(positives))
-    return fits
+    return tuple(planes)
 
 
 def _no_solution() -> EstimationError:
@@ -318,12 +288,10 @@ def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], froz
     return found, frozenset(code for code in found if counts[code] > EVIDENT * noise[code])
 
 
-def _notes(
-    fitter: _Fitter, columns: Sequence[Column], fits: Sequence[_PlaneFit], planes: Sequence[Plane]
-) -> tuple[str, ...]:
+def _notes(fitter: _Fitter, planes: Sequence[Plane]) -> tuple[str, ...]:
     """Return what the reader of the weights must know, a sentence or a few each."""
     notes = []
-    still = [column.name for column in columns if column.deviation == 0]
+    still = [column.name for column in fitter.scaling.columns if column.deviation == 0]
     if still:
         notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
     parted = {plane.positive for plane in planes}
@@ -335,19 +303,16 @@ def _notes(
             f"Fitted to {fitter.options.sample} records drawn from a Bayesian network classifier"
             " that was learned of the reports: the weights have no errors."
         )
-    elif fitter.options.loss != "perceptron":
-        notes += _notes_of_errors(fitter, fits)
+    elif fitter.options.loss == "perceptron":
+        pass
+    elif all(plane.weights[0].se is None for plane in planes):
+        notes.append("Too many cells and columns together for errors of the weights.")
+    elif fitter.unbiased is None:
+        table = fitter.table
+        if table.variance(population=False).max() > NOISELESS * table.records:
+            notes.append(
+                "The reports have no unbiased counts of these variables together. The errors and"
+                " intervals leave out the bias of the estimator's, which is large where many counts"
+                " are near 0."
+            )
     return tuple(notes)
-
-
-def _notes_of_errors(fitter: _Fitter, fits: Sequence[_PlaneFit]) -> list[str]:
-    if all(fit.covariances is None for fit in fits):
-        return ["Too many cells and columns together for errors of the weights."]
-    largest = float(fitter.table.variance(population=False).max())
-    if not fitter.biased or largest <= NOISELESS * fitter.table.records:
-        return []
-    note = (
-        "The reports have no unbiased counts of these variables together. The errors and intervals"
-        " leave out the bias of the estimator's, which is large where many counts are near 0."
-    )
-    return [note]

@@ -28,10 +28,9 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in the unit of its column, with its errors where the theory gives them.
+    """A weight in the unit of its column, with its standard errors where they are known.
 
-    `se` is the standard error against the population the records were drawn from, `se_records`
-    that given the true records (the noise of randomization alone).
+    `se` is against the population, `se_records` given the true records.
     """
 
     column: str
@@ -68,8 +67,8 @@ class LinearClassifier:
         inputs: the variables that a prediction is made from.
         target: the class.
         columns: the numbers that stand for their categories; a plane has a weight for each.
-        planes: one if there are two classes, with the second on the positive side; otherwise one
-            for each class against all others. A class without a plane is never predicted.
+        planes: one of two classes; otherwise one for each class against all others. A class
+            without a plane is never predicted.
         options: how it was fitted.
         basis: what it was fitted to: the counts of all `cells`, or records drawn from a `network`.
         records: the number of records behind the counts.
@@ -105,9 +104,7 @@ class LinearClassifier:
         for column in self.columns:
             if len(column.values) != self.inputs[column.variable].size:
                 raise DomainError(
-                    f"Column {column.name!r} does not have one number for each category of"
-                    f" {column.variable!r}.",
-                    where=column.name,
+                    f"Column {column.name!r} needs a number for each category.", where=column.name
                 )
         # An indicator may be called as another variable is.
         named = {(column.variable, column.name) for column in self.columns}
@@ -123,26 +120,20 @@ class LinearClassifier:
         binary = self.target.size == 2
         if len(positives) < len(self.planes) or (len(self.planes) == 1) != binary or not positives:
             raise DomainError(
-                f"{len(self.planes)} planes of {len(positives)} classes do not part"
-                f" {self.target.size} classes.",
+                f"{len(self.planes)} planes do not part {self.target.size} classes.",
                 where=self.target.name,
             )
         names = (INTERCEPT, *(column.name for column in self.columns))
         for plane in self.planes:
             self.target.code(plane.positive)
-            if tuple(weight.column for weight in plane.weights) != names:
-                raise DomainError(
-                    f"The plane of class {plane.positive!r} does not have one weight for each"
-                    " column.",
-                    where=plane.positive,
-                )
+            fits = tuple(weight.column for weight in plane.weights) == names
             with np.errstate(over="ignore", invalid="ignore"):
-                largest = self._largest(plane)
-            if not np.isfinite(largest):
-                raise DomainError(
-                    f"The weights of class {plane.positive!r} make scores too large for numbers.",
-                    where=plane.positive,
-                )
+                if not fits or not np.isfinite(self._largest(plane)):
+                    raise DomainError(
+                        f"The plane of class {plane.positive!r} needs a weight for each column,"
+                        " and scores that are numbers.",
+                        where=plane.positive,
+                    )
 
     def _largest(self, plane: Plane) -> float:
         """Return a bound of a plane's scores in size: the scale at which they round."""

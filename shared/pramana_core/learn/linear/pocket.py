@@ -1,20 +1,15 @@
 """The pocket algorithm on expected counts (Ma 6.2).
 
-Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), and runs the
-pocket algorithm on N L weighted samples. J does not depend on the report, so the sum over i can be
-taken first: what remains is sum_l J(v_l, w) T*_l with T*_l = sum_i p(v_l | report i), the expected
-counts. Drawing a sample in proportion to its weight draws each cell in proportion to T*_l. So L
-weighted cells, which do not grow with the records, give the same algorithm.
+Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), by N L weighted
+samples. J does not depend on the report, so the sum over i is taken first: the samples are the L
+cells with the weights T*_l = sum_i p(v_l | report i), the expected counts.
 
-Only a draw that is classified wrong changes the weights. That draw is taken at once, from the cells
-classified wrong; the number of right ones before it, the run of the weights, is geometric. By the
-paper's rule the pocket keeps the weights with the longest run. By default it keeps those that
-classify the fewest wrong, from least squares on, which are never worse than these.
-
-The paper draws all N L samples alike, and a right one adds its weight to the run. But of each cell
-and the same cell of the other class every plane has one wrong: such runs end after one draw on
-average, whatever the weights. Drawn by weight, with 1 added, each sample has the same part in the
-mean, and a run is as long as on records without randomization.
+Only a draw that is classified wrong changes the weights. That draw is taken at once; the number of
+right ones before it, the run of the weights, is geometric. By the paper's rule the pocket keeps the
+weights with the longest run; by default those that classify the fewest wrong. The paper draws all
+samples alike and adds a right one's weight to the run; but of each cell and the same cell of the
+other class every plane has one wrong, so that such runs end after one draw on average. Drawn by
+weight, a run is as long as on records without randomization.
 """
 
 from __future__ import annotations
@@ -22,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana_core.learn.common.options import Keep
-from pramana_core.learn.linear.columns import DesignMatrix
-from pramana_core.learn.linear.sources import ClassCounts
+from pramana_core.learn.linear.columns import ClassCounts, DesignMatrix
 from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import Tick
 from pramana_core.ties import TIE, exceeds
@@ -42,20 +36,17 @@ def pocket(
     tick: Tick,
     keep: Keep = "fewest-wrong",
 ) -> Tensor:
-    """Return the weights that stay in the pocket, of those met.
+    """Return the weights that are kept, (size,); those without the intercept have length 1 or 0.
 
     Args:
         design: the scaled columns.
         source: counts by class, none negative.
         positive: the class on the positive side.
         start: the first weights.
-        steps: the most updates; fewer are made where all cells are classified right.
+        steps: the most updates.
         rng: draws the cells.
         tick: called now and then.
-        keep: which weights stay, as in `LinearOptions`.
-
-    Returns:
-        Weights of shape (size,), those without the intercept of length 1 unless they are all 0.
+        keep: which weights are kept, as in `LinearOptions`.
     """
     ones = source.of_class(positive)
     others = source.totals - ones
@@ -84,7 +75,7 @@ def pocket(
         if perfect or step == steps:
             break
         cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))
-        row = design.row(source.cells.codes(min(cell, len(wrong) - 1)))
+        row = design.rows(source.cells, min(cell, len(wrong) - 1))
         weights += -row if above[cell] else row
     length = float(np.linalg.norm(best[1:]))
     return best / length if length > 0 else best

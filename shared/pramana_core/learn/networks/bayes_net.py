@@ -49,12 +49,11 @@ class LearnedFamily:
     """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
 
     Attributes:
-        estimate: the raw ratio; may lie outside [0, 1]; NaN where the parents' configuration has
-            no positive (estimated) count.
-        probability: the raw row projected onto the probability simplex (nearest point); uniform
-            where the estimate is NaN.
-        se: standard error against the population the records were drawn from; NaN with estimate.
-        se_records: standard error against the true records (randomization noise alone).
+        estimate: the raw ratio, which may lie outside [0, 1]; NaN where the parents' configuration
+            has no positive count.
+        probability: the nearest distribution to each row; uniform where the estimate is NaN.
+        se: standard error against the population; NaN with the estimate.
+        se_records: standard error given the true records.
         low, high: the 95 % interval against the population, within [0, 1]; a Dirichlet prior does
             not move it.
 
@@ -131,9 +130,8 @@ def learn_parameters(
         on_node: is called with nodes done and all nodes; may raise to stop.
 
     Raises:
-        OptionError: an unknown method, or an alpha that is not positive.
-        UnknownVariable: a node that the marginals do not have.
-        EstimationError: see the marginals.
+        OptionError: see `ParameterOptions`.
+        UnknownVariable, EstimationError: see the marginals.
     """
     options = ParameterOptions(method, alpha)
     prior = options.alpha if options.method == "map" else 0.0
@@ -151,12 +149,9 @@ def learn_parameters(
 def learn_family(
     table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
-    """Return the parameters of one node.
+    """Return the parameters of one node from its table, axes (parents..., node).
 
-    Args:
-        table: the counts, axes (parents..., node).
-        node, parents: the names of the axes.
-        prior: alpha of a Dirichlet prior, added to every cell.
+    `prior` is the alpha of a Dirichlet prior, added to every cell.
     """
     cell = table.counts
     margin = cell.sum(axis=-1, keepdims=True)

@@ -20,17 +20,11 @@ from pramana_core.marginals.counts import Tensor
 _PRINTED_ROUNDING = 0.01 + 1e-9
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]|_(?=x)")
 _ESCAPED = re.compile(r"_x([0-9A-F]+)_")
-_TOKEN = re.compile(
-    r'"[^"]*"|(?P<open>")'
-    r"|(?P<comment>//[^\n]*|/\*.*?\*/)"
-    r"|[{}()\[\];,|]"
-    # An address may stand in a word without quotes: `://` begins no comment.
-    r'|(?:(?!(?<!:)//|/\*)[^\s{}()\[\];,|"])+',
-    re.DOTALL,
-)
+_COMMENT = re.compile(r'("[^"]*")|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 
-_Row = tuple[int, list[float]]
-"""The line of a row, and its numbers."""
+_Rows = dict[str | tuple[str, ...], list[float]]
+"""The rows of a node's table, by the categories of its parents, or `table` or `default`."""
 
 
 def write_bif(network: BayesNet, name: str) -> str:
@@ -76,17 +70,18 @@ def read_bif(text: str) -> BayesNet:
 
     Raises:
         InputError: the text is not BIF, names something twice, or a table lacks a row or has one
-            too many. The message names the line.
+            too many.
         ChannelError: a row is not a distribution.
         StructureError, DomainError: the text describes no network.
     """
-    reader = _Reader(text)
+    plain = _COMMENT.sub(lambda match: match[1] or " ", text)
+    if plain.count('"') % 2:
+        raise _malformed("The text is not a Bayesian network in BIF: a quotation mark is missing.")
     try:
-        return reader.network()
+        return _network(iter(_TOKEN.findall(plain)))
     except (StopIteration, ValueError, KeyError, IndexError, OverflowError) as error:
         raise _malformed(
-            f"The text is not a Bayesian network in BIF: line {reader.line} cannot be read"
-            f" ({type(error).__name__})."
+            f"The text is not a Bayesian network in BIF ({type(error).__name__})."
         ) from None
 
 
@@ -99,147 +94,112 @@ def _malformed(message: str, node: str | None = None) -> InputError:
     )
 
 
-class _Reader:
-    """A reader of one BIF text, token by token; `line` is that of the last token."""
+def _network(tokens: Iterator[str]) -> BayesNet:
+    variables: dict[str, Variable] = {}
+    parents: dict[str, list[str]] = {}
+    rows: dict[str, _Rows] = {}
+    for word in tokens:
+        if word == "network":
+            list(_block(tokens))
+        elif word == "variable":
+            variable = _variable(tokens)
+            if variable.name in variables:
+                raise _malformed(f"Node {variable.name!r} is declared twice.", variable.name)
+            variables[variable.name] = variable
+        elif word == "probability" and next(tokens) == "(":
+            node, *names = (_label(t) for t in _until(tokens, ")") if t != "|")
+            if node in parents:
+                raise _malformed(f"Node {node!r} has two `probability` blocks.", node)
+            parents[node], rows[node] = names, _rows(tokens, node)
+        else:
+            raise ValueError(word)
+    for name in variables.keys() ^ parents.keys():
+        raise _malformed(f"{name!r} has only one of the two blocks it needs.", name)
+    domain = Domain(tuple(variables.values()))
+    structure = Structure.of({name: parents[name] for name in domain.names})
+    tables = {name: _table(domain, name, names, rows[name]) for name, names in parents.items()}
+    return BayesNet(domain, structure, tables)
 
-    def __init__(self, text: str) -> None:
-        self.line = 1
-        self._tokens = self._tokenize(text)
-        self._variables: dict[str, Variable] = {}
-        self._parents: dict[str, list[str]] = {}
-        self._rows: dict[str, dict[str | tuple[str, ...], _Row]] = {}
 
-    def network(self) -> BayesNet:
-        for word in self._tokens:
-            if word == "network":
-                list(self._block())
-            elif word == "variable":
-                self._variable()
-            elif word == "probability":
-                self._probability()
-            else:
-                raise ValueError(word)
-        for name in self._variables.keys() ^ self._parents.keys():
-            raise _malformed(f"{name!r} has only one of the two blocks it needs.", name)
-        domain = Domain(tuple(self._variables.values()))
-        structure = Structure.of({name: self._parents[name] for name in domain.names})
-        tables = {
-            name: _table(domain, name, parents, self._rows[name])
-            for name, parents in self._parents.items()
-        }
-        return BayesNet(domain, structure, tables)
+def _until(tokens: Iterator[str], end: str) -> Iterator[str]:
+    for word in tokens:
+        if word == end:
+            return
+        if word != ",":
+            yield word
+    raise ValueError(f"no {end}")
 
-    def _tokenize(self, text: str) -> Iterator[str]:
-        end = 0
-        for match in _TOKEN.finditer(text):
-            self.line += text.count("\n", end, match.start())
-            end = match.start()
-            if match["open"]:
-                raise _malformed(f"The quotation mark in line {self.line} is not closed.")
-            if not match["comment"]:
-                yield match.group()
 
-    def _until(self, end: str) -> Iterator[str]:
-        for word in self._tokens:
-            if word == end:
-                return
-            if word != ",":
-                yield word
-        raise ValueError(f"no {end}")
+def _block(tokens: Iterator[str]) -> Iterator[str]:
+    list(_until(tokens, "{"))
+    for word in _until(tokens, "}"):
+        if word == "property":
+            list(_until(tokens, ";"))
+        else:
+            yield word
 
-    def _block(self) -> Iterator[str]:
-        list(self._until("{"))
-        for word in self._until("}"):
-            if word == "property":
-                list(self._until(";"))
-            else:
-                yield word
 
-    def _variable(self) -> None:
-        name = _label(next(self._tokens))
-        categories: tuple[str, ...] = ()
-        for word in self._block():
-            if word == "type":
-                declared = [t for t in self._until("{") if t.isdigit()]
-                categories = tuple(_label(t) for t in self._until("}"))
-                if declared and int(declared[0]) != len(categories):
-                    raise _malformed(
-                        f"Line {self.line}: node {name!r} is declared with {declared[0]} categories"
-                        f" and lists {len(categories)}.",
-                        name,
-                    )
-        if name in self._variables:
-            raise _malformed(f"Line {self.line}: node {name!r} is declared twice.", name)
-        self._variables[name] = Variable(name, categories)
-
-    def _probability(self) -> None:
-        if next(self._tokens) != "(":
-            raise ValueError("(")
-        node, *parents = (_label(t) for t in self._until(")") if t != "|")
-        if node in self._parents:
-            raise _malformed(f"Line {self.line}: node {node!r} has two `probability` blocks.", node)
-        self._parents[node] = parents
-        rows = self._rows[node] = {}
-        for word in self._block():
-            key = tuple(_label(t) for t in self._until(")")) if word == "(" else word
-            if key in rows or (not isinstance(key, tuple) and key not in ("table", "default")):
-                raise _malformed(f"Line {self.line}: {key} of node {node!r} is not expected.", node)
-            line, words = self.line, list(self._until(";"))
-            try:
-                rows[key] = line, [float(number) for number in words]
-            except ValueError:
+def _variable(tokens: Iterator[str]) -> Variable:
+    name = _label(next(tokens))
+    categories: tuple[str, ...] = ()
+    for word in _block(tokens):
+        if word == "type":
+            declared = [t for t in _until(tokens, "{") if t.isdigit()]
+            categories = tuple(_label(t) for t in _until(tokens, "}"))
+            if declared and int(declared[0]) != len(categories):
                 raise _malformed(
-                    f"Line {line}: a row of node {node!r} holds what is no number.", node
-                ) from None
+                    f"Node {name!r} is declared with {declared[0]} categories and lists"
+                    f" {len(categories)}.",
+                    name,
+                )
+    return Variable(name, categories)
 
 
-def _table(
-    domain: Domain, node: str, names: list[str], rows: dict[str | tuple[str, ...], _Row]
-) -> Tensor:
+def _rows(tokens: Iterator[str], node: str) -> _Rows:
+    rows: _Rows = {}
+    for word in _block(tokens):
+        key = tuple(_label(t) for t in _until(tokens, ")")) if word == "(" else word
+        if key in rows or (word != "(" and key not in ("table", "default")):
+            raise _malformed(f"{key} of node {node!r} is not expected.", node)
+        try:
+            rows[key] = [float(number) for number in _until(tokens, ";")]
+        except ValueError:
+            raise _malformed(f"Row {key} of node {node!r} is not numbers.", node) from None
+    return rows
+
+
+def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
     """Return a node's table of its listed rows; the default row replaces missing ones."""
     parents, size = domain.project(names), domain[node].size
     if "table" in rows:
         # `table` lists the node's value slowest, then the parents in order.
-        line, numbers = rows["table"]
-        if len(rows) > 1 or len(numbers) != size * parents.size:
-            raise _malformed(f"Line {line}: the table of node {node!r} has another size.", node)
-        table = np.moveaxis(np.array(numbers).reshape(size, *parents.shape), 0, -1)
-        return _scaled(table, node, dict.fromkeys(np.ndindex(*parents.shape), line))
+        numbers = np.array(rows.pop("table"))
+        if rows or numbers.size != size * parents.size:
+            raise _malformed(f"The table of node {node!r} has another size.", node)
+        return _scaled(np.moveaxis(numbers.reshape(size, *parents.shape), 0, -1), node)
     table = np.empty((*parents.shape, size))
-    lines: dict[tuple[int, ...], int] = {}
-    used: set[str | tuple[str, ...]] = {"default"}
+    default = rows.pop("default", None)
     for index in np.ndindex(*parents.shape):
         key = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
-        if key not in rows and "default" not in rows:
-            raise _malformed(f"Node {node!r} has no row ({', '.join(key)}).", node)
-        lines[index], numbers = rows.get(key) or rows["default"]
-        if len(numbers) != size:
+        row = rows.pop(key, default)
+        if row is None or len(row) != size:
             raise _malformed(
-                f"Line {lines[index]}: a row of node {node!r} has {len(numbers)} numbers for"
-                f" {size}.",
-                node,
+                f"Node {node!r} needs a row ({', '.join(key)}) of {size} numbers.", node
             )
-        table[index] = numbers
-        used.add(key)
-    for other in rows.keys() - used:
-        raise _malformed(
-            f"Line {rows[other][0]}: row {other} of node {node!r} does not name categories of"
-            f" {names}.",
-            node,
-        )
-    return _scaled(table, node, lines)
+        table[index] = row
+    if rows:
+        raise _malformed(f"Row {next(iter(rows))} of node {node!r} names no categories.", node)
+    return _scaled(table, node)
 
 
-def _scaled(table: Tensor, node: str, lines: dict[tuple[int, ...], int]) -> Tensor:
+def _scaled(table: Tensor, node: str) -> Tensor:
     """Return a table with rows of sum 1. Raises ChannelError."""
     total = table.sum(axis=-1, keepdims=True)
-    for index, line in lines.items():
-        if table[index].min() < 0 or not abs(total[index][0] - 1) <= _PRINTED_ROUNDING:
-            raise ChannelError(
-                f"Line {line}: a row of node {node!r} is not a distribution; it sums to"
-                f" {total[index][0]:.6g}, its smallest number is {table[index].min():.6g}.",
-                where=node,
-                remedy="Probabilities are at least 0 and sum to 1 but for rounding.",
-            )
+    if not (table.min() >= 0 and np.abs(total - 1).max() <= _PRINTED_ROUNDING):
+        raise ChannelError(
+            f"A row of node {node!r} is not a distribution.",
+            where=node,
+            remedy="Probabilities are at least 0 and sum to 1 but for rounding.",
+        )
     found: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
     return found

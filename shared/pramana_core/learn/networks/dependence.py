@@ -33,12 +33,9 @@ _FLAT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Estimated coefficients of a null hypothesis that they are 0.
+    """Estimated coefficients, flat, of a null hypothesis that they are 0.
 
-    Attributes:
-        values: the estimates, flat.
-        covariance: of the estimates, against the population.
-        records: N; the variance of an estimate is at least 1 / N.
+    `covariance` is against the population; the variance of each is at least 1 / `records`.
     """
 
     values: Tensor
@@ -110,7 +107,7 @@ class Dependence:
         covariance: of the flat coefficients, against the population.
         records: N.
         kept: the share of the coefficients that is kept when noise is shrunk to independence
-            (positive-part rule of James and Stein); 1 for exact counts.
+            (positive-part rule of James and Stein).
         information: the mutual information of the shrunk table, in nats.
     """
 
@@ -153,10 +150,10 @@ class Dependences:
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
         """Return the dependence of a pair that does not pass through `middles`; None if unknown.
 
-        The part that passes through them is the dependence of the best linear predictors from their
-        functions: for one variable exactly that of a chain. The rest is 0 if the pair is
-        independent given `middles` and the effects of several `middles` add up. The errors of the
-        pairs are added as if of different records.
+        What passes through them is the dependence of the best linear predictors from their
+        functions: of one variable exactly that of a chain. The rest is 0 if the pair is independent
+        given `middles` and their effects add up. Errors of pairs are added as if of different
+        records.
         """
         whole = self.of(first, second)
         left = [self.of(first, middle) for middle in middles]

@@ -72,19 +72,16 @@ def draw_structure(
 
     Args:
         structure: the nodes and links.
-        groups: a group per node (its owner, say); nodes of one group share a colour and the
-            groups are named in a legend.
+        groups: a group per node (its owner, say); each has a colour, named in a legend.
         confidence: the probability of each link, by (parent, child). The lower, the thinner and
-            paler its line; below 100 % the number stands beside it. A link without one is drawn
-            plainly.
-        title: what the picture shows, for those who cannot see it.
+            paler its line; below 100 % the number stands beside it.
+        title: the title for screen readers.
     """
-    known = confidence or {}
+    known, groups = confidence or {}, groups or {}
     layout = _laid_out(structure).moved(_MARGIN, _MARGIN)
     lines = {link: layout.lines[link] for link in structure.links}
     width, height = layout.width + _MARGIN, layout.height + _MARGIN
-    groups = groups or {}
-    colours = _colours(groups)
+    colours = {name: colour(k) for k, name in enumerate(dict.fromkeys(groups.values()))}
     legend, end = key(_MARGIN, height + 2, colours.items())
     if groups:
         height += 30
@@ -105,10 +102,10 @@ def draw_structure(
 def _laid_out(structure: Structure) -> _Layout:
     parts = _parts(structure)
     layout = _Layout({}, {}, 0.0, 0.0)
-    for part in (part for part in parts if len(part) > 1):
-        layout = layout.beside(
-            _layered(Structure.of({node: structure.parents[node] for node in part}))
-        )
+    for part in parts:
+        if len(part) > 1:
+            linked = Structure.of({node: structure.parents[node] for node in part})
+            layout = layout.beside(_layered(linked))
     return layout.beside(_columns([part[0] for part in parts if len(part) == 1], layout.height))
 
 
@@ -185,9 +182,8 @@ def _width(name: str) -> float:
 def _link(link: _Link, line: list[Point], confidence: float | None) -> Group:
     title, width, opacity = " → ".join(link), _PLAIN_WIDTH, 1.0
     if confidence is not None:
-        title += f": confidence {_shown(confidence)}"
-        width = _between(_WIDTHS, confidence)
-        opacity = _between(_OPACITIES, confidence)
+        title += f": confidence {100 * confidence:.0f} %"
+        width, opacity = (a + (b - a) * confidence for a, b in (_WIDTHS, _OPACITIES))
     return Group([_curve(_points(line), width)], title, f"{opacity:.2f}")
 
 
@@ -197,15 +193,7 @@ def _percent(line: list[Point], confidence: float | None) -> Shape:
         return ()
     (x0, y0), (x1, y1) = _points(line)[-2:]
     x, y = (x0 + x1) / 2, (y0 + y1) / 2 + 4
-    return Text(x, y, _shown(confidence), 11, anchor=MIDDLE, outline=9)
-
-
-def _shown(confidence: float) -> str:
-    return f"{100 * confidence:.0f} %"
-
-
-def _between(ends: tuple[float, float], share: float) -> float:
-    return ends[0] + (ends[1] - ends[0]) * share
+    return Text(x, y, f"{100 * confidence:.0f} %", 11, anchor=MIDDLE, outline=9)
 
 
 def _points(line: list[Point]) -> list[Point]:
@@ -233,9 +221,3 @@ def _node(name: str, place: Point, colour: str) -> Group:
     width = _width(name)
     around = Box(x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, colour, rounding=9)
     return Group([around, Text(x, y + 5, name, 14, "#fff", MIDDLE)])
-
-
-def _colours(groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the colour of each group."""
-    names = dict.fromkeys(groups.values())
-    return {name: colour(k) for k, name in enumerate(names)}

@@ -8,7 +8,7 @@ pass through worse ones.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,15 @@ Nodes = frozenset[str]
 
 MOST_NEIGHBOURS = 6
 """The most undirected links of which a step directs subsets."""
+
+
+def adjacency(nodes: Iterable[str], links: Iterable[tuple[str, str]]) -> dict[str, Nodes]:
+    """Return the neighbours of each node."""
+    around: dict[str, Nodes] = dict.fromkeys(nodes, frozenset())
+    for first, second in links:
+        around[first] |= {second}
+        around[second] |= {first}
+    return around
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class CPDAG:
         Those are the links into a node with two unlinked parents, and those that follow from them
         (Meek 1995, rules 1 to 3).
         """
-        linked = _linked(parents)
+        linked = adjacency(parents, ((p, c) for c, given in parents.items() for p in given))
         directed: dict[str, set[str]] = {
             child: {
                 parent
@@ -55,13 +64,8 @@ class CPDAG:
             for parent, child in compelled:
                 directed[child].add(parent)
             free -= compelled
-        around: dict[str, set[str]] = {node: set() for node in parents}
-        for parent, child in free:
-            around[parent].add(child)
-            around[child].add(parent)
         return cls(
-            {node: frozenset(given) for node, given in directed.items()},
-            {node: frozenset(others) for node, others in around.items()},
+            {node: frozenset(given) for node, given in directed.items()}, adjacency(parents, free)
         )
 
     def adjacent(self, node: str) -> Nodes:
@@ -125,11 +129,7 @@ class LinkChange:
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
     """Insert links while that gains, then delete links while that gains.
 
-    Args:
-        judge: scores a link.
-        cpdag: the class to start from.
-        limit: the most parents of a variable.
-        on_step: is called at each change with links and links expected.
+    `limit` is the most parents of a variable; `on_step` is called with links and links expected.
     """
     for changes in (insertions, deletions):
         refused: set[LinkChange] = set()
@@ -243,20 +243,11 @@ def _reaches(onward: dict[str, set[str]], start: str, end: str, blocked: Nodes) 
     return False
 
 
-def _linked(parents: dict[str, Nodes]) -> dict[str, set[str]]:
-    linked: dict[str, set[str]] = {node: set() for node in parents}
-    for child, given in parents.items():
-        for parent in given:
-            linked[child].add(parent)
-            linked[parent].add(child)
-    return linked
-
-
 def _compelled(
     link: tuple[str, str],
     directed: dict[str, set[str]],
     free: set[tuple[str, str]],
-    linked: dict[str, set[str]],
+    linked: dict[str, Nodes],
 ) -> bool:
     """Whether the direction of a link follows from the directed links."""
     parent, child = link

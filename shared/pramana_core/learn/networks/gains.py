@@ -49,20 +49,15 @@ def value_of(gain: Gain) -> float:
 class FixedGain:
     """A known gain."""
 
-    value: float
-
-    @property
-    def upper(self) -> float:
-        """See `Gain`."""
-        return self.value
+    upper: float
 
     @property
     def lower(self) -> float:
-        """See `Gain`."""
-        return self.value
+        """The same."""
+        return self.upper
 
     def sharpen(self) -> None:
-        """See `Gain`."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -74,18 +69,17 @@ class NetGain:
 
     @property
     def upper(self) -> float:
-        """See `Gain`."""
+        """The upper bound."""
         return self.added.upper - self.dropped.lower
 
     @property
     def lower(self) -> float:
-        """See `Gain`."""
+        """The lower bound."""
         return self.added.lower - self.dropped.upper
 
     def sharpen(self) -> None:
-        """See `Gain`."""
-        inexact = self.added if self.added.lower < self.added.upper else self.dropped
-        inexact.sharpen()
+        """Sharpen one of both."""
+        (self.added if self.added.lower < self.added.upper else self.dropped).sharpen()
 
 
 def best(

@@ -1,10 +1,9 @@
-"""Exact inference in a Bayesian network, for one question or many records, by elimination."""
+"""Exact inference by elimination: in a Bayesian network, and of any product of factors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -37,113 +36,34 @@ class Network(Protocol):
 
 _Codes = Mapping[str, npt.NDArray[np.int64]]
 
-_Factor = tuple[Tensor, list[str]]
+Factor = tuple[Tensor, list[str]]
 """A table for each record, (records, sizes...), and the nodes of its further axes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """The joint distribution of some nodes, given the evidence.
-
-    Attributes:
-        domain: the queried nodes, in the order of the query.
-        probabilities: shape `domain.shape`; sums to 1.
-        evidence_probability: of the evidence; 1 without any.
-    """
-
-    domain: Domain
-    probabilities: Tensor
-    evidence_probability: float
-
-    def rows(self) -> Iterator[tuple[dict[str, str], float]]:
-        """Yield the category of every node and the probability, the last node fastest."""
-        for cell in np.ndindex(*self.domain.shape):
-            labels = {v.name: v.categories[i] for v, i in zip(self.domain, cell, strict=True)}
-            yield labels, float(self.probabilities[cell])
-
-
-def posterior(
-    network: Network, query: Sequence[str], evidence: Mapping[str, str] | None = None
-) -> Posterior:
-    """Return P(query | evidence), jointly over all nodes of the query.
-
-    Args:
-        network: the network.
-        query: the names of one or more nodes.
-        evidence: category by node.
-
-    Raises:
-        UnknownVariable, UnknownCategory: a node or category that the network does not have.
-        OptionError: an empty query, a node in it twice or also in the evidence, or evidence of
-            probability zero.
-        LimitExceeded: see `posteriors`.
-    """
-    known = dict(evidence or {})
-    nodes = network.domain.project(network.structure.nodes)
-    if both := [name for name in query if name in known]:
-        raise OptionError(
-            f"{both} are both queried and given.",
-            where=", ".join(both),
-            remedy="Query other nodes, or do not give these.",
-        )
-    codes = {name: np.array([nodes[name].code(label)]) for name, label in known.items()}
-    shares, logs = infer(network, query, codes or {name: np.zeros(1, int) for name in query})
-    if np.isneginf(logs[0]):
-        said = ", ".join(f"{name}={label}" for name, label in known.items())
-        raise OptionError(
-            f"{said} has probability zero in this network.",
-            where=", ".join(known),
-            remedy="Leave out or change part of what is given.",
-        )
-    return Posterior(nodes.project(query), shares[0], math.exp(logs[0]))
-
-
-def log_likelihoods(network: Network, codes: Mapping[str, Codes]) -> Tensor:
-    """Return the log-probability of each record, (n,) in nats; -inf where it is impossible.
-
-    Args:
-        network: the network.
-        codes: n for each of one or more nodes; a code beyond a node's categories is missing.
-
-    Raises:
-        UnknownVariable: a column that is no node.
-        LimitExceeded: see `posteriors`.
-    """
-    return _by_pattern(network, (), codes)[1]
-
-
-def posteriors(network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]) -> Tensor:
-    """Return the joint distribution of some nodes given the other nodes of each record.
-
-    Args:
-        network: the network.
-        nodes: the queried nodes, each once; their own codes are ignored.
-        codes: as for `log_likelihoods`.
-
-    Returns:
-        Shape (n, nodes' sizes...), each record's sum 1; NaN where a record is impossible.
-
-    Raises:
-        OptionError: no nodes, or one twice.
-        UnknownVariable: a node that the network does not have.
-        LimitExceeded: a table would have more than `MARGINAL_LIMIT` cells.
-    """
-    return infer(network, nodes, codes)[0]
 
 
 def infer(
     network: Network, nodes: Sequence[str], codes: Mapping[str, Codes]
 ) -> tuple[Tensor, Tensor]:
-    """Return `posteriors`, and the log-probability of the other nodes of each record."""
-    if not nodes or len(set(nodes)) < len(nodes):
-        raise OptionError(f"Query one or more distinct nodes, not {list(nodes)}.", where="of")
-    return _by_pattern(network, tuple(nodes), codes)
+    """Return the joint distribution of some nodes given the other nodes of each record.
 
+    Records that lack the same nodes are inferred together.
 
-def _by_pattern(
-    network: Network, keep: tuple[str, ...], codes: Mapping[str, Codes]
-) -> tuple[Tensor, Tensor]:
-    """Eliminate once for all distinct records that lack the same nodes."""
+    Args:
+        network: the network.
+        nodes: the queried nodes, if any; their own codes are ignored.
+        codes: n for each of one or more nodes; a code beyond a node's categories is missing.
+
+    Returns:
+        the distributions, shape (n, nodes' sizes...), NaN where a record is impossible; and the
+        log-probability of the other nodes of each record, (n,) in nats.
+
+    Raises:
+        OptionError: a node is queried twice.
+        UnknownVariable: a node that the network does not have.
+        LimitExceeded: a table would have more than `MARGINAL_LIMIT` cells.
+    """
+    keep = tuple(nodes)
+    if len(set(keep)) < len(keep):
+        raise OptionError(f"Query distinct nodes, not {list(nodes)}.", where="of")
     shape = network.domain.project(keep).shape
     sizes = np.array([network.domain[name].size for name in codes])
     table = np.stack([column.astype(np.int64) for column in codes.values()], axis=1)
@@ -161,23 +81,13 @@ def _by_pattern(
 def eliminate(
     network: Network, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
-    """Sum out all nodes but `keep`, given the known nodes of each record (Zhang and Poole 1994).
-
-    Args:
-        network: the network.
-        keep: nodes, each once.
-        known: codes of other nodes, (records,) each.
-        records: the number of records.
-
-    Returns:
-        the joint distribution of `keep` for each record, shape (records, nodes' sizes...), NaN for
-        an impossible record; and the log-probability of the known nodes, (records,).
-
-    Raises:
-        LimitExceeded: a table would have more than `MARGINAL_LIMIT` cells.
-    """
+    """Return what `infer` returns for records that all have codes of the same nodes."""
     relevant = _ancestors(network, [*known, *keep])
-    order, widest = _order(network, relevant, known, relevant - {*known, *keep})
+    scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
+    nodes = network.structure.nodes
+    sizes = {name: network.domain[name].size for name in nodes}
+    free = [name for name in nodes if name in relevant and name not in {*known, *keep}]
+    order, widest = elimination_order(scopes, sizes, free)
     widest = max(widest, network.domain.project(keep).size)
     if widest > MARGINAL_LIMIT:
         raise LimitExceeded(
@@ -188,7 +98,7 @@ def eliminate(
     most = max(1, AT_ONCE // widest)
     parts = [slice(start, min(records, start + most)) for start in range(0, records, most)]
     found = [
-        _summed(_factors(network, relevant, known, part), order, keep, part.stop - part.start)
+        sum_out(_factors(network, relevant, known, part), order, keep, part.stop - part.start)
         for part in parts
     ]
     shares, logs = zip(*found, strict=True)
@@ -207,33 +117,27 @@ def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
     return found
 
 
-def _order(
-    network: Network, relevant: set[str], known: _Codes, free: set[str]
+def elimination_order(
+    scopes: Sequence[Collection[str]], sizes: Mapping[str, int], free: Sequence[str]
 ) -> tuple[list[str], int]:
-    """Return an order of elimination, the smallest table first, and the size of the largest."""
-    scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
-    numbers = {node: place for place, node in enumerate(network.structure.nodes)}
-
-    def cost(node: str) -> int:
-        touched = set().union(*(scope for scope in scopes if node in scope))
-        return math.prod(network.domain[name].size for name in touched)
-
+    """Return an order in which to sum out `free`, smallest table first, and the largest size."""
+    tables, left = [set(scope) for scope in scopes], list(free)
     order: list[str] = []
-    widest, left = 1, set(free)
+    widest = 1
     while left:
-        costs = {node: cost(node) for node in left}
-        node = min(left, key=lambda name: (costs[name], numbers[name]))
+        joined = {node: set().union(*(s for s in tables if node in s)) for node in left}
+        costs = {node: math.prod(sizes[name] for name in names) for node, names in joined.items()}
+        node = min(left, key=costs.__getitem__)
         widest = max(widest, costs[node])
-        joined = set().union(*(scope for scope in scopes if node in scope)) - {node}
-        scopes = [*(scope for scope in scopes if node not in scope), joined]
+        tables = [*(s for s in tables if node not in s), joined[node] - {node}]
         order.append(node)
         left.remove(node)
     return order, widest
 
 
-def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[_Factor]:
+def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
     """Return the tables of the relevant nodes, each at the known codes."""
-    factors: list[_Factor] = []
+    factors: list[Factor] = []
     for node in sorted(relevant):
         scope = [*network.structure.parents[node], node]
         seen = [axis for axis, name in enumerate(scope) if name in known]
@@ -246,12 +150,16 @@ def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -
     return factors
 
 
-def _summed(
-    factors: list[_Factor], order: Sequence[str], keep: tuple[str, ...], records: int
+def sum_out(
+    factors: Sequence[Factor], order: Sequence[str], keep: Sequence[str], records: int
 ) -> tuple[Tensor, Tensor]:
-    """Sum the product of factors over the nodes of `order`; see `eliminate`."""
+    """Sum the product of factors over the nodes of `order` (Zhang and Poole 1994).
+
+    Returns:
+        the distribution of `keep` for each record, and the logarithm of its sum; see `infer`.
+    """
     logs = np.zeros(records)
-    scaled: list[_Factor] = []
+    scaled: list[Factor] = []
 
     def add(rows: Tensor, scope: list[str]) -> None:
         nonlocal logs
@@ -285,14 +193,14 @@ def _summed(
     return shares, logs
 
 
-def _spread(factor: _Factor, names: Sequence[str]) -> Tensor:
+def _spread(factor: Factor, names: Sequence[str]) -> Tensor:
     """Return a factor with an axis for each name, of length 1 where it does not depend on it."""
     table, scope = factor
     ordered = np.transpose(table, [0, *(1 + scope.index(n) for n in names if n in scope)])
     return np.expand_dims(ordered, tuple(1 + i for i, n in enumerate(names) if n not in scope))
 
 
-def _multiplied(factors: Sequence[_Factor], names: list[str]) -> Tensor:
+def _multiplied(factors: Sequence[Factor], names: list[str]) -> Tensor:
     """Multiply factors record by record and sum out all nodes but `names`."""
     letters = {
         name: place

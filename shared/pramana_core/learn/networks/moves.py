@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.gains import Gain, NetGain
-from pramana_core.learn.networks.scores import Judge
-
-Parents = dict[str, frozenset[str]]
-
-
-@dataclass(frozen=True)
-class SearchSpace:
-    """The limits of a search, the variables whose parents it changes, and each one's rank.
-
-    Parents have lower ranks; None without an order.
-    """
-
-    search: Search
-    children: frozenset[str]
-    rank: Mapping[str, int] | None
-
-    @classmethod
-    def of(cls, search: Search, children: Collection[str]) -> SearchSpace:
-        """Return the space of a search."""
-        rank = None
-        if search.order is not None:
-            rank = {name: place for place, name in enumerate(search.order)}
-        return cls(search, frozenset(children), rank)
-
-    def allows(self, parent: str, child: str) -> bool:
-        """Whether the order allows a link."""
-        return self.rank is None or self.rank[parent] < self.rank[child]
+from pramana_core.learn.networks.scores import Judge, Parents
 
 
 @dataclass(frozen=True)
@@ -59,31 +33,37 @@ class Move:
         return changed
 
 
-def candidates(judge: Judge, parents: Parents, space: SearchSpace) -> Iterator[tuple[Gain, Move]]:
-    """Yield every move to an acyclic structure, by child and parent in the variables' order."""
+def candidates(
+    judge: Judge, parents: Parents, search: Search, children: Collection[str]
+) -> Iterator[tuple[Gain, Move]]:
+    """Yield every move to an acyclic structure, by child and parent in the variables' order.
+
+    Only the given children get other parents.
+    """
     below = _descendants(parents)
-    for child in parents:
-        if child not in space.children:
-            continue
+    for child in (name for name in parents if name in children):
         for parent in parents:
-            for move in _between(parents, below, space, (parent, child)):
+            for move in _between(parents, below, search, children, parent, child):
                 gain = _gain(judge, parents, move)
                 if gain is not None:
                     yield gain, move
 
 
 def _between(
-    parents: Parents, below: dict[str, set[str]], space: SearchSpace, pair: tuple[str, str]
+    parents: Parents,
+    below: dict[str, set[str]],
+    search: Search,
+    children: Collection[str],
+    parent: str,
+    child: str,
 ) -> Iterator[Move]:
     """Yield the moves of the link from one variable to another."""
-    parent, child = pair
-    given, limit = parents[child], space.search.max_parents
+    given = parents[child]
     if parent in given:
-        if not space.search.refine:
+        if not search.refine:
             return
         yield Move("delete", parent, child)
-        free = parent in space.children and space.allows(child, parent)
-        if free and len(parents[parent]) < limit:
+        if parent in children and len(parents[parent]) < search.max_parents:
             # The reversed link closes a cycle if another path leads from parent to child.
             detour = any(
                 parent in others and child in below[other]
@@ -92,10 +72,10 @@ def _between(
             )
             if not detour:
                 yield Move("reverse", parent, child)
-    elif parent != child and space.allows(parent, child) and parent not in below[child]:
-        if len(given) < limit:
+    elif parent != child and parent not in below[child]:
+        if len(given) < search.max_parents:
             yield Move("add", parent, child)
-        if space.search.refine:
+        if search.refine:
             yield from (Move("exchange", parent, child, old) for old in sorted(given))
 
 
@@ -128,8 +108,3 @@ def _descendants(parents: Parents) -> dict[str, set[str]]:
                 pending.extend(children[child])
         below[name] = found
     return below
-
-
-def identity(parents: Parents) -> frozenset[tuple[str, str]]:
-    """Return the links of a structure."""
-    return frozenset((parent, child) for child, given in parents.items() for parent in given)

@@ -87,9 +87,7 @@ class BayesNet:
 
 
 def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
-    """Return -sum_x p(x) ln q(x) in nats, with p the reference and q the model.
-
-    It is infinite where the model excludes what the reference allows.
+    """Return -sum_x p(x) ln q(x) in nats, with p the reference and q the model; it may be infinite.
 
     Raises:
         DomainError: the networks have different nodes, or one node has other categories.

@@ -1,11 +1,9 @@
 """Structures from tables of pairs: the forest of Chow and Liu (1968), and further links.
 
-The forest joins the pairs of the largest mutual information without a circle. Noise looks like
-information, so a pair is joined only if its dependence is significant: at most a share
-`FALSE_SHARE` of the links is expected to join independent variables. Further links are added where
-the reports contradict the forest: the pair is dependent, and remains so given each variable, and
-each two, next to one of them (the first orders of the PC algorithm, Spirtes and Glymour 1991, in
-linear predictors of the variables' functions).
+The forest joins the pairs of the largest mutual information without a circle, but only pairs whose
+dependence is significant: noise looks like information. Further links join pairs that remain
+dependent given each variable, and each two, next to one of them (the first orders of the PC
+algorithm, Spirtes and Glymour 1991, in linear predictors of the variables' functions).
 """
 
 from __future__ import annotations
@@ -14,14 +12,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from pramana_core.errors import StructureError
 from pramana_core.learn.networks.dependence import Coefficients, Dependences
-from pramana_core.learn.networks.equivalence import CPDAG
-from pramana_core.learn.networks.moves import Parents
+from pramana_core.learn.networks.equivalence import CPDAG, adjacency
+from pramana_core.learn.networks.scores import Parents
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 from pramana_core.ties import ascending, descending, exceeds, reaches
@@ -42,8 +40,7 @@ _NAT = 1.0
 """The scale on which rounded information is compared."""
 
 
-@dataclass(frozen=True, eq=False)
-class FoundFromPairs:
+class FoundFromPairs(NamedTuple):
     """A structure learned from pairs, and the evidence of each link."""
 
     parents: Parents
@@ -53,23 +50,16 @@ class FoundFromPairs:
 def from_pairs(
     marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
 ) -> FoundFromPairs:
-    """Learn a structure from the tables of pairs.
+    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest.
 
-    Args:
-        marginals: exact or estimated counts.
-        nodes: the variables.
-        max_parents: the most parents of a variable; with 1 only the forest is learned.
-        on_step: is called for each pair with pairs done and pairs in all; may raise to stop.
+    `on_step` is called for each pair with pairs done and pairs in all, and may raise to stop.
     """
     dependences = Dependences(marginals)
     search = _Search(dependences, tuple(nodes), on_step)
     links = search.forest()
     further = search.further(links) if max_parents > 1 else {}
-    evidence: dict[frozenset[str], Coefficients] = {}
-    for pair in links:
-        found = dependences.of(*pair)
-        if found is not None:
-            evidence[frozenset(pair)] = found.independence
+    pairs = {pair: dependences.of(*pair) for pair in links}
+    evidence = {frozenset(p): found.independence for p, found in pairs.items() if found}
     evidence |= {frozenset(pair): tested for pair, tested in further.items()}
     colliders = search.colliders([*links, *further]) if max_parents > 1 else []
     ordered = [*links, *by_p_value({pair: further[pair].p_value for pair in further})]
@@ -123,11 +113,8 @@ def orient(
     Other links are directed without further colliders or, where a circle prevents that, away from
     the first variable of each component.
     """
-    around: dict[str, frozenset[str]] = dict.fromkeys(nodes, frozenset())
-    for first, second in links:
-        around[first] |= {second}
-        around[second] |= {first}
-    into: dict[str, frozenset[str]] = dict.fromkeys(nodes, frozenset())
+    around = adjacency(nodes, links)
+    into: Parents = dict.fromkeys(nodes, frozenset())
     free = dict(around)
     for first, middle, second in colliders:
         more = {first, second} - into[middle]
@@ -143,7 +130,7 @@ def orient(
     return _member(into, free) or orient_from_first(nodes, links)
 
 
-def _member(into: dict[str, frozenset[str]], free: dict[str, frozenset[str]]) -> Parents | None:
+def _member(into: Parents, free: Parents) -> Parents | None:
     try:
         return CPDAG(into, free).member()
     except StructureError:
@@ -152,10 +139,7 @@ def _member(into: dict[str, frozenset[str]], free: dict[str, frozenset[str]]) ->
 
 def orient_from_first(nodes: Sequence[str], links: Sequence[Pair]) -> Parents:
     """Return parents with given links, directed away from the first node of each component."""
-    around: dict[str, set[str]] = {node: set() for node in nodes}
-    for first, second in links:
-        around[first].add(second)
-        around[second].add(first)
+    around = adjacency(nodes, links)
     place: dict[str, int] = {}
     for start in nodes:
         pending = [start]
@@ -200,10 +184,7 @@ class _Search:
 
     def further(self, links: Sequence[Pair]) -> dict[Pair, Coefficients]:
         """Return the links that no chain explains, each with its weakest test."""
-        around: dict[str, set[str]] = {node: set() for node in self.nodes}
-        for first, second in links:
-            around[first].add(second)
-            around[second].add(first)
+        around = adjacency(self.nodes, links)
         known: dict[tuple[Pair, tuple[str, ...]], Coefficients | None] = {}
         allowed = LEVEL / max(1, len(self.pairs))
 
@@ -214,10 +195,7 @@ class _Search:
                 return None
             found = dependence.independence
             near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
-            for middles in (
-                *((middle,) for middle in near),
-                *itertools.combinations(near, 2),
-            ):
+            for middles in (*((one,) for one in near), *itertools.combinations(near, 2)):
                 if (pair, middles) not in known:
                     known[pair, middles] = self.dependences.beyond(pair[0], middles, pair[1])
                 tested = known[pair, middles]
@@ -230,9 +208,8 @@ class _Search:
             return found
 
         found: dict[Pair, Coefficients] = {}
-        left = [pair for pair in self.pairs if pair not in links]
         tested: dict[Pair, float] = {}
-        for pair in left:
+        for pair in (pair for pair in self.pairs if pair not in links):
             self._tick()
             test = weakest(pair)
             if test is not None:
@@ -242,20 +219,16 @@ class _Search:
             test = weakest(pair)
             if test is not None:
                 found[pair] = test
-                around[pair[0]].add(pair[1])
-                around[pair[1]].add(pair[0])
+                around = adjacency(self.nodes, [*links, *found])
         return found
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
         """Return (u, w, v) where u and v look independent though a chain over w would not be."""
-        around: dict[str, list[str]] = {node: [] for node in self.nodes}
-        for first, second in links:
-            around[first].append(second)
-            around[second].append(first)
+        around = adjacency(self.nodes, links)
         triples = [
             (first, middle, second)
             for middle in self.nodes
-            for first, second in itertools.combinations(around[middle], 2)
+            for first, second in itertools.combinations(sorted(around[middle]), 2)
             if second not in around[first]
         ]
         found: dict[tuple[str, str, str], float] = {}

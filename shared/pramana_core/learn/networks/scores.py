@@ -1,16 +1,15 @@
 """The score of a link: the gain of making one variable a parent of another.
 
 The default scores the reports themselves: the log-likelihood ratio of dependence against
-independence given the other parents, less (log N)/2 for each additional parameter. Noise weakens
-that evidence and never makes any, so the penalty is the same at every noise level (design section
-5). The plain scores of Ma 5.5.1 take estimated counts for true ones; Ma's thresholds eta and C*
-(5.5.2) guard against estimation errors.
+independence given the other parents, less (log N)/2 for each additional parameter. The plain scores
+of Ma 5.5.1 take estimated counts for true ones; Ma's thresholds eta and C* (5.5.2) guard against
+their errors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -27,6 +26,9 @@ from pramana_core.marginals.counts import Independence, Marginals, Tensor
 CONTEST_CELLS = 1 << 16
 """The most cells of a table on which two sets of parents are compared."""
 
+Parents = dict[str, frozenset[str]]
+"""The parents of each variable."""
+
 
 class Judge(Protocol):
     """Scores links."""
@@ -37,8 +39,8 @@ class Judge(Protocol):
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
         """Return the gain of replacing a parent; None if no table compares the two."""
 
-    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return the gain, in nats, of one set of parents over another."""
+    def better(self, first: Parents, second: Parents) -> float:
+        """Return the gain, in nats, of one structure over another; -inf if it is unknown."""
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
@@ -124,10 +126,19 @@ class _Exchanged:
 
 @dataclass(frozen=True)
 class LikelihoodJudge:
-    """The default score: the likelihood of the reports with the penalty of the BIC."""
+    """The default score: the likelihood of the reports with the penalty of the BIC.
+
+    Gains of links are each scored on a table of their own, and need not agree on two structures: a
+    larger table says more about variables that are reported with noise. So two structures are
+    compared on one table: of all variables where that can be maximized (`Marginals.explanation`),
+    else of the variables whose parents differ and their parents, else family by family.
+    """
 
     marginals: Marginals
     _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | FixedGain] = field(
+        default_factory=dict
+    )
+    _explained: dict[frozenset[tuple[str, frozenset[str]]], float | None] = field(
         default_factory=dict
     )
 
@@ -146,25 +157,47 @@ class LikelihoodJudge:
             return None
         return _Exchanged(added, dropped)
 
-    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """See `Judge.contest`: both hypotheses are maximized on one table of all parents.
+    def better(self, first: Parents, second: Parents) -> float:
+        """See `Judge.better`."""
+        if first == second:
+            return 0.0
+        changed = [node for node in first if first[node] != second[node]]
+        concerned = {*changed}.union(*(first[node] | second[node] for node in changed))
+        for nodes in (set(first), concerned):
+            found, other = (self._explain(parents, nodes) for parents in (first, second))
+            if found is not None and other is not None:
+                return found - other
+        return sum(self._contest(node, first[node], second[node]) for node in changed)
 
-        The gain is minus infinity where that table is too large.
-        """
+    def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        """Return the gain of one set of parents over another, by a table of both; -inf if large."""
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
             return -math.inf
         worth = 0.0
         for sign, kept, dropped in ((1, second, first - second), (-1, first, second - first)):
-            if not dropped:
-                continue
-            try:
-                evidence = self.marginals.independence([child], sorted(dropped), sorted(kept))
-            except LimitExceeded:
-                return -math.inf
-            penalty = math.log(self.marginals.records) / 2 * evidence.degrees_of_freedom
-            worth += sign * (evidence.ratio - penalty)
+            if dropped:
+                try:
+                    evidence = self.marginals.independence([child], sorted(dropped), sorted(kept))
+                except LimitExceeded:
+                    return -math.inf
+                penalty = math.log(self.marginals.records) / 2 * evidence.degrees_of_freedom
+                worth += sign * (evidence.ratio - penalty)
         return worth
+
+    def _explain(self, parents: Parents, nodes: Collection[str]) -> float | None:
+        """Return the score of the links between some variables; None where it is too large."""
+        within = {
+            node: given.intersection(nodes) for node, given in parents.items() if node in nodes
+        }
+        key = frozenset(within.items())
+        if key not in self._explained:
+            explained = self.marginals.explanation(within)
+            self._explained[key] = None
+            if explained is not None:
+                penalty = math.log(self.marginals.records) / 2 * explained.parameters
+                self._explained[key] = explained.log_likelihood - penalty
+        return self._explained[key]
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
@@ -180,18 +213,12 @@ class LikelihoodJudge:
         degrees = (domain[child].size - 1) * (domain[parent].size - 1) * configurations
         return math.log(self.marginals.records) / 2 * degrees
 
-    def _hopeless(self, child: str, given: frozenset[str], parent: str) -> bool:
-        """Whether even full knowledge of the smaller variable is not worth the penalty."""
-        domain = self.marginals.domain
-        most = self.marginals.records * math.log(min(domain[child].size, domain[parent].size))
-        return most <= self._penalty(child, given, parent)
-
     def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
-        penalty = self._penalty(child, given, parent)
-        if self._hopeless(child, given, parent):
-            return FixedGain(-penalty)
+        penalty, domain = self._penalty(child, given, parent), self.marginals.domain
         left, right = sorted((child, parent))
-        if not self.marginals.jointly_reported([child, parent, *given]):
+        # All that is known of the smaller variable may be less than the penalty.
+        most = self.marginals.records * math.log(min(domain[left].size, domain[right].size))
+        if most <= penalty or not self.marginals.jointly_reported([left, right, *given]):
             return FixedGain(-penalty)
         return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
 
@@ -211,14 +238,12 @@ class PlainJudge:
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
         """See `Judge.exchange`."""
-        return FixedGain(self.contest(child, given - {old} | {new}, given))
+        return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
-    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """See `Judge.contest`; the larger set must win by the margin of eta."""
-        if len(first) < len(second):
-            return -self.contest(child, second, first)
-        demanded = self.scoring.eta if len(first) > len(second) else 1.0
-        return self.score(child, first) - demanded * self.score(child, second)
+    def better(self, first: Parents, second: Parents) -> float:
+        """See `Judge.better`."""
+        changed = [child for child in first if first[child] != second[child]]
+        return sum(self.score(c, first[c]) - self.score(c, second[c]) for c in changed)
 
     def score(self, child: str, parents: frozenset[str]) -> float:
         """Return the score of a family in nats."""
@@ -241,26 +266,17 @@ class PlainJudge:
         counts = nonnegative(tables, self.marginals.records)
         rows = counts.reshape(len(counts), -1, counts.shape[-1])
         if self.scoring.name == "bic":
-            return self._bic(rows)
+            parameters = rows.shape[1] * (rows.shape[2] - 1)
+            penalty = self.scoring.c_star * math.log(self.marginals.records) / 2 * parameters
+            return _log_likelihood(rows) - penalty
         alpha = self.scoring.alpha
         if self.scoring.name == "bdeu":
             alpha = self.scoring.equivalent_sample_size / (rows.shape[1] * rows.shape[2])
         return _dirichlet(rows, alpha)
 
-    def _bic(self, rows: Tensor) -> Tensor:
-        parameters = rows.shape[1] * (rows.shape[2] - 1)
-        penalty = self.scoring.c_star * math.log(self.marginals.records) / 2 * parameters
-        value: Tensor = _log_likelihood(rows) - penalty
-        return value
-
 
 def nonnegative(tables: Tensor, records: int) -> Tensor:
-    """Return the nearest tables (Euclidean) of nonnegative counts that sum to `records`.
-
-    Args:
-        tables: estimated counts, shape (tables, cells...).
-        records: what each table sums to.
-    """
+    """Return the nearest tables (Euclidean) of nonnegative counts that sum to `records` each."""
     flat = tables.reshape(len(tables), -1) / records
     shares = flat / flat.sum(axis=1, keepdims=True)
     projected = project_to_simplex(shares) if shares.min() < 0 else shares

@@ -1,13 +1,9 @@
 """Search for the structure of the highest score: along an order (K2), or without one.
 
 Both take the move that gains most until none gains. Moves are examined from the highest bound of
-their gain down, so that most tables are never maximized. One bound extrapolates a few EM steps
-(`null_bounds`); if it is too low, a move is missed.
-
-Gains of moves are each scored on a table of their own, so that moves could lead in a circle
-although each gains. The score of a structure is therefore the sum of gains on the way to it:
-returning to an earlier structure would lower the score, and is not done. A limit of steps also ends
-every search.
+their gain down, so that most tables are never maximized. Each gain is scored on a table of its own,
+so that moves could lead in a circle: no structure is taken twice, and a limit of steps ends every
+search.
 """
 
 from __future__ import annotations
@@ -19,8 +15,8 @@ from dataclasses import dataclass, field
 from pramana_core.learn.common.options import Search
 from pramana_core.learn.networks.equivalence import CPDAG, settle_class
 from pramana_core.learn.networks.gains import LEAST_GAIN, best, first_of, value_of
-from pramana_core.learn.networks.moves import Parents, SearchSpace, candidates, identity
-from pramana_core.learn.networks.scores import Judge
+from pramana_core.learn.networks.moves import candidates
+from pramana_core.learn.networks.scores import Judge, Parents
 from pramana_core.progress import Progress
 
 Better = Callable[[Parents, Parents], float]
@@ -36,11 +32,7 @@ ROUNDS = 5
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
     """Give each child the best parents among the variables before it in the order (Ma 5.5.1).
 
-    Args:
-        judge: scores links.
-        search: the limits, and the order of all variables.
-        children: the variables that get parents.
-        on_step: is called before each move with children done.
+    `on_step` is called before each move with children done.
     """
     order = search.order or ()
     found = dict.fromkeys(order, frozenset[str]())
@@ -48,39 +40,29 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
     for done, child in enumerate(wanted):
         on_step(done, len(wanted))
         family = {name: frozenset[str]() for name in order[: order.index(child) + 1]}
-        space = SearchSpace.of(search, [child])
 
         def within(_links: int, _expected: int, done: int = done) -> None:
             on_step(done, len(wanted))
 
-        found[child] = _ascend(judge, family, space, within)[child]
+        found[child] = _ascend(judge, family, search, [child], within)[child]
     on_step(len(wanted), len(wanted))
     return found
 
 
-def climb(
-    judge: Judge, search: Search, nodes: Sequence[str], better: Better, on_step: Progress
-) -> Parents:
+def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress) -> Parents:
     """Search without an order, and return the best structure found.
 
-    Classes of structures are searched first, then single structures link by link, then classes
-    again. Then each variable in turn loses all its links, and the search goes on from there: where
-    variables nearly determine each other, several wrong links must be removed together.
-
-    Args:
-        judge: scores moves.
-        search: the limits.
-        nodes: all variables.
-        better: compares structures.
-        on_step: is called before each move with links and links expected.
+    Classes of structures and single structures are searched in turn. Then each variable loses all
+    its links, and the search goes on from there: where variables nearly determine each other,
+    several wrong links must be removed together. `on_step` is called before each move with links
+    and links expected.
     """
-    space = SearchSpace.of(search, nodes)
     empty = dict.fromkeys(nodes, frozenset[str]())
-    peak = Peak(_settle(judge, empty, space, better, on_step), better)
+    peak = Peak(_settle(judge, empty, search, on_step), judge.better)
     unchanged = 0
     for name in itertools.chain.from_iterable(itertools.repeat(nodes, ROUNDS)):
-        begin = _ascend(judge, _isolated(peak.structure, name), space, on_step)
-        raised = peak.rise(_settle(judge, begin, space, better, on_step))
+        begin = _ascend(judge, _isolated(peak.structure, name), search, nodes, on_step)
+        raised = peak.rise(_settle(judge, begin, search, on_step))
         unchanged = 0 if raised else unchanged + 1
         if unchanged == len(nodes):
             break
@@ -93,12 +75,12 @@ class Peak:
 
     structure: Parents
     better: Better
-    _earlier: set[frozenset[tuple[str, str]]] = field(default_factory=set)
+    _earlier: list[Parents] = field(default_factory=list)
 
     def rise(self, found: Parents) -> bool:
         """Take a structure that is better and was not taken before."""
-        self._earlier.add(identity(self.structure))
-        if identity(found) in self._earlier or self.better(found, self.structure) <= LEAST_GAIN:
+        self._earlier.append(self.structure)
+        if found in self._earlier or self.better(found, self.structure) <= LEAST_GAIN:
             return False
         self.structure = found
         return True
@@ -112,37 +94,24 @@ def _isolated(parents: Parents, name: str) -> Parents:
     }
 
 
-def _settle(
-    judge: Judge, parents: Parents, space: SearchSpace, better: Better, on_step: Progress
-) -> Parents:
+def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -> Parents:
     """Search classes and single structures in turn while that improves the structure."""
 
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
-        return settle_class(judge, cpdag, space.search.max_parents, on_step).member()
+        return settle_class(judge, cpdag, search.max_parents, on_step).member()
 
-    peak = Peak(settled(parents), better)
+    peak = Peak(settled(parents), judge.better)
     for _ in range(ROUNDS):
-        improved = _ascend(judge, peak.structure, space, on_step)
+        improved = _ascend(judge, peak.structure, search, tuple(parents), on_step)
         if not any([peak.rise(improved), peak.rise(settled(improved))]):
             break
     return peak.structure
 
 
-def by_families(judge: Judge) -> Better:
-    """Return a comparison of structures by the families in which they differ."""
-
-    def better(first: Parents, second: Parents) -> float:
-        return sum(
-            judge.contest(child, given, second[child])
-            for child, given in first.items()
-            if given != second[child]
-        )
-
-    return better
-
-
-def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progress) -> Parents:
+def _ascend(
+    judge: Judge, parents: Parents, search: Search, children: Collection[str], on_step: Progress
+) -> Parents:
     """Take the move that gains most until none gains, then drop links that gain nothing."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
@@ -152,14 +121,14 @@ def _ascend(judge: Judge, parents: Parents, space: SearchSpace, on_step: Progres
             on_step(links, max(2 * len(parents), links + 1))
 
         tick()
-        move = best(list(candidates(judge, path[-1], space)), tick)
+        move = best(list(candidates(judge, path[-1], search, children)), tick)
         if move is None:
             break
         after = move.apply(path[-1])
         if after in path:
             break
         path.append(after)
-    return _pruned(judge, path[-1]) if space.search.refine else path[-1]
+    return _pruned(judge, path[-1]) if search.refine else path[-1]
 
 
 def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, str]]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
@@ -13,14 +12,12 @@ from scipy.special import expit
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.options import DRAWS, Draws, Scoring, Search, Seed, require_limit
-from pramana_core.learn.networks.comparing import on_one_table
 from pramana_core.learn.networks.dependence import Coefficients
 from pramana_core.learn.networks.equivalence import CPDAG
 from pramana_core.learn.networks.gains import value_of
-from pramana_core.learn.networks.moves import Parents
 from pramana_core.learn.networks.pairs import from_pairs
 from pramana_core.learn.networks.scores import Judge, judge_of
-from pramana_core.learn.networks.searches import by_families, climb, k2
+from pramana_core.learn.networks.searches import climb, k2
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
@@ -36,13 +33,11 @@ class LearnedLink:
     Attributes:
         parent, child: the link.
         gain: of the link given the child's other parents, in nats above the penalty; for a link
-            learned from pairs, the logarithm of the evidence against independence, or against the
-            chain that explains it best.
-        inflation: the factor by which randomization multiplies the chance part of the plain gain,
-            at least 1 (`Independence.inflation`); infinite where no channel can be inverted.
+            learned from pairs, the logarithm of the evidence against what explains it best.
+        inflation: the factor, at least 1, by which randomization multiplies the chance part of the
+            plain gain; infinite where no channel can be inverted.
         confidence: the probability of the link (`confidence_of`); None without samples.
-        compelled: whether all equivalent structures direct the link so. If not, its direction is a
-            convention or follows from the given order.
+        compelled: whether all equivalent structures direct the link so.
     """
 
     parent: str
@@ -93,114 +88,81 @@ def learn_structure(
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
-    _require(nodes, search, children, draws, seed)
+    require_limit(draws, Draws, "draws")
+    require_limit(seed, Seed, "seed")
+    _require(nodes, search, children)
     report = on_step or unwatched
     judge = judge_of(marginals, scoring)
-    made = _searched(
-        marginals, judge, scoring, search, nodes if children is None else children, report
-    )
-    parents, evidence, search = made
-    appraisal = _Appraisal(
-        marginals,
-        judge,
-        parents,
-        evidence,
-        _pairs(nodes, search, children),
-        draws,
-        seed,
-        lambda: report(len(nodes), len(nodes)),
-    )
-    order = search.order or nodes
+    evidence: Mapping[frozenset[str], Coefficients] = {}
+    if search.order is not None:
+        parents = k2(judge, search, nodes if children is None else children, report)
+    elif search.method == "chow-liu" or (
+        search.method == "auto"
+        and scoring.name == "likelihood"
+        and not marginals.jointly_reported(nodes)
+    ):
+        parents, evidence = from_pairs(marginals, nodes, search.max_parents, report)
+        search = replace(search, method="chow-liu")
+    else:
+        parents = climb(judge, search, nodes, report)
+        search = replace(search, method="hill-climbing")
+    order, compelled = search.order or nodes, CPDAG.of(parents).parents
     structure = Structure.of({node: [p for p in order if p in parents[node]] for node in nodes})
     links = []
     for number, (parent, child) in enumerate(structure.links):
         report(len(nodes), len(nodes))
-        links.append(appraisal.link(parent, child, number))
+        given = parents[child] - {parent}
+        tested = evidence.get(frozenset((parent, child))) or _Judged(
+            judge, marginals, child, given, parent
+        )
+        gain, confidence = tested.gain, None
+        if draws:
+            rng, gains = stream(seed, number), []
+            for start in range(0, draws, BATCH):
+                report(len(nodes), len(nodes))
+                gains.append(tested.resampled(min(BATCH, draws - start), rng))
+            pairs = _pairs(nodes, search, children)
+            confidence = confidence_of(np.concatenate(gains), gain, pairs)
+        links.append(
+            LearnedLink(
+                parent, child, gain, tested.inflation, confidence, parent in compelled[child]
+            )
+        )
     return LearnedStructure(structure, tuple(links), scoring, search, marginals.records)
 
 
-def _searched(
-    marginals: Marginals,
-    judge: Judge,
-    scoring: Scoring,
-    search: Search,
-    children: Collection[str],
-    report: Progress,
-) -> tuple[Parents, Mapping[frozenset[str], Coefficients], Search]:
-    """Return the parents, the evidence from pairs by link, and the search with its method."""
-    nodes, likely = marginals.domain.names, scoring.name == "likelihood"
-    if search.order is not None:
-        return k2(judge, search, children, report), {}, search
-    by_pairs = search.method == "auto" and likely and _pairs_alone(marginals, nodes)
-    if search.method == "chow-liu" or by_pairs:
-        found = from_pairs(marginals, nodes, search.max_parents, report)
-        return found.parents, found.evidence, replace(search, method="chow-liu")
-    better = by_families(judge)
-    if likely:
-        better = on_one_table(marginals, better)
-    parents = climb(judge, search, nodes, better, report)
-    return parents, {}, replace(search, method="hill-climbing")
+@dataclass(frozen=True)
+class _Judged:
+    """The evidence of a link by its score."""
+
+    judge: Judge
+    marginals: Marginals
+    child: str
+    given: frozenset[str]
+    parent: str
+
+    @property
+    def gain(self) -> float:
+        return value_of(self.judge.gain(self.child, self.given, self.parent))
+
+    @property
+    def inflation(self) -> float:
+        given = sorted(self.given)
+        return self.marginals.independence([self.child], [self.parent], given).inflation
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        return self.judge.resampled(self.child, self.given, self.parent, draws, rng)
 
 
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
-    """Return the probability of a link by its gain in bootstrap samples of the records.
+    """Return the probability of a link by its gain, in nats, and those in bootstrap samples.
 
-    A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995).
-    With prior odds of one in `pairs`, for the link is the best of these, the odds are
-    exp(gain) / pairs. Their probability is averaged over the samples (bagged posteriors, Huggins
-    and Miller 2023), which discounts gains by chance. The mean excess of the samples' gains over
-    that of the records is subtracted first.
-
-    Args:
-        gains: in each sample, shape (draws,), in nats.
-        gain: in the records.
-        pairs: the number of pairs of variables that could have been linked.
+    A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995);
+    with prior odds of one in `pairs` the odds are exp(gain) / pairs. Their probability is averaged
+    over the samples (bagged posteriors, Huggins and Miller 2023), whose mean gain is first moved to
+    that of the records.
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
-
-
-@dataclass(frozen=True)
-class _Appraisal:
-    """Computes the evidence of a structure's links."""
-
-    marginals: Marginals
-    judge: Judge
-    parents: Parents
-    evidence: Mapping[frozenset[str], Coefficients]
-    pairs: int
-    draws: int
-    seed: int
-    tick: Callable[[], None]
-
-    def link(self, parent: str, child: str, number: int) -> LearnedLink:
-        """Return a link with its evidence; `number` decides its bootstrap samples."""
-        given = self.parents[child] - {parent}
-        coefficients = self.evidence.get(frozenset((parent, child)))
-        if coefficients is None:
-            gain = value_of(self.judge.gain(child, given, parent))
-            evidence = self.marginals.independence([child], [parent], sorted(given))
-            inflation = evidence.inflation
-
-            def resampled(draws: int, rng: np.random.Generator) -> Tensor:
-                return self.judge.resampled(child, given, parent, draws, rng)
-        else:
-            gain, inflation = coefficients.gain, coefficients.inflation
-            resampled = coefficients.resampled
-        confidence = None
-        if self.draws:
-            rng = stream(self.seed, number)
-            batches = []
-            for start in range(0, self.draws, BATCH):
-                self.tick()
-                batches.append(resampled(min(BATCH, self.draws - start), rng))
-            confidence = confidence_of(np.concatenate(batches), gain, self.pairs)
-        compelled = parent in self.cpdag.parents[child]
-        return LearnedLink(parent, child, gain, inflation, confidence, compelled)
-
-    @cached_property
-    def cpdag(self) -> CPDAG:
-        """The class of the structure."""
-        return CPDAG.of(self.parents)
 
 
 def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:
@@ -210,18 +172,9 @@ def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | N
     return max(1, sum(place for place, name in enumerate(search.order) if name in children))
 
 
-def _require(
-    nodes: tuple[str, ...],
-    search: Search,
-    children: Collection[str] | None,
-    draws: int,
-    seed: int,
-) -> None:
-    require_limit(draws, Draws, "draws")
-    require_limit(seed, Seed, "seed")
+def _require(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> None:
     if search.order is not None and set(search.order) != set(nodes):
-        missing = sorted(set(nodes) - set(search.order))
-        unknown = sorted(set(search.order) - set(nodes))
+        missing, unknown = sorted({*nodes} - {*search.order}), sorted({*search.order} - {*nodes})
         raise OptionError(
             f"The order must name each variable once: missing {missing}, unknown {unknown}.",
             where="order",
@@ -234,8 +187,3 @@ def _require(
         unknown = sorted(set(children) - set(nodes))
         if unknown:
             raise UnknownVariable(f"There are no variables {unknown} to be children.")
-
-
-def _pairs_alone(marginals: Marginals, nodes: Sequence[str]) -> bool:
-    """Return whether no record reports all variables together, but sets of few."""
-    return not marginals.jointly_reported(nodes)

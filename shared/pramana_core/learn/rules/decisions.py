@@ -1,11 +1,7 @@
-"""Is an itemset frequent? Intervals, tests and controlled false discovery.
+"""Is an itemset frequent? Verdicts, tests and controlled false discovery.
 
-The error of an estimated support is the noise of randomization alone (`records`: the minimum is
-compared with the support among these very records), or with the sampling of the N records from
-their population added. Intervals are those of `pramana_core.marginals.score_interval`: without
-randomization the interval against the population is Wilson's. The p-value of "below the minimum" is
-one less the confidence of the one-sided interval that ends at the minimum, so that test and
-interval agree. What is below a minimum by rounding alone reaches it (`reaches`).
+The p-value of "below the minimum" is one less the confidence of the one-sided interval that ends at
+the minimum, so that test and interval agree. What is below a minimum by rounding alone reaches it.
 """
 
 from __future__ import annotations
@@ -27,9 +23,8 @@ VERDICTS: tuple[Verdict, ...] = ("not frequent", "undecided", "frequent")
 NOT_FREQUENT, UNDECIDED, FREQUENT = range(3)
 
 SELECTION = 2.0
-"""Estimates of all subsets at or above the minimum have a probability of about one half at least
-where an itemset is at the minimum; the p-value of one that was examined for that is divided by
-it."""
+"""An itemset at the minimum is examined with a probability of one half or more: the factor of the
+p-value of one that was."""
 
 
 def reaches(values: Floats, minimum: float) -> Flags:
@@ -44,12 +39,9 @@ def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return the one-sided p-values of "the support is below the minimum".
+    """Return the one-sided p-values of "the support is below the minimum" by its deviates.
 
     They are 0 or 1 where there is no error, and 1 where there is no estimate.
-
-    Args:
-        deviates: of the minimum (`SupportCounts.deviates`).
     """
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
@@ -63,7 +55,7 @@ def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
 
 
 def adjust_for_screening(p_values: Sequence[Floats]) -> Floats:
-    """Return p-values given that the itemsets were examined, of all lengths one after another.
+    """Return p-values given that the itemsets were examined, all lengths in one array.
 
     Single items always are; a longer itemset only where its subsets' estimates reach the minimum.
     """

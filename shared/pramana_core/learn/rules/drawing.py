@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pramana_core.domain import Domain
 from pramana_core.learn.rules.decisions import Verdict
-from pramana_core.learn.rules.itemsets import FoundItemsets, item_label
+from pramana_core.learn.rules.itemsets import FoundItemsets
 from pramana_core.learn.rules.rules import Rule
 from pramana_core.pictures import plots
 from pramana_core.pictures.plots import Chart
@@ -36,8 +35,8 @@ _LARGEST_LIFT = 1000.0
 def itemsets_chart(found: FoundItemsets) -> Chart:
     """Return a picture of the frequent itemsets of the largest support, a row each.
 
-    A mark at the estimate, a line over its interval, the colour and the shape of the verdict, and
-    a broken line at the minimum support.
+    A mark at the estimate with the colour and shape of its verdict, a line over its interval, and a
+    broken line at the minimum support.
     """
     listed = found.frequent
     order = descending([i.support for i in listed]).tolist()
@@ -79,16 +78,15 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
     return Chart(heading, "itemsets", (width, height + 0.5), draw, legend=True)
 
 
-def rules_chart(domain: Domain, rules: Sequence[Rule]) -> Chart:
+def rules_chart(found: FoundItemsets, rules: Sequence[Rule]) -> Chart:
     """Return a picture of the rules of the highest lower ends of confidence, a row each.
 
-    A dot at the confidence, a line over its interval, and the lift in words. The largest estimates
-    would be the luckiest. An estimated
-    confidence above 1 is drawn at 1; each row's title names its rule in full.
+    A dot at the confidence, a line over its interval, and the lift in words. An estimated
+    confidence above 1 is drawn at 1.
     """
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
-    names = [_name(domain, rule) for rule in shown]
+    names = [_name(found, rule) for rule in shown]
     lifts = [_lift(rule) for rule in shown]
     heading = f"Rules: the {len(shown)} of highest certain confidence, of {len(rules)}"
 
@@ -109,12 +107,8 @@ def rules_chart(domain: Domain, rules: Sequence[Rule]) -> Chart:
     return Chart(heading, "rules", (width, height + 0.2), draw)
 
 
-def _name(domain: Domain, rule: Rule) -> str:
-    sides = (
-        ", ".join(item_label(domain, item) for item in side)
-        for side in (rule.antecedent, rule.consequent)
-    )
-    return " → ".join(sides)
+def _name(found: FoundItemsets, rule: Rule) -> str:
+    return " → ".join(", ".join(found.labels(s)) for s in (rule.antecedent, rule.consequent))
 
 
 def _lift(rule: Rule) -> str:

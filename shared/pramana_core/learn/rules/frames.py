@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana_core.domain import Domain
 from pramana_core.learn.rules.decisions import VERDICTS
-from pramana_core.learn.rules.itemsets import FoundItemsets, Level, item_label
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level
 from pramana_core.learn.rules.rules import Rule
 from pramana_core.marginals.score_interval import possible
 
@@ -36,11 +35,7 @@ SIDES = ("antecedent support", "consequent support")
 def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
     """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
 
-    `support_se` and the interval are against what the options say.
-
-    Args:
-        found: the itemsets.
-        examined: list all that were examined, not only the frequent ones.
+    `examined` lists all that were examined, not only the frequent ones.
     """
     import pandas as pd
 
@@ -61,18 +56,18 @@ def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFr
     return pd.DataFrame({"support": joined.pop("support"), "itemsets": sets, **joined})
 
 
-def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
+def rules_frame(found: FoundItemsets, rules: Sequence[Rule]) -> pd.DataFrame:
     """Return rules, a row each: `antecedents`, `consequents`, `SIDES`, `MEASURED` and their errors.
 
     Args:
-        domain: the variables.
+        found: the itemsets that they were derived from.
         rules: the rules; their sides become frozensets of `variable=category`.
     """
     import pandas as pd
 
     sides = {
         f"{side}s": pd.Series(
-            [frozenset(item_label(domain, i) for i in getattr(rule, side)) for rule in rules],
+            [frozenset(found.labels(getattr(rule, side))) for rule in rules],
             dtype=object,
         )
         for side in ("antecedent", "consequent")

@@ -1,8 +1,7 @@
-"""Items, and what mining found: every itemset that was examined, with its errors and decision.
+"""Items, and the itemsets that were examined, with their errors and decisions.
 
 An item is a category of a variable. Categories of one variable exclude each other, so that an
-itemset has at most one of each (FRAPP 6). Where a category only says that something is absent,
-`present_items` leaves it out, as in market baskets (Ma 7.1).
+itemset has at most one of each (FRAPP 6).
 """
 
 from __future__ import annotations
@@ -10,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
+
+from annotated_types import Len
 
 from pramana_core.domain import Domain
 from pramana_core.errors import UnknownCategory
@@ -20,61 +22,32 @@ from pramana_core.marginals.score_interval import possible
 from pramana_core.marginals.support_counts import Flags, Floats, Indices, Item
 
 
-def all_items(domain: Domain) -> tuple[Item, ...]:
-    """Return every category of every variable, in the order of the domain."""
-    return tuple((v.name, code) for v in domain for code in range(v.size))
-
-
-def chosen_items(domain: Domain, categories: Mapping[str, Sequence[str]]) -> tuple[Item, ...]:
-    """Return the named categories of the named variables, in the order given.
-
-    Raises:
-        UnknownVariable, UnknownCategory: a name that the domain does not have.
-    """
-    return tuple(
-        (name, domain[name].code(label)) for name, labels in categories.items() for label in labels
-    )
-
-
-def present_items(domain: Domain, label: str) -> tuple[Item, ...]:
-    """Return the items of the variables that have a category `label`, say "yes".
-
-    Raises:
-        UnknownCategory: no variable has it.
-    """
-    items = tuple((v.name, v.code(label)) for v in domain if label in v.categories)
-    if not items:
-        raise UnknownCategory(
-            f"No variable has a category {label!r}.",
-            where="items",
-            remedy=f"The variables are {list(domain.names)}.",
-        )
-    return items
-
-
-def items_wanted(
-    domain: Domain, present: str | None, items: Mapping[str, Sequence[str]] | None
+def items_of(
+    domain: Domain,
+    present: str | None = None,
+    items: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Item, ...]:
-    """Return the items that a task asks for, of some variables.
+    """Return the items of some variables: by default all their categories, in order.
 
     Args:
         domain: the variables.
-        present: the one category that is an item, of the variables that have it.
+        present: the one category that is an item, of the variables that have it, say "yes".
         items: the categories that are items, of the variables that it names.
 
     Raises:
         UnknownVariable, UnknownCategory: a name that the domain does not have.
     """
-    if present is not None:
-        return present_items(domain, present)
-    every = {v.name: v.categories for v in domain}
-    return chosen_items(domain, {**every, **(items or {})})
-
-
-def item_label(domain: Domain, item: Item) -> str:
-    """Return an item in words: `variable=category`."""
-    name, code = item
-    return f"{name}={domain[name].categories[code]}"
+    if present is None:
+        labels = {v.name: v.categories for v in domain} | dict(items or {})
+        return tuple((name, domain[name].code(c)) for name, own in labels.items() for c in own)
+    found = tuple((v.name, v.code(present)) for v in domain if present in v.categories)
+    if not found:
+        raise UnknownCategory(
+            f"No variable has a category {present!r}.",
+            where="items",
+            remedy=f"The variables are {list(domain.names)}.",
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -82,7 +55,7 @@ class Itemset:
     """An itemset that was examined.
 
     Attributes:
-        items: places of its items in `FoundItemsets.items`, ascending.
+        items: the indices of its items in `FoundItemsets.items`, ascending.
         support: the raw estimate, as a share of the records; may be outside [0, 1]. NaN where the
             reports do not estimate it.
         se_records: its standard error given the true records (the noise of randomization alone).
@@ -93,7 +66,7 @@ class Itemset:
         p_value: of "it or a subset of it is below the minimum", one-sided.
     """
 
-    items: tuple[int, ...]
+    items: Annotated[tuple[int, ...], Len(1)]
     support: Known
     se_records: Known
     se_population: Known
@@ -149,7 +122,7 @@ class FoundItemsets:
         domain: the variables.
         records: the number of records.
         options: how was mined and decided.
-        items: what the itemsets' numbers mean.
+        items: those that the itemsets' indices name.
         levels: the examined itemsets by length, from 1.
         modelled_from: the length from which supports come of a model of shorter itemsets, because
             no reports have them; errors and intervals suppose that it holds. None without such.
@@ -179,4 +152,4 @@ class FoundItemsets:
     @cached_property
     def item_labels(self) -> tuple[str, ...]:
         """All items in words."""
-        return tuple(item_label(self.domain, item) for item in self.items)
+        return tuple(f"{name}={self.domain[name].categories[code]}" for name, code in self.items)

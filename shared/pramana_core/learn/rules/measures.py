@@ -1,13 +1,12 @@
 """Measures of rules with their errors, from the joint error of the three counts of each.
 
 With supports X of the whole rule, Y of its antecedent and Z of its consequent, the confidence is
-X / Y, the lift X / (Y Z) and the leverage X - Y Z. Standard errors are those of the delta method,
-and so are the intervals of lifts and leverages. The interval of a confidence is Fieller's (1954):
-the c for which X - c Y lies within z standard errors of 0, the sampling part of the error, that of
-a binomial distribution, taken at c; without randomization it is Wilson's.
+X / Y, the lift X / (Y Z) and the leverage X - Y Z. Standard errors and the intervals of lifts and
+leverages are those of the delta method. The interval of a confidence is Fieller's (1954): the c for
+which X - c Y lies within z standard errors of 0, its binomial part taken at c.
 
-Where the antecedent, or for lifts the product of both sides, is not sure to be positive, nothing
-speaks against large values: the interval has no upper end but what the measure cannot exceed.
+Where the antecedent, or for lifts the product of both sides, is not sure to be positive, the
+interval ends only at what the measure cannot exceed.
 """
 
 from __future__ import annotations

@@ -1,28 +1,22 @@
 """Frequent itemsets found level by level from estimated supports (Ma 7.1.2; FRAPP 6).
 
 An itemset is examined if every subset one item shorter was, with an estimate that reaches the
-minimum; all candidates of a length are estimated at once. What was examined is then decided upon
-in one of two ways.
+minimum; all candidates of a length are estimated at once. Then `decisions` choose:
 
 *point*: an estimate at or above the minimum is frequent, as in the papers. The noise alone makes
 about half of the itemsets right below the minimum frequent.
 
-*controlled*: the share of itemsets that are not frequent among those chosen is kept down to
-`false_discovery`, in the mean. Each itemset has the one-sided p-value of "it is below the minimum",
-and since it can be frequent only if all its subsets are, the largest of its own and its subsets'.
-Benjamini and Hochberg's procedure over all examined itemsets decides. That itemsets are examined
-because of their subsets' estimates is selection: at the minimum it happens half of the time or
-more, and the p-values of itemsets of two or more items are doubled for it. The chosen are closed:
-every subset of one is another.
+*controlled*: the expected share of itemsets that are not frequent among those chosen is kept down
+to `false_discovery`, by Benjamini and Hochberg's procedure over all examined itemsets. The p-value
+of an itemset is the largest of its own ("it is below the minimum", one-sided) and its subsets'.
+That itemsets are examined because of their subsets' estimates is selection: at the minimum it
+happens half of the time or more, and the p-values of two or more items are doubled for it. Every
+subset of a chosen itemset is chosen.
 
-What is guaranteed: each p-value is valid, as far as estimates of many records are normal, and stays
-valid when doubled for any single chain of selections. The procedure over a fixed set of itemsets
-holds its rate for independent and for positively dependent estimates; those of itemsets that share
-items mostly are. The set being chosen by the data, the rate of both steps together is not proved
-but shown by simulation (tests/shared/learn/rules/test_rules_discovery.py), also where whole
-families of itemsets have one support and stand or fall together. Where the noise is a few records
-only, estimates are not normal and the rate can be exceeded: 70 items one record below the minimum,
-N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
+Each p-value is valid as far as estimates of many records are normal. That the rate is kept is shown
+by simulation (tests/shared/learn/rules/test_rules_discovery.py). Where the noise is a few records
+only, it can be exceeded: 70 items one record below the minimum, N = 5,000 and p = 0.0005, gave 7 %
+instead of 5 %.
 """
 
 from __future__ import annotations
@@ -49,11 +43,13 @@ from pramana_core.learn.rules.decisions import (
     verdicts,
 )
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level
-from pramana_core.learn.rules.pieces import pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.marginals.support_counts import Flags, Indices, Item, SupportCounts
+from pramana_core.marginals.support_counts import Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
+
+PIECE = 20_000
+"""About how many itemsets are counted at once."""
 
 MOST_CANDIDATES = 1_000_000
 """The most candidates of one length."""
@@ -76,8 +72,8 @@ def mine_itemsets(
         marginals: exact or estimated.
         items: at most one of a variable is in an itemset.
         options: the minimum support and how to decide.
-        on_step: called with (lengths done, most lengths there can be) before each length and, in a
-            long one, before each piece of it; may raise to stop.
+        on_step: called with (lengths done, most lengths there can be) before each length and each
+            piece of a long one; may raise to stop.
 
     Raises:
         OptionError: no items.
@@ -89,11 +85,15 @@ def mine_itemsets(
     if not items:
         raise OptionError("There are no items to make itemsets of.", where="items")
     supports = marginals.supports(items)
-    levels = _levels(supports, variables_of(items), options, on_step or unwatched)
-    levels = _decided(levels, options)
-    modelled = _modelled_from(marginals, items, levels, options)
+    variables = variables_of(items)
+    levels = _decided(_levels(supports, variables, options, on_step or unwatched), options)
     return FoundItemsets(
-        marginals.domain, marginals.records, options, items, tuple(levels), modelled
+        marginals.domain,
+        marginals.records,
+        options,
+        items,
+        tuple(levels),
+        _modelled_from(marginals, items, levels, options),
     )
 
 
@@ -101,13 +101,13 @@ def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
     """Return the first length with supports that no reports have; None without such."""
-    variables = variables_of(items)
-    if marginals.can_estimate(list(dict.fromkeys(name for name, _ in items))):
+    names = [name for name, _ in items]
+    if marginals.can_estimate(list(dict.fromkeys(names))):
         return None
     for length, level in enumerate(levels[1:], start=2):
         large = level.itemsets[reaches(level.support, options.minimum_support)]
-        of = np.unique(np.sort(variables[large], axis=1), axis=0)
-        if not all(marginals.can_estimate([items[v][0] for v in row]) for row in of.tolist()):
+        asked = {frozenset(names[place] for place in row) for row in large.tolist()}
+        if not all(marginals.can_estimate(sorted(own)) for own in asked):
             return length
     return None
 
@@ -141,14 +141,11 @@ def next_candidates(
     Args:
         rows: the kept itemsets of k items in lexicographic order, shape (n, k), each ascending.
         variables: a number per item; items of one variable never stand together.
-        most: the most candidates allowed.
+        most: the most candidates allowed; LimitExceeded beyond.
 
     Returns:
-        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the place
-        in `rows` of the subset that lacks the item at that position.
-
-    Raises:
-        LimitExceeded: more than `most` candidates.
+        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the row of
+        the subset that lacks the item at that position.
     """
     place = {tuple(row): at for at, row in enumerate(rows.tolist())}
     of = variables.tolist()
@@ -210,19 +207,12 @@ def _judged(
 def _decided(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
     if options.decisions == "point":
         return list(levels)
-    known = [~np.isnan(level.support) for level in levels]
     adjusted = adjust_for_screening([level.p_value for level in levels])
-    tested = np.concatenate(known)
+    tested = np.concatenate([~np.isnan(level.support) for level in levels])
     chosen = np.zeros(len(tested), dtype=np.bool_)
     chosen[tested] = benjamini_hochberg(adjusted[tested], options.false_discovery)
-    return [
-        replace(level, chosen=part)
-        for level, part in zip(levels, _split(chosen, levels), strict=True)
-    ]
-
-
-def _split(flags: Flags, levels: Sequence[Level]) -> list[Flags]:
-    return np.split(flags, np.cumsum([len(level) for level in levels])[:-1])
+    parts = np.split(chosen, np.cumsum([len(level) for level in levels])[:-1])
+    return [replace(level, chosen=part) for level, part in zip(levels, parts, strict=True)]
 
 
 def _counted(
@@ -256,9 +246,23 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
         except _NOT_ESTIMATED:
             continue
         records = part.records
-        found[:, rows] = (
-            part.counts,
-            part.error_records,
-            part.error_population,
-        )
+        found[:, rows] = part.counts, part.error_records, part.error_population
     return SupportCounts(records, *found)
+
+
+def variables_of(items: tuple[Item, ...]) -> Indices:
+    """Return a number per item, the same for items of one variable."""
+    numbers = {name: number for number, (name, _) in enumerate(items)}
+    return np.array([numbers[name] for name, _ in items], dtype=np.int64)
+
+
+def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
+    """Return the rows of itemsets, (n, k), in pieces; those of one set of variables in one."""
+    if len(itemsets) <= PIECE:
+        return [np.arange(len(itemsets), dtype=np.int64)]
+    _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)
+    order = np.argsort(kind.ravel(), kind="stable")
+    starts = np.append(0, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)
+    # A set of variables is begun in the piece in which its first itemset falls.
+    firsts = np.append(True, np.diff(starts // PIECE) > 0)
+    return np.split(order, starts[firsts][1:])

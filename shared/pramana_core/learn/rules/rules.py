@@ -1,8 +1,7 @@
 """Association rules from the frequent itemsets (Ma 7.1.1).
 
-A rule A -> C is a frequent itemset, parted in two; its confidence is the share of the
-records with A that have C too. All parts of a frequent itemset are frequent, so that nothing is
-counted again to find the rules, only to know their errors.
+A rule A -> C is a frequent itemset, parted in two; its confidence is the share of the records with
+A that have C too.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from pramana_core.learn.common.options import MINIMUM_CONFIDENCE, MinimumConfide
 from pramana_core.learn.rules.decisions import reaches
 from pramana_core.learn.rules.itemsets import FoundItemsets, Level
 from pramana_core.learn.rules.measures import RuleEstimates, measured
-from pramana_core.learn.rules.pieces import PIECE, pieces, variables_of
+from pramana_core.learn.rules.mining import PIECE, pieces, variables_of
 from pramana_core.marginals.counts import Marginals, Supports
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts
+from pramana_core.marginals.support_counts import Flags, Indices, RuleCounts
 from pramana_core.progress import Progress, unwatched
 
 MOST_RULES = 1_000_000
@@ -38,15 +37,14 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule `antecedent -> consequent` between items.
+    """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
 
-    Estimates are raw: a support may be above that of a subset, and so a confidence above 1.
-    Standard errors and intervals are of the kind and at the confidence of the itemsets' options;
-    the intervals of supports and confidences are within [0, 1].
+    Estimates are raw: a confidence may be above 1. Errors and intervals are of the kind and at the
+    confidence of the itemsets' options; those of supports and confidences are within [0, 1].
     """
 
-    antecedent: tuple[Item, ...]
-    consequent: tuple[Item, ...]
+    antecedent: tuple[int, ...]
+    consequent: tuple[int, ...]
     antecedent_support: Known
     consequent_support: Known
     support: Known
@@ -80,16 +78,16 @@ def derive_rules(
         minimum_confidence: the least confidence, from 0 to 1.
         certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
         most: the most rules allowed; they are counted before they are made.
-        on_step: called with (lengths done, lengths in all) before each length and, in a long one,
-            before each piece of it; may raise to stop.
+        on_step: called with (lengths done, lengths in all) before each length and each piece of a
+            long one; may raise to stop.
 
     Returns:
         Rules by length, then by itemset, longer antecedents first.
 
     Raises:
         OptionError: the confidence is not a share.
-        LimitExceeded: more than `most` rules, an itemset of too many items. Where rules are
-            to be `certain`, also more than `MOST_RULES` whose estimate suffices.
+        LimitExceeded: more than `most` rules, or an itemset of too many items; where rules are to
+            be `certain`, also more than `MOST_RULES` whose estimate suffices.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched
@@ -112,7 +110,7 @@ def derive_rules(
             enough = np.flatnonzero(reaches(confidence, minimum_confidence))
             _require_few(len(rules) + len(enough), most)
             columns = [
-                _parts_of(found, rows[enough], antecedents[enough]),
+                _sides(rows[enough], antecedents[enough]),
                 (counts.counts[enough, 1:] / counts.records).tolist(),
                 *(_listed(part, enough) for part in estimates),
             ]
@@ -210,16 +208,7 @@ def _listed(measured: RuleEstimates, rows: Indices) -> list[tuple[float, float, 
     )
 
 
-def _parts_of(
-    found: FoundItemsets, rows: Indices, antecedents: Flags
-) -> list[tuple[tuple[Item, ...], tuple[Item, ...]]]:
+def _sides(rows: Indices, antecedents: Flags) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the items of the antecedent and of the consequent of each rule."""
-    items = found.items
     lists = zip(rows.tolist(), antecedents.tolist(), (~antecedents).tolist(), strict=True)
-    return [
-        (
-            tuple(items[place] for place in compress(row, left)),
-            tuple(items[place] for place in compress(row, right)),
-        )
-        for row, left, right in lists
-    ]
+    return [(tuple(compress(row, left)), tuple(compress(row, right))) for row, left, right in lists]

@@ -1,16 +1,15 @@
 """Choosing the attribute that a node of a decision tree asks.
 
 Of the attributes whose gain is more than chance (see `evidence`; corrected for taking the best of
-several) it is the one with the largest gain, after what randomization alone adds to the gain is
-taken off: noise adds to every attribute's gain, most to those of many categories or of heavy
-randomization, and the largest raw gain would often be theirs. Where nothing is randomized nothing
-is taken off. Of gains that only rounding could part the first attribute's counts.
+several) it is the one with the largest gain, less what randomization alone adds: noise adds most to
+attributes of many categories or of heavy randomization. Of gains that differ by rounding alone the
+first counts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +18,6 @@ from pramana_core.learn.tree.evidence import (
     EMPTY,
     GainEvidence,
     best_of,
-    gain_interval,
     information_gain,
     valid_counts,
     weigh,
@@ -29,6 +27,9 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 from pramana_core.ties import TIE, first_largest, reaches
 
+UNSURE = 0.05
+"""The largest p-value at which the interval of a question's information leaves out 0."""
+
 _BIT = 1.0
 """The scale of gains in bits, at which the entropies round."""
 
@@ -36,25 +37,9 @@ LEAST_GAIN = TIE * _BIT
 """A smaller gain, or difference of two, is rounding."""
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """What is kept of an attribute while others are tried.
-
-    `excess` is the gain less what randomization adds, or the gain where there is no test.
-    """
-
-    attribute: str
-    gain: float
-    excess: float
-    p_value: float
-
-
 @dataclass(frozen=True, eq=False)
 class SplitCandidate:
-    """An attribute that a node may ask, and the table of it and the class within the node.
-
-    `tried` is the number of attributes that it is the best of.
-    """
+    """An attribute that a node may ask, its table with the class, and how many were tried."""
 
     attribute: str
     table: Subtable
@@ -79,34 +64,33 @@ class SplitCandidate:
         table = self.table
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
-    def trial(self, *, tested: bool) -> _Trial:
-        """Return what is kept of it; `tested` whether its gain is tested against chance."""
+    def trial(self, *, tested: bool) -> tuple[float, float]:
+        """Return the gain and its p-value; if tested, less what randomization adds to it."""
         # Fitted one by one, two tables of a node may differ in their sums.
         there = self.counts.sum() > EMPTY * self.table.records
         gain = information_gain(valid_counts(self.counts)) if there else 0.0
         if gain <= LEAST_GAIN:
-            return _Trial(self.attribute, gain, gain, 1.0)
-        if not tested:
-            return _Trial(self.attribute, gain, gain, 0.0)
-        return _Trial(self.attribute, gain, self.evidence.excess, self.evidence.p_value)
+            return 0.0, math.nan
+        return (gain - self.evidence.noise, self.evidence.p_value) if tested else (gain, 0.0)
 
     def split(self) -> Split:
         """Return the question."""
         found = self.evidence
-        low, high = gain_interval(found, self.tried)
         # No attribute has more information than its entropy or that of the class.
         most = math.log2(min(self.counts.shape))
+        p_value = best_of(self.tried, found.p_value)
+        low, high = (min(end, most) for end in found.interval)
         return Split(
             attribute=self.attribute,
             gain=found.gain,
-            excess=min(found.over_chance, most),
-            low=min(low, most),
-            high=min(high, most),
+            excess=min(found.information, most),
+            low=low if p_value < UNSURE else 0.0,
+            high=high,
             chance=found.chance,
             statistic=found.statistic,
-            degrees=found.degrees_of_freedom,
+            degrees=found.degrees,
             tried=self.tried,
-            p_value=best_of(self.tried, found.p_value),
+            p_value=p_value,
         )
 
 
@@ -131,33 +115,22 @@ def best_split(
         EstimationError: no attribute has an estimate, and the node is the root.
         LimitExceeded: the table of an attribute is too large.
     """
-    tried = list(_tried(within, target, attributes, tested=limit is not None))
-    gains = {s.attribute: s for s in tried if s.gain > LEAST_GAIN}
-    if limit is not None:
-        gains = {n: s for n, s in gains.items() if reaches(limit, best_of(len(tried), s.p_value))}
-    if not gains:
-        return None
-    best = [*gains][first_largest([s.excess for s in gains.values()], scale=_BIT)]
-    # Its table is made again: those of all candidates together could be too large to keep.
-    return _candidate(within, best, target, len(tried))
-
-
-def _tried(
-    within: Subpopulation, target: str, attributes: Sequence[str], *, tested: bool
-) -> Iterator[_Trial]:
-    """Yield what is kept of each attribute that has an estimate here."""
     failed: EstimationError | None = None
-    estimated = False
+    tried: dict[str, tuple[float, float]] = {}
     for name in attributes:
         try:
-            trial = _candidate(within, name, target, 0).trial(tested=tested)
+            tried[name] = _candidate(within, name, target, 0).trial(tested=limit is not None)
         except EstimationError as error:
             failed = failed or error
-            continue
-        estimated = True
-        yield trial
-    if failed is not None and not estimated and not within.given:
+    if failed is not None and not tried and not within.given:
         raise failed
+    most = 1.0 if limit is None else limit
+    gains = {n: gain for n, (gain, p) in tried.items() if reaches(most, best_of(len(tried), p))}
+    if not gains:
+        return None
+    best = [*gains][first_largest([*gains.values()], scale=_BIT)]
+    # Its table is made again: those of all candidates together could be too large to keep.
+    return _candidate(within, best, target, len(tried))
 
 
 def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> SplitCandidate:

@@ -1,9 +1,8 @@
 """Pictures of decision trees, drawn from left to right.
 
-A question is a box with its information and p-value; each category leads along a line, the wider
-the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
-the share of that class among its own records, a mark within its 95 % interval; and how many records
-that are not randomized would show as much, and how far it leans on its parent.
+A question is a box with its information and p-value; a line leads from each category to a child,
+the wider the more records. A leaf has a bar of the probabilities that decided its class, the share
+of that class among its own records with its interval, and its effective records.
 """
 
 from __future__ import annotations

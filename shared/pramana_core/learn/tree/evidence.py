@@ -15,8 +15,8 @@ randomization; a multiple of a chi-square with these moments gives the p-value (
 Where the information is g / (2 n ln 2) bits, the statistic has g more for a mean, and 4 r g more
 for a variance. r, the error in the direction of the table, is its variance by the delta method over
 four times itself, so that the delta method's error counts far from 0 and the law of chance near 0,
-where that is useless. An interval holds the gains under which the observed statistic is not rare:
-the test above inverted.
+where that is useless. The interval of the information holds those g from whose mean the statistic
+is at most z of their standard errors away.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import gammainc, gammaincc, xlogy
+from scipy.special import gammaincc, xlogy
 
 from pramana_core.learn.common.distributions import project_to_simplex
-from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.counts import LEVEL, Tensor
+from pramana_core.marginals.score_interval import normal_quantile
 
 EMPTY = 1e-9
 """A node or class with less than this share of all records has none: the rest is rounding."""
@@ -38,104 +38,38 @@ EMPTY = 1e-9
 EVIDENT = 2.0
 """A category enters the test if it has more records than this many standard errors of the noise."""
 
-
 _LEAST = 1e-12
-
-UNSURE = 0.05
-"""How often an interval of a gain may miss it."""
-
-
-@dataclass(frozen=True)
-class GainLaw:
-    """The likelihood ratio statistic of a split, and its law under independence.
-
-    `mean` and `variance` are those by chance, and `stretch` times four is what the variance has
-    more for each unit that the mean has more.
-    """
-
-    statistic: float
-    mean: float
-    variance: float
-    stretch: float
-
-    def _scaled(self, more: float) -> tuple[float, float]:
-        """Return shape and scale of the gamma law that has the moments of the statistic."""
-        mean, variance = self.mean + more, self.variance + 4 * self.stretch * more
-        return mean**2 / variance, variance / mean
-
-    def upper(self, more: float) -> float:
-        """Return the chance of at least this statistic if its mean is so much above chance's."""
-        shape, scale = self._scaled(more)
-        return float(gammaincc(shape, self.statistic / scale))
-
-    def lower(self, more: float) -> float:
-        """Return the chance of at most this statistic, likewise."""
-        shape, scale = self._scaled(more)
-        return float(gammainc(shape, self.statistic / scale))
+_Z = normal_quantile(LEVEL)
 
 
 @dataclass(frozen=True)
 class GainEvidence:
-    """The gain of a split in bits, and what is known of its error.
+    """The information gain of a split in bits, and what is known of its error.
 
-    `chance` is what would be expected if attribute and class were independent, `noise` the part of
-    that which comes of randomization; `over_chance` is what the statistic shows above chance, and
-    `bits` how much of the statistic a bit is; `law` is the statistic's, `degrees_of_freedom` are
-    those of the test and `p_value` its result.
+    Attributes:
+        gain: of the counts.
+        noise: the part of it that is expected of randomization alone.
+        chance: the gain that is expected where attribute and class are independent.
+        information: the gain above chance, at least 0.
+        interval: the 95 % interval of the information, against the population.
+        statistic: the likelihood ratio; 0 where there is nothing to be tested.
+        degrees: the degrees of freedom of the test.
+        p_value: its result.
     """
 
     gain: float
-    chance: float
     noise: float
-    over_chance: float
-    bits: float
-    law: GainLaw | None
-    degrees_of_freedom: int
+    chance: float
+    information: float
+    interval: tuple[float, float]
+    statistic: float
+    degrees: int
     p_value: float
-
-    @property
-    def excess(self) -> float:
-        """The gain less what randomization alone adds to it: an estimate of the true records'."""
-        return self.gain - self.noise
-
-    @property
-    def statistic(self) -> float:
-        """The likelihood ratio statistic; 0 where there is nothing to be tested."""
-        return 0.0 if self.law is None else self.law.statistic
 
 
 def best_of(tried: int, p_value: float) -> float:
     """Return the probability that the least of several p-values is as small (Sidak)."""
     return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
-
-
-def gain_interval(found: GainEvidence, tried: int) -> tuple[float, float]:
-    """Return the 95 % interval of an attribute's information about the class, in bits.
-
-    It begins above 0 if and only if the p-value, corrected for taking the best of several, is below
-    0.05: at a gain of 0 all the 5 % lie on the upper side, where alone a gain shows; with the gain
-    the lower side gets its half. The correction covers the best of several at the lower end.
-    """
-    law = found.law
-    if law is None:
-        return 0.0, math.inf
-    spread = math.sqrt(law.variance)
-
-    def below(more: float) -> float:
-        return UNSURE / 2 * min(1.0, more / spread)
-
-    def low(more: float) -> float:
-        return best_of(tried, law.upper(more)) - UNSURE + below(more)
-
-    def high(more: float) -> float:
-        return law.lower(more) - below(more)
-
-    # Far above, nothing so small is seen.
-    most = law.statistic + 8 * math.sqrt(law.variance + 4 * law.stretch * law.statistic)
-    most += 64 * law.stretch
-    begin = 0.0 if low(0.0) >= 0 else float(brentq(low, 0.0, most))
-    end = most if high(most) > 0 else float(brentq(high, 0.0, most))
-    return begin / found.bits, end / found.bits
 
 
 def valid_rows(rows: Tensor) -> Tensor:
@@ -182,7 +116,7 @@ def weigh(
     table = counts[np.ix_(*cells)]
     if min(table.shape) < 2 or table.sum() <= 0:
         # Nothing shows that there are two categories and two classes: all of the gain is chance.
-        return GainEvidence(gain, gain, gain, 0.0, bits, None, 1, 1.0)
+        return GainEvidence(gain, gain, gain, 0.0, (0.0, math.inf), 0.0, 1, 1.0)
     flat = (cells[0][:, None] * counts.shape[1] + cells[1]).ravel()
     covariance = covariance[np.ix_(flat, flat)]
     noise, mean, variance = _chance(table, covariance, records, counted=counted)
@@ -190,10 +124,25 @@ def weigh(
     ratio = 2 * float(table.sum()) * math.log(2) * information_gain(valid)
     degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
     stretch = _stretch(valid, ratio, covariance + _sampling(table, records), variance / (2 * mean))
-    # A multiple s of a chi-square with d degrees has mean s d and variance 2 s^2 d.
-    law = GainLaw(ratio, mean, variance, stretch)
-    over = max(ratio - mean, 0.0) / bits
-    return GainEvidence(gain, mean / bits, noise / bits, over, bits, law, degrees, law.upper(0.0))
+    low, high = _information_interval(ratio - mean, variance, stretch)
+    return GainEvidence(
+        gain=gain,
+        noise=noise / bits,
+        chance=mean / bits,
+        information=max(ratio - mean, 0.0) / bits,
+        interval=(low / bits, high / bits),
+        statistic=ratio,
+        degrees=degrees,
+        # A multiple s of a chi-square with d degrees has mean s d and variance 2 s^2 d.
+        p_value=float(gammaincc(mean**2 / variance, ratio * mean / variance)),
+    )
+
+
+def _information_interval(above: float, variance: float, stretch: float) -> tuple[float, float]:
+    """Return the ends of the g >= 0 with (above - g)^2 <= z^2 (variance + 4 stretch g)."""
+    middle = above + 2 * _Z**2 * stretch
+    half = math.sqrt(max(middle**2 - above**2 + _Z**2 * variance, 0.0))
+    return max(middle - half, 0.0), max(middle + half, 0.0)
 
 
 def _chance(

@@ -1,7 +1,4 @@
-"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows.
-
-Every node knows the counts of its own subpopulation, estimated with their covariance.
-"""
+"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows."""
 
 from __future__ import annotations
 
@@ -42,18 +39,15 @@ def learn_tree(
     """Learn a decision tree.
 
     Args:
-        marginals: the counts.
-        target: the variable that holds the class.
-        attributes: those to choose from, in the order that decides between equals; None is all
-            other variables.
+        marginals: exact or estimated counts.
+        target: the class.
+        attributes: those to choose from, the first of equals; by default all other variables.
         options: how it is grown and pruned.
         on_step: called at each node with steps done and `STEPS`; may raise to stop.
 
     Raises:
-        UnknownVariable: a variable that is not there.
-        OptionError: no attributes, one named twice, or the target among them.
+        UnknownVariable, OptionError: see `inputs_of`.
         EstimationError, LimitExceeded: see `best_split`.
-        Others: see `Subpopulation.table`.
     """
     options = options or TreeOptions()
     inputs = inputs_of(marginals.domain, target, attributes, "attributes")
@@ -81,17 +75,16 @@ def _everything(
     """Return all records, and the model of them where no reports have the tables of paths."""
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
-    before = partial(_before, on_step)
-    model, evidence = learn_with_redundancy(marginals, target, names, on_step=before)
-    replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
+
+    def tick(*_: int) -> None:
+        """Let what precedes the growth be stopped; how long it takes is not known."""
+        on_step(0, STEPS)
+
+    model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
+    replicates = Replicates.of(model, marginals, tick=tick)
     return model.model, modelled_subpopulation(
         replicates, model.domain, target, marginals.records, evidence or UNKNOWN
     )
-
-
-def _before(on_step: Progress, _done: int, _all: int) -> None:
-    """Let what precedes the growth be stopped; how long it takes is not known."""
-    on_step(0, STEPS)
 
 
 @dataclass
@@ -104,11 +97,6 @@ class _Grower:
     through: ChosenModel | None
     on_step: Progress
     _done: float = field(default=0.0)
-
-    @property
-    def limit(self) -> float | None:
-        """The greatest p-value of a split; a model's are not tested (see `subpopulations`)."""
-        return self.options.limit if self.through is None else None
 
     def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
         table = everything.table([self.target])
@@ -131,8 +119,8 @@ class _Grower:
         """Grow a node and all below it; `share` is its part of the progress."""
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
-        ask = partial(best_split, limit=self.limit)
-        best = within and ask(within, self.target, attributes)
+        limit = self.options.limit if self.through is None else None  # a model's are not tested
+        best = within and best_split(within, self.target, attributes, limit=limit)
         if not within or not best:
             self._done += share
             return Node(classes)

@@ -1,27 +1,21 @@
-"""Decision trees as values, and as JSON.
-
-A document's `nodes` lists the nodes, each before its children; `children` are places in that list,
-in the order of the attribute's categories. A leaf has no `split`.
-"""
+"""Decision trees as values, and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, Field, PlainSerializer
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import DomainError, InputError
+from pramana_core.errors import DomainError
 from pramana_core.learn.bayes_classifier.model import ChosenModel
-from pramana_core.learn.common.documents import DocumentForm, DocumentPart
+from pramana_core.learn.common.documents import DocumentForm
 from pramana_core.learn.common.inputs import record_columns, require_inputs
-from pramana_core.learn.common.options import DEEPEST, TreeOptions
-from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.common.options import TreeOptions
+from pramana_core.learn.tree.node import Node
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import first_largest_of_rows
 
@@ -33,8 +27,8 @@ _CHUNK = 1 << 15
 class DecisionTree:
     """A tree that predicts a class from other variables; a `Predictor`.
 
-    `records` is the number of records it was learned from, `through` the model of the joint
-    distribution that its counts follow from; None where they are estimated from reports.
+    `records` is the number of records it was learned from, `through` the model that its counts
+    follow from; None where they are estimated from reports.
 
     Raises:
         DomainError: no inputs, the class among them, or a node that does not fit the variables or
@@ -69,10 +63,8 @@ class DecisionTree:
         name = node.split.attribute
         if name in path or len(node.children) != self.inputs[name].size:
             raise DomainError(
-                f"{name!r} occurs twice on a path."
-                if name in path
-                else f"A question on {name!r} has {len(node.children)} children; it needs"
-                f" {self.inputs[name].size}.",
+                f"{name!r} occurs twice on a path, or without a child for each of its"
+                f" {self.inputs[name].size} categories.",
                 where=name,
             )
         for child in node.children:
@@ -145,57 +137,5 @@ def _shares(node: Node) -> Tensor:
     return shares
 
 
-class _Node(DocumentPart):
-    classes: NodeClasses
-    split: Split | None = None
-    children: list[int] = Field(default_factory=list)
-
-
-def _root(nodes: Sequence[_Node]) -> Node:
-    """Put the nodes together, the last first: children come after their parent."""
-    named = sorted(child for node in nodes for child in node.children)
-    if not nodes or named != list(range(1, len(nodes))):
-        raise InputError(
-            "The nodes do not form a tree: each but the first must be the child of one other.",
-            where="nodes",
-        )
-    depth = [0] * len(nodes)
-    made: dict[int, Node] = {}
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
-        if node.children and min(node.children) <= place:
-            raise InputError("A node is listed before its parent.", where=f"nodes.{place}")
-        depth[place] = 1 + max((depth[child] for child in node.children), default=-1)
-        if depth[place] > DEEPEST:
-            raise InputError(f"A path of the tree asks more than {DEEPEST} questions.")
-        children = tuple(made.pop(child) for child in node.children)
-        made[place] = Node(node.classes, node.split, children)
-    return made[0]
-
-
-def _nodes(root: Node) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = []
-    _list(root, listed)
-    return listed
-
-
-def _list(node: Node, listed: list[dict[str, Any]]) -> None:
-    written: dict[str, Any] = {"classes": asdict(node.classes)}
-    listed.append(written)
-    if node.split is not None:
-        written["split"] = asdict(node.split)
-        written["children"] = []
-    for child in node.children:
-        written["children"].append(len(listed))
-        _list(child, listed)
-
-
-DOCUMENT = DocumentForm(
-    "decision-tree",
-    DecisionTree,
-    "a decision tree",
-    root=Annotated[
-        list[_Node], AfterValidator(_root), PlainSerializer(_nodes), Field(alias="nodes")
-    ],
-)
+DOCUMENT = DocumentForm("decision-tree", DecisionTree, "a decision tree")
 """Decision trees as JSON."""

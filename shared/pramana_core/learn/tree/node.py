@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from pramana_core.errors import ChannelError, DomainError
 from pramana_core.learn.tree.evidence import EMPTY, valid_rows
@@ -17,46 +19,43 @@ from pramana_core.ties import first_largest
 
 _SUM_TOLERANCE = 1e-9
 
+Finite = Annotated[float, Ge(-1e300), Le(1e300)]
+Error = Annotated[float, Ge(0), Le(1e300)]
+Share = Annotated[float, Ge(0), Le(1)]
+
 
 @dataclass(frozen=True)
 class NodeClasses:
     """The classes of a node's records; every tuple has a number per class.
 
-    `counts` are the raw estimates, which may be negative, and `se_records` and `se_population`
-    their standard errors given the records and against the population. `low` and `high` are the
-    ends of 95 % intervals of the classes' shares, against the population (see `share_intervals`).
-    `effective` is the number of records without randomization that would be as informative.
-    `probabilities` is the valid distribution that predictions use: the node's own proportions moved
-    towards its parent's, by the share `leaned` of the way.
+    Attributes:
+        counts: the raw estimates, which may be negative.
+        se_records, se_population: their standard errors given the records, and against the
+            population.
+        low, high: the 95 % intervals of the classes' shares, against the population.
+        effective: the number of records without randomization with as much information.
+        leaned: how far the node's own proportions are moved towards its parent's, from 0 to 1.
+        probabilities: the distribution that predicts: the moved proportions, made valid.
 
     Raises:
-        DomainError: no classes, tuples of different lengths, a number or a sum that is not finite,
-            an error that is negative, or a share outside [0, 1].
-        ChannelError: probabilities that are negative or do not sum to 1.
+        DomainError: no classes, or tuples of different lengths.
+        ChannelError: probabilities that do not sum to 1.
     """
 
-    counts: tuple[float, ...]
-    se_records: tuple[float, ...]
-    se_population: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    effective: float
-    leaned: float
-    probabilities: tuple[float, ...]
+    counts: tuple[Finite, ...]
+    se_records: tuple[Error, ...]
+    se_population: tuple[Error, ...]
+    low: tuple[Share, ...]
+    high: tuple[Share, ...]
+    effective: Error
+    leaned: Share
+    probabilities: tuple[Share, ...]
 
     def __post_init__(self) -> None:
-        errors, ends = (self.se_records, self.se_population), (self.low, self.high)
-        parts = (self.counts, *errors, *ends, self.probabilities)
-        if not self.counts or len({len(part) for part in parts}) > 1:
+        parts = (self.counts, self.se_records, self.se_population, self.low, self.high)
+        if not self.counts or {len(part) for part in parts} != {len(self.probabilities)}:
             raise DomainError("A node needs counts, errors and probabilities of one length.")
-        # Not `math.fsum`: it raises where a sum is too large.
-        if not all(math.isfinite(sum(map(abs, part))) for part in (*parts, (self.effective,))):
-            raise DomainError("A node's counts and errors must be finite numbers.")
-        if min(*self.se_records, *self.se_population, self.effective) < 0:
-            raise DomainError("A node's errors and effective records must be 0 or more.")
-        if not all(0 <= share <= 1 for share in (*self.low, *self.high, self.leaned)):
-            raise DomainError("A node's intervals of shares must lie between 0 and 1.")
-        if min(self.probabilities) < 0 or abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
+        if abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
             raise ChannelError("A node's class probabilities are not a distribution.")
 
     @property
@@ -82,42 +81,35 @@ class NodeClasses:
 class Split:
     """The question of a node.
 
-    `gain` is the information gain of the estimated counts in bits and `chance` its mean under
-    independence. `excess` is the gain over chance: an estimate of the attribute's information about
-    the class in the population. `low` and `high` are the ends of its
-    95 % interval, which begins above 0 if and only if `p_value` is below 0.05. `statistic` is the
-    likelihood ratio statistic by which the split is tested, `degrees` the degrees of freedom,
-    `tried` the number of attributes it was the best of, and `p_value` the probability that chance
-    alone would show as much for the best of them.
+    Attributes:
+        attribute: the variable.
+        gain: the information gain of the estimated counts, in bits.
+        excess: the gain over `chance`: the estimated information about the class.
+        low, high: its 95 % interval, which begins above 0 only if `p_value` is below 0.05.
+        chance: the mean gain where attribute and class are independent.
+        statistic, degrees: the likelihood ratio that tests the split, and its degrees of freedom.
+        tried: the number of attributes that it was the best of.
+        p_value: how often chance alone shows as much for the best of them.
+
+    Raises:
+        DomainError: the interval ends before it begins.
     """
 
     attribute: str
-    gain: float
-    excess: float
-    low: float
-    high: float
-    chance: float
-    statistic: float
-    degrees: int
-    tried: int
-    p_value: float
+    gain: Error
+    excess: Error
+    low: Error
+    high: Error
+    chance: Error
+    statistic: Error
+    degrees: Annotated[int, Ge(1)]
+    tried: Annotated[int, Ge(1)]
+    p_value: Share
 
     def __post_init__(self) -> None:
-        interval = (self.low, self.excess, self.high)
-        numbers = (self.gain, *interval, self.chance, self.statistic, self.p_value)
-        if not all(math.isfinite(number) and number >= 0 for number in numbers):
-            raise DomainError(
-                f"The split by {self.attribute!r} has a number that is negative or not finite.",
-                where=self.attribute,
-            )
         if self.low > self.high:
             raise DomainError(
                 f"The interval of the information of {self.attribute!r} ends before it begins.",
-                where=self.attribute,
-            )
-        if self.degrees < 1 or self.tried < 1:
-            raise DomainError(
-                f"The split by {self.attribute!r} has no degree of freedom, or none was tried.",
                 where=self.attribute,
             )
 
@@ -146,19 +138,11 @@ _Z = normal_quantile(LEVEL)
 
 
 def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[Tensor, Tensor]:
-    """Return intervals of each class's share of a node's records, against the population.
+    """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population.
 
-    Wilson's (1927) interval, with the variance that randomization gives the ratio of two estimates
-    added to that of drawing the node's records: a share t is possible if it is within z errors of
-    the estimate, by the error of sampling that t supposes.
-
-    Args:
-        counts: estimated counts by node and class, (K, m).
-        covariance: theirs given the records within each node, (K, m, m).
-        records: the number of all records.
-
-    Returns:
-        The lower and the upper ends, each (K, m), within [0, 1]; 0 and 1 of a node without records.
+    The variance that randomization gives the ratio of two estimates is added to that of drawing
+    the node's records. Arguments as for `class_counts`; the ends, each (K, m), are 0 and 1 of a
+    node without records.
     """
     size = counts.sum(axis=1, keepdims=True)
     there = size > EMPTY * records
@@ -191,17 +175,15 @@ def class_counts(
 ) -> tuple[NodeClasses, ...]:
     """Return the classes of the records of nodes with one parent.
 
-    The probabilities are the node's proportions p moved towards the parent's q. With v the
-    variance of p that comes of randomization (summed over the classes) and t the distance of
-    children from their parent, they are (t^2 p + v q) / (t^2 + v), made valid: the posterior mean
-    where both are normal. The prior of t is half-Cauchy (Gelman 2006), and the weight of p is the
-    mean over its posterior given the observed distances of this parent's children. Counts without
-    randomization are not moved.
+    With p the node's proportions, q its parent's, v the variance of p that comes of randomization
+    (summed over the classes) and t the distance of children from their parent, the probabilities
+    are (t^2 p + v q) / (t^2 + v), made valid: the posterior mean where both are normal. The prior
+    of t is half-Cauchy (Gelman 2006), and the weight of p is the mean over its posterior given the
+    observed distances of this parent's children.
 
-    `effective` is n^2 / (n + V), with V the variance of the class counts that comes of
-    randomization, summed. Of a model's expected counts it is the number of records whose
-    proportions would have as much variance; they are not moved, for a model knows no more of a
-    parent than of the node.
+    `effective` is n^2 / (n + V), with V the summed variance of the class counts that comes of
+    randomization; of a model's expected counts, the number of records whose proportions would have
+    as much variance. Those are not moved: a model knows no more of a parent than of the node.
 
     Args:
         counts: estimated counts by node and class, (K, m).

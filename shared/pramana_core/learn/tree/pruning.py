@@ -1,15 +1,13 @@
-"""Taking back splits of a decision tree that do not earn what it costs to describe them.
+"""Pruning of decision trees: splits that cost more to describe than they gain become leaves.
 
-Pruning against held-out records would need records without randomization. Instead each split is
-worth what it adds to the log-likelihood, discounted for the noise, less a description of it:
+A split is worth what it adds to the log-likelihood, discounted for the noise, less a description:
 
     G / (2 c) - (d / 2) ln n - ln a
 
 with G = 2 n ln 2 times its gain, d its degrees of freedom, c the factor by which randomization
 multiplies the chance part of G, n the node's effective records and a the number of attributes it
 was the best of (Bayesian information criterion, and the cost of naming the attribute). From the
-leaves up, a subtree whose splits are together worth nothing becomes a leaf: a split that shows
-little itself stays if those below it show enough.
+leaves up, a subtree whose splits are together worth nothing becomes a leaf.
 """
 
 from __future__ import annotations
@@ -66,15 +64,14 @@ def _pruned(node: Node) -> tuple[Node, float]:
 def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
     """Return a tree without the subtrees by which few more of its records are predicted right.
 
-    For a tree whose counts a model expects: no chance of its own is in a node's counts, so that
-    nothing is discounted for it, but each leaf must be worth its place. A subtree stays if for each
-    leaf beyond one at least `PAYS` more records are predicted right.
+    For a tree whose counts a model expects: they hold no chance, but each leaf must be worth its
+    place. A subtree stays if for each leaf beyond one at least `PAYS` more records are predicted
+    right.
 
     Where no reports have a question together with those above it, its information may repeat
-    theirs. So where a node's records may all be of its decision's class, repetition counts
-    `REPEATED` times: if all is repeated, each leaf has the classes of the node, and what its
-    records lose where it decides otherwise is subtracted. Nor is such a node split with fewer than
-    `LEAST_INFORMED` effective records: there the model has only its assumption.
+    theirs. So where a node's records may all be of its decision's class, what the leaves' records
+    lose if each has the classes of the node is subtracted `REPEATED` times. Nor is such a node
+    split with fewer than `LEAST_INFORMED` effective records.
 
     Args:
         root: the tree as it was grown.
@@ -86,11 +83,6 @@ def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
 def wrong(classes: NodeClasses) -> float:
     """Return how many records of a node its decision is expected to predict wrong."""
     return (1 - max(classes.probabilities)) * classes.total
-
-
-def may_be_pure(classes: NodeClasses) -> bool:
-    """Return whether the interval of the decision's share allows that all records are of it."""
-    return reaches(classes.high[classes.decision], 1.0)
 
 
 def _by_gain(
@@ -107,7 +99,7 @@ def _by_gain(
     if not reported(questions):
         if not reaches(node.classes.effective, LEAST_INFORMED):
             return alone
-        if may_be_pure(node.classes):
+        if reaches(node.classes.high[node.classes.decision], 1.0):
             lost = math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
             gained += REPEATED * lost
     slack = TIE * max(node.classes.total, 1.0)

@@ -21,11 +21,9 @@ def write_tree_text(tree: DecisionTree, *, show_weights: bool = False) -> str:
         |--- tear-production-rate = normal
         |   |--- class: soft
 
-    In a pruned tree answers that lead to leaves of one class stand in one line. With weights each
-    has its own; a line before each question has its attribute's information about the class and the
-    test that it passed; and a leaf has two lines more: the probabilities that decided its class,
-    and what its own records say, with 95 % intervals against the population. A tree through a model
-    begins by saying so.
+    In a pruned tree answers that lead to leaves of one class share a line. With weights each has
+    its own; a line before each question has its information and test, and a leaf has the
+    probabilities that decided its class, and its own shares with their 95 % intervals.
     """
     lines = list(_lines(tree, tree.root, 0, weights=show_weights))
     if show_weights and tree.through is not None:

@@ -9,7 +9,7 @@ import pytest
 from owner_agent.cli.sessions_shown import outcome_json
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import PlanConflict, VariablesMissing
-from pramana_core.learn.networks.documents import read_network_json
+from pramana_core.learn.networks.documents import network_of_json
 
 
 def matrix(*moves):
@@ -37,7 +37,7 @@ def test_three_owners_end_with_the_same_network(world, parameters_task):
     network = json.loads(text)
     assert {n["name"]: n["parents"] for n in network["nodes"]} == parameters_task["structure"]
     assert [p["variables"] for p in network["participants"]] == [["A", "B"], ["C", "D"], ["E"]]
-    assert read_network_json(text).network.structure.parents["E"] == ("D", "B")
+    assert network_of_json(json.loads(text)).network.structure.parents["E"] == ("D", "B")
     assert outcome_json(outcome)["files"] == ["network.bif", "network.json", "network.svg"]
     for owner in world.told:
         assert any("the result is in" in line for line in world.told[owner])

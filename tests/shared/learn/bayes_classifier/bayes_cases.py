@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.plan import Block, Plan
+from tests.shared.learn.cases import Columns, exact, marginals, plan_of, reports
 
 DOMAIN = Domain.of(
     colour=["red", "green", "blue"],
@@ -19,8 +17,6 @@ DOMAIN = Domain.of(
     kind=["a", "b", "c"],
 )
 FEATURES = ("colour", "size", "shape", "weight")
-
-Columns = dict[str, Codes]
 
 
 def joint() -> npt.NDArray[np.float64]:
@@ -46,18 +42,10 @@ def drawn(records: int, seed: int = 3) -> Columns:
 
 def counted(columns: Columns) -> EstimatedMarginals:
     """Return the marginals of records as they are."""
-    sizes = {v.name: v.size for v in DOMAIN}
-    return EstimatedMarginals(ReportedCounts(columns, sizes), Plan.unrandomized(DOMAIN))
+    return exact(columns, DOMAIN)
 
 
 def reported(columns: Columns, p: float, seed: int = 8) -> EstimatedMarginals:
     """Return the marginals estimated from records that were randomized, each column by itself."""
-    rng = np.random.default_rng(seed)
-    told = {}
-    for variable in DOMAIN:
-        column = columns[variable.name]
-        other = rng.integers(1, variable.size, len(column))
-        moved = (column + other) % variable.size
-        told[variable.name] = np.where(rng.random(len(column)) < p, moved, column).astype(np.uint8)
-    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in DOMAIN))
-    return EstimatedMarginals(ReportedCounts(told, {v.name: v.size for v in DOMAIN}), plan)
+    plan = plan_of(DOMAIN, p)
+    return marginals(reports(columns, plan, np.random.default_rng(seed)), plan)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import BayesClassifierOptions
 from pramana_core.marginals.counts import Marginals
@@ -95,21 +94,6 @@ def test_parameters_and_their_errors_are_those_of_a_network():
         assert own.node == other.node
         for name in ("estimate", "se", "se_records", "low", "high"):
             np.testing.assert_array_equal(getattr(own, name), getattr(other, name))
-
-
-@pytest.mark.parametrize(
-    ("target", "features", "error"),
-    [
-        ("kind", ["kind", "size"], OptionError),
-        ("kind", ["size", "size"], OptionError),
-        ("kind", [], OptionError),
-        ("kind", ["nothing"], UnknownVariable),
-        ("nothing", None, UnknownVariable),
-    ],
-)
-def test_what_cannot_be_asked(target, features, error):
-    with pytest.raises(error):
-        learn_bayes_classifier(counted(drawn(50)), target, features)
 
 
 def test_tables_of_naive_bayes_are_of_the_class_and_one_attribute():

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana_core.errors import DomainError, PramanaError, UnknownVariable
+from pramana_core.errors import PramanaError
 from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
     write_bayes_classifier_text,
@@ -17,7 +17,7 @@ from pramana_core.learn.bayes_classifier.exchange import (
 from pramana_core.learn.bayes_classifier.information import information_error
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.options import BayesClassifierOptions
-from pramana_core.learn.learners import BAYES, read_predictor
+from pramana_core.learn.learners import BAYES
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 
 KINDS = ("naive-bayes", "tan")
@@ -44,31 +44,6 @@ def test_missing_values_are_summed_out_exactly(model):
         assert chosen[row] == wanted.argmax()
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        (dict.fromkeys(FEATURES), UnknownVariable),
-        ({"size": np.zeros(3, np.uint8)}, DomainError),
-        ({"size": np.full(5, 3, np.uint8)}, DomainError),
-        ({"size": np.full(5, -1)}, DomainError),
-        ({"size": np.zeros(5)}, DomainError),
-    ],
-)
-def test_codes_that_do_not_fit_are_refused(model, change, error):
-    codes = {name: np.zeros(5, np.uint8) for name in FEATURES} | change
-    with pytest.raises(error):
-        model.predict({name: column for name, column in codes.items() if column is not None})
-
-
-def test_a_document_loses_nothing(model):
-    text = BAYES.write(model)
-    again = BAYES.read(text)
-    assert BAYES.write(again) == text
-    columns = drawn(100, seed=7)
-    assert (again.probabilities(columns) == model.probabilities(columns)).all()
-    assert read_predictor(text).predict(columns).tolist() == model.predict(columns).tolist()
-
-
 def broken(document, *path, value):
     place = document
     for step in path[:-1]:
@@ -80,7 +55,6 @@ def broken(document, *path, value):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("kind",), "decision-tree"),
         (("model",), "best"),
         (("options", "alpha"), -1.0),
         (("attributes", 0, "family", "probability", 0, 0), 7.0),
@@ -94,7 +68,6 @@ def broken(document, *path, value):
         (("prior", "probability"), [0.5, 0.6, 0.1]),
         (("prior", "se"), [0.1]),
         (("inputs", 0, "name"), "kind"),
-        (("extra",), 1),
     ],
 )
 def test_what_is_no_classifier_is_refused(path, value):

@@ -12,7 +12,7 @@ from pramana_core.channels import RESOLUTION, Choice, Dense, Identity, Mixture, 
 from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.information import Dependence, dependences
+from pramana_core.learn.bayes_classifier.information import ConditionalDependence, dependences
 from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(**{name: ["no", "yes"] for name in ("kind", "x", "y")})
@@ -20,7 +20,7 @@ DRAWN = np.random.default_rng(1).integers(2, size=(3, 900), dtype=np.uint8)
 COLUMNS = dict(zip(DOMAIN.names, DRAWN, strict=True))
 
 
-def found(plan: Plan) -> dict[tuple[str, str], Dependence]:
+def found(plan: Plan) -> dict[tuple[str, str], ConditionalDependence]:
     owner = SeededOwner.of("dependence", 1, 900)
     marginals = EstimatedMarginals(owner.report(plan, COLUMNS, 0), plan)
     return dependences(marginals, "kind", ["x", "y"], lambda *_: None)
@@ -31,7 +31,7 @@ def test_what_no_record_reports_with_the_class_is_independent_given_it():
     channel = Mixture.from_gamma(4, 19.0)
     choices = tuple(Choice(pair, RESOLUTION // 3, channel) for pair in pairs)
     plan = Plan((Block(tuple(DOMAIN), Sampled((2, 2, 2), choices)),))
-    assert found(plan) == {("x", "y"): Dependence(0.0, 0.0)}
+    assert found(plan) == {("x", "y"): ConditionalDependence(0.0, 0.0)}
 
 
 def test_a_channel_without_an_inverse_tells_nothing_of_independence():
@@ -54,4 +54,4 @@ def test_a_table_too_large_to_be_filled_in_tells_nothing_either():
     reported = owner.report(plan, dict(zip(domain.names, drawn, strict=True)), 0)
     marginals = EstimatedMarginals(reported, plan, estimator="pooled")
     found = dependences(marginals, "kind", ["x", "y"], lambda *_: None)
-    assert found == {("x", "y"): Dependence(0.0, 0.0)}
+    assert found == {("x", "y"): ConditionalDependence(0.0, 0.0)}

@@ -18,7 +18,6 @@ from pramana_core.learn.bayes_classifier.exchange import (
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.redundancy import learn_redundancy
 from pramana_core.learn.common.options import BayesClassifierOptions
-from pramana_core.learn.learners import BAYES
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.bayes_classifier.bayes_cases import counted, drawn
 
@@ -65,22 +64,6 @@ def test_four_copies_count_as_one():
 def test_independent_attributes_count_whole():
     found = [_weight(_reported(_records(False, 40_000, s), s)) for s in range(4)]
     assert min(found) > 0.85
-
-
-def test_predictions_documents_and_words_have_it():
-    marginals = _reported(_records(True, 40_000, 2), 2)
-    auto = learn_bayes_classifier(marginals, "kind")
-    assert (
-        learn_bayes_classifier(
-            marginals, "kind", None, BayesClassifierOptions("naive-bayes")
-        ).weight
-        == 1
-    )
-    assert 0 < auto.weight <= 1
-    again = BAYES.read(BAYES.write(auto))
-    some = _records(True, 100, 9)
-    assert again.weight == auto.weight
-    assert (again.probabilities(some) == auto.probabilities(some)).all()
 
 
 def test_a_weighted_posterior_is_tempered():

@@ -1,17 +1,12 @@
-"""Small worlds for the linear classifiers: a true joint distribution, records, and reports."""
+"""A small world for linear classifiers: a true joint distribution, and records."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable
-from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.plan import Block, Plan
+from pramana_core.marginals.counts import Codes
 
 DOMAIN = Domain(
     (
@@ -58,41 +53,6 @@ def records(seed: int, number: int, classes: int = 2) -> Columns:
     return {n: c.astype(np.uint8) for n, c in zip(names, codes, strict=True)}
 
 
-def plan(over: Domain, p: Mapping[str, float]) -> Plan:
-    """Return a plan that randomizes each variable named with its probability of change."""
-    return Plan(
-        tuple(
-            Block((v,), Symmetric.from_probability(v.size, p[v.name]))
-            if v.name in p
-            else Block((v,), Identity(v.size))
-            for v in over
-        )
-    )
-
-
-def reports(columns: Columns, used: Plan, rng: np.random.Generator) -> Columns:
-    """Randomize records by the matrices of a plan of single variables."""
-    drawn = {}
-    for block in used.blocks:
-        bounds = np.cumsum(block.channel.matrix(), axis=1)[:, :-1]
-        true = columns[block.name]
-        drawn[block.name] = (
-            (rng.random(len(true))[:, None] >= bounds[true]).sum(axis=1).astype("u1")
-        )
-    return drawn
-
-
-def marginals(columns: Columns, used: Plan, estimator: str = "moment") -> EstimatedMarginals:
-    """Return what is estimated from reports."""
-    sizes = {v.name: v.size for v in used.domain}
-    return EstimatedMarginals(ReportedCounts(columns, sizes), used, estimator=estimator)
-
-
-def exact(columns: Columns, over: Domain) -> EstimatedMarginals:
-    """Return the counts of true records."""
-    return marginals(columns, Plan.unrandomized(over))
-
-
 def matrix(columns: Columns) -> npt.NDArray[np.float64]:
     """Return the columns a classifier should have, made by hand."""
     return np.column_stack(
@@ -103,21 +63,3 @@ def matrix(columns: Columns) -> npt.NDArray[np.float64]:
             np.array(SIZES)[columns["size"]],
         ]
     ).astype(np.float64)
-
-
-class ExpectedReports:
-    """Expected counts of reports, N P', for a table of true counts; fractional."""
-
-    def __init__(self, true: npt.NDArray[np.float64], used: Plan) -> None:
-        for axis, block in enumerate(used.blocks):
-            moved = np.tensordot(true, block.channel.matrix(), axes=(axis, 0))
-            true = np.moveaxis(moved, -1, axis)
-        self._counts = true
-        self._names = used.domain.names
-        self.records = round(float(true.sum()))
-
-    def table(self, names: list[str]) -> npt.NDArray[np.float64]:
-        """Return the expected counts over some columns."""
-        dropped = tuple(i for i, name in enumerate(self._names) if name not in names)
-        left = [name for name in self._names if name in names]
-        return np.transpose(self._counts.sum(axis=dropped), [left.index(name) for name in names])

@@ -11,20 +11,11 @@ import numpy as np
 import pytest
 
 from pramana_core.learn.common.options import LinearOptions
-from pramana_core.learn.linear import errors
+from pramana_core.learn.linear import solving
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
-from tests.shared.learn.linear.linear_cases import (
-    DOMAIN,
-    Columns,
-    exact,
-    joint,
-    marginals,
-    matrix,
-    plan,
-    records,
-    reports,
-)
+from tests.shared.learn.cases import exact, marginals, plan_of, reports
+from tests.shared.learn.linear.linear_cases import DOMAIN, Columns, joint, matrix, records
 
 Z95 = 1.959963984540054
 NOISE = {"colour": 0.2, "member": 0.1, "size": 0.2, "class": 0.1}
@@ -98,7 +89,7 @@ def test_intervals_cover(
     Each comparison fails a correct program with probability 1e-6. Against the population new
     records are drawn each time; given the records one set of them is reported again and again.
     """
-    runs, used, options = RUNS, plan(DOMAIN, NOISE), LinearOptions(loss)
+    runs, used, options = RUNS, plan_of(DOMAIN, NOISE), LinearOptions(loss)
     fixed = records(22, 6_000)
     truth = of_the_population(loss)
     if which == "se_records":
@@ -123,7 +114,7 @@ def test_intervals_cover(
 def test_too_many_cells_for_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = records(24, 500)
     whole = learn_linear(exact(columns, DOMAIN), "class")
-    monkeypatch.setattr(errors, "SCORE_NUMBERS", 100)
+    monkeypatch.setattr(solving, "SCORE_NUMBERS", 100)
     without = learn_linear(exact(columns, DOMAIN), "class")
     assert (estimates(without) == estimates(whole)).all()
     assert without.planes[0].weights[0].se is None

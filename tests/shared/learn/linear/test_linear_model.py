@@ -26,15 +26,8 @@ from pramana_core.learn.linear.model import (
     Plane,
     Weight,
 )
-from tests.shared.learn.linear.linear_cases import (
-    DOMAIN,
-    domain,
-    exact,
-    marginals,
-    plan,
-    records,
-    reports,
-)
+from tests.shared.learn.cases import exact, marginals, plan_of, reports
+from tests.shared.learn.linear.linear_cases import DOMAIN, domain, records
 from tests.shared.pictures.reading import marks, texts
 
 INPUTS = Domain((Variable("a", ("n", "y")), Variable("b", ("x", "y", "z"), (0.0, 0.5, 2.0))))
@@ -85,23 +78,6 @@ def test_several_planes_choose_the_highest_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("codes", "error"),
-    [
-        ({"a": CODES["a"]}, UnknownVariable),
-        ({"a": CODES["a"], "b": CODES["b"][:2]}, DomainError),
-        ({"a": CODES["a"] + 1, "b": CODES["b"]}, DomainError),
-        ({"a": np.array([-1, 0, 0]), "b": CODES["b"]}, DomainError),
-        ({"a": np.array([0.0, 1.0, 1.0]), "b": CODES["b"]}, DomainError),
-        ({"a": CODES["a"][:, None], "b": CODES["b"]}, DomainError),
-        ({"a": np.uint8(1), "b": CODES["b"]}, DomainError),
-    ],
-)
-def test_records_that_do_not_fit(codes: dict[str, np.ndarray], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        classifier().predict(codes)
-
-
-@pytest.mark.parametrize(
     ("change", "error"),
     [
         ({"planes": ()}, DomainError),
@@ -137,7 +113,7 @@ def test_a_class_without_a_plane_is_never_predicted() -> None:
 
 
 def learned() -> list[LinearClassifier]:
-    used = plan(domain(3), {"colour": 0.3, "class": 0.2})
+    used = plan_of(domain(3), {"colour": 0.3, "class": 0.2})
     reported = marginals(reports(records(31, 4_000, 3), used, np.random.default_rng(1)), used)
     models = [
         learn_linear(reported, "class", options=LinearOptions(loss), seed=5)
@@ -164,9 +140,6 @@ def changed(**change: object) -> str:
     [
         ("{", InputError),
         ("[]", InputError),
-        (changed(kind="decision-tree"), InputError),
-        (changed(extra=1), InputError),
-        (changed(records="100"), InputError),
         (changed(basis="guess"), InputError),
         (changed(options={"loss": "hinge"}), InputError),
         (changed(options={"steps": 0}), InputError),

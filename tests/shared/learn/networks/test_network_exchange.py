@@ -23,7 +23,7 @@ from pramana_core.errors import (
 )
 from pramana_core.learn.common.documents import write_json
 from pramana_core.learn.networks.bif import read_bif
-from pramana_core.learn.networks.documents import network_json, read_network_json
+from pramana_core.learn.networks.documents import given_network, network_json, network_of_json
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import CHUNK, BayesNet, sample_chunks
 from pramana_core.learn.networks.structure import Structure
@@ -73,13 +73,13 @@ def same(a: BayesNet, b: BayesNet) -> bool:
 
 
 def write(network: BayesNet, links: Sequence[LearnedLink] = ()) -> str:
-    return write_json(network_json(network, links))
+    return write_json(network_json(given_network(network), links))
 
 
 def test_json_loses_nothing():
     network = odd_network()
     text = write(network, LINKS)
-    again = read_network_json(text)
+    again = network_of_json(json.loads(text))
     assert same(network, again.network)
     assert again.links == LINKS
     assert again.confidence == {('"odd"', "c"): 0.875, ("age, in years", "c"): None}
@@ -108,7 +108,6 @@ def with_parameter(**changes: object) -> str:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("network {", InputError),
         ("[]", InputError),
         ("{}", InputError),
         (changed(kind="tree"), InputError),
@@ -125,7 +124,7 @@ def with_parameter(**changes: object) -> str:
 )
 def test_an_invalid_document_is_refused(text: str, error: type[PramanaError]):
     with pytest.raises(error):
-        read_network_json(text)
+        network_of_json(json.loads(text))
 
 
 # BIF ----------------------------------------------------------------------------------------------
@@ -181,43 +180,41 @@ probability ( b | a ) { (x) 0.5, 0.5; (y) 0.2, 0.8; }
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "error", "where", "line"),
+    ("old", "new", "error", "where"),
     [
-        ("(y) 0.2, 0.8;", "", InputError, "b", None),
-        ("(y) 0.2, 0.8;", "(y) 0.2;", InputError, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 0.2, z;", InputError, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 0.2, 0.9;", ChannelError, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 0.2, 0.78;", ChannelError, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) 1.2, -0.2;", ChannelError, "b", 5),
-        ("(y) 0.2, 0.8;", "(y) nan, 0.8;", ChannelError, "b", 5),
-        ("(y)", "(z) 0.5, 0.5; (y)", InputError, "b", 5),
-        ("(y)", "(x) 0.5, 0.5; (y)", InputError, "b", 5),
-        ("(y)", "table 0.5, 0.5, 0.5, 0.5; (y)", InputError, "b", 5),
-        ("table 0.25, 0.75;", "table 0.25;", InputError, "a", 4),
-        ("table 0.25, 0.75;", "", InputError, "a", None),
-        ("table 0.25, 0.75;", "table 0.25, 0.7;", ChannelError, "a", 4),
-        ("probability ( a ) {", "property { ", InputError, None, 4),
-        ("probability ( a ) { table 0.25, 0.75; }", "", InputError, "a", None),
+        ("(y) 0.2, 0.8;", "", InputError, "b"),
+        ("(y) 0.2, 0.8;", "(y) 0.2;", InputError, "b"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, z;", InputError, "b"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, 0.9;", ChannelError, "b"),
+        ("(y) 0.2, 0.8;", "(y) 0.2, 0.78;", ChannelError, "b"),
+        ("(y) 0.2, 0.8;", "(y) 1.2, -0.2;", ChannelError, "b"),
+        ("(y) 0.2, 0.8;", "(y) nan, 0.8;", ChannelError, "b"),
+        ("(y)", "(z) 0.5, 0.5; (y)", InputError, "b"),
+        ("(y)", "(x) 0.5, 0.5; (y)", InputError, "b"),
+        ("(y)", "table 0.5, 0.5, 0.5, 0.5; (y)", InputError, "b"),
+        ("table 0.25, 0.75;", "table 0.25;", InputError, "a"),
+        ("table 0.25, 0.75;", "", InputError, "a"),
+        ("table 0.25, 0.75;", "table 0.25, 0.7;", ChannelError, "a"),
+        ("probability ( a ) {", "property { ", InputError, None),
+        ("probability ( a ) { table 0.25, 0.75; }", "", InputError, "a"),
         (
             "probability ( a )",
             "probability ( a ) { table 1, 0; } probability ( a )",
             InputError,
             "a",
-            4,
         ),
-        ("probability ( a )", "probability ( q ) { } probability ( a )", InputError, "q", None),
-        ("variable b", "variable a { } variable b", InputError, "a", 3),
-        ("[ 2 ] { u, v }", "[ 3 ] { u, v }", InputError, "b", 3),
-        ("[ 2 ] { x, y }", "[ 2 ] { x, y, z }", InputError, "a", 2),
-        ("{ u, v }", '{ u, "v }', InputError, None, 3),
+        ("probability ( a )", "probability ( q ) { } probability ( a )", InputError, "q"),
+        ("variable b", "variable a { type discrete [2] { u, v }; } variable b", InputError, "a"),
+        ("[ 2 ] { u, v }", "[ 3 ] { u, v }", InputError, "b"),
+        ("[ 2 ] { x, y }", "[ 2 ] { x, y, z }", InputError, "a"),
+        ("{ u, v }", '{ u, "v }', InputError, None),
     ],
 )
-def test_a_fault_in_bif_is_told_with_its_node_and_line(old, new, error, where, line):
+def test_a_fault_in_bif_is_refused_with_its_node(old, new, error, where):
     assert BIF.count(old) >= 1
     with pytest.raises(error) as caught:
         read_bif(BIF.replace(old, new))
     assert caught.value.where == where
-    assert line is None or f"line {line}" in str(caught.value).lower()
     assert caught.value.remedy
 
 

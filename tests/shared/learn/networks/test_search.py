@@ -20,21 +20,14 @@ from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks import searches
 from pramana_core.learn.networks.gains import LEAST_GAIN, FixedGain, NetGain, best
 from pramana_core.learn.networks.scores import PlainJudge, judge_of
-from pramana_core.learn.networks.searches import Peak, by_families, climb, k2
+from pramana_core.learn.networks.searches import Peak, climb, k2
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
-from tests.shared.learn.networks.given_tables import Table
+from tests.shared.learn.cases import Table
 
 
 def quiet(done: int, total: int) -> None:
     """Report steps to nobody."""
-
-
-def climbed(
-    judge, search: Search, nodes: Sequence[str], on_step=quiet
-) -> dict[str, frozenset[str]]:
-    """Climb, and compare structures by their families."""
-    return climb(judge, search, nodes, by_families(judge), on_step)
 
 
 # The best of several gains ------------------------------------------------------------------------
@@ -200,10 +193,10 @@ class ByHand:
     def exchange(self, child, given, old, new):
         if not self.exchanges:
             return None
-        return FixedGain(self.contest(child, given - {old} | {new}, given))
+        return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
-    def contest(self, child, first, second):
-        return self.score(child, first) - self.score(child, second)
+    def better(self, first, second):
+        return sum(self.score(c, first[c]) - self.score(c, second[c]) for c in first)
 
 
 def of_child(child: str, **scores: float) -> dict[tuple[str, str], float]:
@@ -235,7 +228,7 @@ ALIKE = of_child("c", e=9, a=5, b=5, ab=11, ae=8, be=8, abe=7) | of_child("e", a
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_variable_that_stands_for_others_loses_its_links(most: int):
     """c's parents are a and b; from e no move gains, but from a structure without e it does."""
-    found = climbed(ByHand(ALIKE, exchanges=False), Search(max_parents=most), "abce")
+    found = climb(ByHand(ALIKE, exchanges=False), Search(max_parents=most), "abce", quiet)
     if most == 1:
         assert found["c"] == frozenset("e")
     else:
@@ -255,8 +248,8 @@ class Contrary:
     def exchange(self, child, given, old, new):
         return FixedGain(self.scale * abs(self.rng.normal()))
 
-    def contest(self, child, first, second):
-        return self.scale * abs(self.rng.normal())
+    def better(self, first, second):
+        return 1.0
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -272,7 +265,7 @@ def test_a_search_ends_within_its_limit_of_steps_whatever_the_judge_says(seed: i
         if ordered:
             k2(judge, search, names, lambda *s, seen=steps: seen.append(s))
         else:
-            climb(judge, search, names, lambda *_: 1.0, lambda *s, seen=steps: seen.append(s))
+            climb(judge, search, names, lambda *s, seen=steps: seen.append(s))
         assert 0 < len(steps) <= most
 
 
@@ -291,7 +284,7 @@ def test_climbing_ends_at_a_peak(seed: int):
     marginals = random_marginals(seed, 0.0, records=2000)
     judge = PlainJudge(marginals, Scoring("bdeu"))
     names = MIXED.names
-    found = climbed(judge, Search(max_parents=2), names, quiet)
+    found = climb(judge, Search(max_parents=2), names, quiet)
 
     def total(parents: dict[str, frozenset[str]]) -> float:
         return sum(judge.score(child, given) for child, given in parents.items())
@@ -324,4 +317,4 @@ def test_a_search_can_be_stopped():
     with pytest.raises(KeyboardInterrupt):
         k2(judge, Search(MIXED.names), MIXED.names, stop)
     with pytest.raises(KeyboardInterrupt):
-        climbed(judge, Search(), MIXED.names, stop)
+        climb(judge, Search(), MIXED.names, stop)

@@ -20,7 +20,7 @@ from pramana_core.domain import Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.decisions import benjamini_hochberg
-from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
+from pramana_core.learn.rules.itemsets import FoundItemsets, items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import Item
@@ -76,7 +76,7 @@ def balanced(length: int) -> Study:
     plan = plan_of([3] * 5, 5)
     columns = dict(zip(plan.domain.names, cells.T, strict=True))
     minimum = 3.0**-length + 1 / len(cells)
-    return Study(columns, plan, all_items(plan.domain), minimum)
+    return Study(columns, plan, items_of(plan.domain), minimum)
 
 
 def implied(items: int, constant: int) -> Study:

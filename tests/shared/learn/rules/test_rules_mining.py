@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations, product
 
 import numpy as np
@@ -25,34 +24,21 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.itemsets import (
     FoundItemsets,
-    all_items,
-    chosen_items,
-    item_label,
-    present_items,
+    items_of,
 )
 from pramana_core.learn.rules.mining import mine_itemsets, next_candidates
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
 from pramana_core.plan import Block, Plan
-from tests.shared.learn.rules.tables import Z, dependent, domain
+from tests.shared.learn.cases import Columns, exact, plan_of, reports
+from tests.shared.learn.cases import marginals as estimated
+from tests.shared.learn.rules.tables import dependent, domain
 
 
-def exact(over: Domain, columns: dict[str, np.ndarray]) -> EstimatedMarginals:
-    return EstimatedMarginals(
-        ReportedCounts(columns, {v.name: v.size for v in over}), Plan.unrandomized(over)
-    )
-
-
-def randomized(over: Domain, columns: dict[str, np.ndarray], p: float, seed: int):
+def randomized(over: Domain, columns: Columns, p: float, seed: int) -> EstimatedMarginals:
     """Marginals from reports of the columns, every one moved with probability p."""
-    rng = np.random.default_rng(seed)
-    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in over))
-    reports = {}
-    for block in plan.blocks:
-        upper = np.cumsum(block.channel.matrix(), axis=1)[columns[block.name]][:, :-1]
-        drawn = rng.random((len(upper), 1)) > upper
-        reports[block.name] = drawn.sum(axis=1).astype(np.uint8)
-    return EstimatedMarginals(ReportedCounts(reports, plan.reported_sizes), plan)
+    plan = plan_of(over, p)
+    return estimated(reports(columns, plan, np.random.default_rng(seed)), plan)
 
 
 OVER = domain(4, 3, 2, 3, 2)
@@ -61,7 +47,7 @@ COLUMNS = dependent(OVER, 3000, seed=1)
 
 def one_hot(over: Domain, columns: dict[str, np.ndarray]) -> pd.DataFrame:
     return pd.DataFrame(
-        {item_label(over, (n, code)): columns[n] == code for n, code in all_items(over)}
+        {f"{n}={over[n].categories[code]}": columns[n] == code for n, code in items_of(over)}
     )
 
 
@@ -76,42 +62,26 @@ def by_mlxtend(table: pd.DataFrame, minimum: float) -> dict[frozenset[str], floa
     return dict(zip(frame["itemsets"], frame["support"], strict=True))
 
 
-def by_pyfim(over: Domain, columns: dict[str, np.ndarray], minimum: float):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import fim
-    rows = [
-        [item_label(over, (v.name, int(c))) for v, c in zip(over, row, strict=True)]
-        for row in zip(*columns.values(), strict=True)
-    ]
-    found = fim.fpgrowth(rows, supp=100 * minimum, report="a")
-    return {frozenset(items): count / len(rows) for items, count in found}
-
-
 # Items
 
 
 def test_items_are_categories():
     over = Domain.of(milk=["no", "yes"], bread=["no", "yes"], size=["S", "M", "L"])
-    assert len(all_items(over)) == 7
-    assert present_items(over, "yes") == (("milk", 1), ("bread", 1))
-    assert chosen_items(over, {"size": ["L", "S"], "milk": ["yes"]}) == (
-        ("size", 2),
-        ("size", 0),
-        ("milk", 1),
-    )
-    assert item_label(over, ("size", 2)) == "size=L"
+    assert len(items_of(over)) == 7
+    assert items_of(over, "yes") == (("milk", 1), ("bread", 1))
+    items = items_of(over.project(["size", "milk"]), None, {"size": ["L", "S"]})
+    assert items == (("size", 2), ("size", 0), ("milk", 0), ("milk", 1))
 
 
 def test_items_that_are_none():
     over = Domain.of(milk=["no", "yes"])
     with pytest.raises(UnknownCategory):
-        present_items(over, "maybe")
+        items_of(over, "maybe")
     with pytest.raises(UnknownCategory):
-        chosen_items(over, {"milk": ["maybe"]})
+        items_of(over, None, {"milk": ["maybe"]})
     with pytest.raises(UnknownVariable):
-        chosen_items(over, {"beer": ["yes"]})
-    marginals = exact(OVER, COLUMNS)
+        items_of(over, None, {"beer": ["yes"]})
+    marginals = exact(COLUMNS, OVER)
     with pytest.raises(OptionError):
         mine_itemsets(marginals, [], RuleOptions(0.1))
     with pytest.raises(UnknownVariable):
@@ -178,16 +148,14 @@ def test_too_many_candidates_are_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("minimum", [0.02, 0.1, 0.3, 1.0])
 def test_exact_itemsets_are_those_of_others(minimum: float):
-    found = in_words(mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(minimum)))
+    found = in_words(mine_itemsets(exact(COLUMNS, OVER), items_of(OVER), RuleOptions(minimum)))
     assert found == by_mlxtend(one_hot(OVER, COLUMNS), minimum)
-    if found:
-        assert found == by_pyfim(OVER, COLUMNS, minimum)
 
 
 def test_without_error_all_decisions_agree_and_nothing_is_undecided():
-    marginals = exact(OVER, COLUMNS)
-    plain = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1))
-    held = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.1, decisions="controlled"))
+    marginals = exact(COLUMNS, OVER)
+    plain = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.1))
+    held = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.1, decisions="controlled"))
     assert plain.frequent == held.frequent
     assert {i.verdict for i in plain.itemsets} == {"frequent", "not frequent"}
     for itemset in plain.itemsets:
@@ -200,9 +168,9 @@ def test_without_error_all_decisions_agree_and_nothing_is_undecided():
 
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_no_itemset_is_longer_than_asked(length: int):
-    marginals = exact(OVER, COLUMNS)
-    found = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02, length))
-    every = mine_itemsets(marginals, all_items(OVER), RuleOptions(0.02))
+    marginals = exact(COLUMNS, OVER)
+    found = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.02, length))
+    every = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.02))
     assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
 
 
@@ -210,7 +178,7 @@ def test_progress_is_told_and_can_stop():
     steps: list[tuple[int, int]] = []
     options = RuleOptions(0.3)
     found = mine_itemsets(
-        exact(OVER, COLUMNS), all_items(OVER), options, lambda *step: steps.append(step)
+        exact(COLUMNS, OVER), items_of(OVER), options, lambda *step: steps.append(step)
     )
     assert steps == [*((k, 5) for k in range(len(found.levels))), (5, 5)]
 
@@ -218,23 +186,10 @@ def test_progress_is_told_and_can_stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), options, stop)
+        mine_itemsets(exact(COLUMNS, OVER), items_of(OVER), options, stop)
 
 
 # Mining on estimates
-
-
-def slope_of(weight, whole, decoder, reported, shape, has) -> float:
-    """The regression of W^2 on W over reports of independent variables, and z^2 more of records
-    that have the itemset."""
-    cells, law = (reported @ decoder).reshape(shape), np.ones(1)
-    for axis in range(len(shape)):
-        alone = cells.sum(axis=tuple(i for i in range(len(shape)) if i != axis))
-        law = np.kron(law, alone / alone.sum())
-    within = law * has / (law @ has)
-    mixed = (2000 * law + Z**2 * within) @ whole / (2000 + Z**2)
-    first, second, third = (mixed @ weight**power for power in (1, 2, 3))
-    return (third - second * first) / (second - first**2)
 
 
 def test_estimated_itemsets_are_those_of_dense_estimation():
@@ -257,16 +212,9 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
                 support = w @ reported / 2000
                 noise = (w**2 @ reported - w @ reported) / 2000**2
                 items = tuple(sum(over.shape[:a]) + k for a, k in zip(axes, codes, strict=True))
-                slope = slope_of(w, whole, decoder, reported, over.shape, has)
-                level = max(w**2 @ reported / 2000 - slope * support, 0)
-                error = np.sqrt((level + (slope - 1) * 0.08) / 2000)
-                skew = (slope - 1) / 6 / 2000 / error
-                # Where 0.08 is the end of the interval; see `score_interval`.
-                above = (support - 0.08) / error
-                root = np.roots([skew, 1, -skew - above]) if abs(skew) > 1e-12 else [above]
-                deviate = min(root, key=abs)
-                examined[items] = support, np.sqrt(max(noise, 0)), stats.norm.sf(deviate)
-    found = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
+                error = np.sqrt(max(noise, 0))
+                examined[items] = support, error, stats.norm.sf((support - 0.08) / error)
+    found = mine_itemsets(marginals, items_of(over), RuleOptions(0.08))
     frequent = {
         items
         for items in examined
@@ -291,8 +239,8 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
 def test_controlled_decisions_are_closed_and_a_part_of_the_point_decisions():
     over = domain(3, 3, 3, 2)
     marginals = randomized(over, dependent(over, 3000, seed=5), 0.4, seed=6)
-    point = mine_itemsets(marginals, all_items(over), RuleOptions(0.08))
-    held = mine_itemsets(marginals, all_items(over), RuleOptions(0.08, decisions="controlled"))
+    point = mine_itemsets(marginals, items_of(over), RuleOptions(0.08))
+    held = mine_itemsets(marginals, items_of(over), RuleOptions(0.08, decisions="controlled"))
     assert [i.items for i in point.itemsets] == [i.items for i in held.itemsets]
     chosen = {i.items for i in held.frequent}
     assert chosen < {i.items for i in point.frequent}
@@ -339,14 +287,14 @@ class Untold:
     ],
 )
 def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
-    plain = mine_itemsets(exact(OVER, COLUMNS), all_items(OVER), RuleOptions(0.05))
+    plain = mine_itemsets(exact(COLUMNS, OVER), items_of(OVER), RuleOptions(0.05))
     of_v0 = range(4)
     marginals = Untold(
-        exact(OVER, COLUMNS), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
+        exact(COLUMNS, OVER), lambda row: len(row) > 1 and bool(set(row) & set(of_v0)), error
     )
     for decisions in ("point", "controlled"):
         options = RuleOptions(0.05, decisions=decisions)
-        found = mine_itemsets(marginals, all_items(OVER), options)
+        found = mine_itemsets(marginals, items_of(OVER), options)
         told = {i.items for i in plain.frequent if len(i.items) == 1 or not set(i.items) & {*of_v0}}
         assert {i.items for i in found.frequent} == told
         untold = [i for i in found.itemsets if np.isnan(i.support)]
@@ -355,9 +303,9 @@ def test_itemsets_that_cannot_be_estimated_are_undecided(error: Exception):
 
 
 def test_if_no_item_can_be_estimated_that_is_an_error():
-    marginals = Untold(exact(OVER, COLUMNS), lambda _row: True, SingularChannel("No inverse."))
+    marginals = Untold(exact(COLUMNS, OVER), lambda _row: True, SingularChannel("No inverse."))
     with pytest.raises(SingularChannel):
-        mine_itemsets(marginals, all_items(OVER), RuleOptions(0.05))
+        mine_itemsets(marginals, items_of(OVER), RuleOptions(0.05))
 
 
 def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
@@ -379,5 +327,5 @@ def sampled_pairs(*pairs: tuple[int, int]) -> EstimatedMarginals:
 )
 def test_supports_of_a_model_are_said_to_be_whichever_variables_they_are_of(pairs, length):
     marginals = sampled_pairs(*pairs)
-    found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.05))
+    found = mine_itemsets(marginals, items_of(marginals.domain), RuleOptions(0.05))
     assert found.modelled_from == length

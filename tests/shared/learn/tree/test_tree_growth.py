@@ -10,43 +10,22 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
+from pramana_core.errors import EstimationError, LimitExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import TreeOptions
-from pramana_core.learn.tree.growth import STEPS, learn_tree
+from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node
-from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.plan import Block, Plan
 from tests.lengths import repetitions
 from tests.places import DATA
+from tests.shared.learn.cases import Columns, exact, expected, marginals, plan_of, reports
 
 PLAIN = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
-
-Columns = dict[str, np.ndarray]
-
-
-class Expected:
-    """Reports as they are expected of true records: N P', with fractions."""
-
-    def __init__(self, names: tuple[str, ...], tensor: np.ndarray):
-        self.names, self.tensor = names, tensor
-        self.records = round(float(tensor.sum()))
-
-    def table(self, names):
-        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
-        left = [n for n in self.names if n in names]
-        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
 
 
 def domain_of(**sizes: int) -> Domain:
     return Domain(tuple(Variable(n, tuple(f"{n}{k}" for k in range(s))) for n, s in sizes.items()))
-
-
-def plan_of(domain: Domain, p: float) -> Plan:
-    return Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain))
 
 
 def cube(domain: Domain, columns: Columns) -> np.ndarray:
@@ -56,26 +35,7 @@ def cube(domain: Domain, columns: Columns) -> np.ndarray:
 
 
 def exactly(domain: Domain, columns: Columns) -> EstimatedMarginals:
-    reported = ReportedCounts(columns, {v.name: v.size for v in domain})
-    return EstimatedMarginals(reported, Plan.unrandomized(domain))
-
-
-def reports(plan: Plan, columns: Columns, rng: np.random.Generator) -> ReportedCounts:
-    """Randomize each column by the rows of its matrix."""
-    made = {}
-    for block in plan.blocks:
-        (name,) = block.names
-        bounds = np.cumsum(block.channel.matrix(), axis=1)[:, :-1]
-        chosen = rng.random(len(columns[name]))[:, None] >= bounds[columns[name]]
-        made[name] = chosen.sum(axis=1).astype(np.uint8)
-    return ReportedCounts(made, {v.name: v.size for v in plan.domain})
-
-
-def expected_reports(plan: Plan, columns: Columns) -> Expected:
-    tensor = cube(plan.domain, columns)
-    for axis, block in enumerate(plan.blocks):
-        tensor = np.moveaxis(np.tensordot(tensor, block.channel.matrix(), (axis, 0)), -1, axis)
-    return Expected(plan.domain.names, tensor)
+    return exact(columns, domain)
 
 
 def public(name: str, target: str, drop: str | None = None) -> tuple[Domain, Columns]:
@@ -193,8 +153,8 @@ def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):
         # Likelihood is maximized to a tolerance: only what is well above it can be compared.
         options = TreeOptions(significance=None, prune=False, shrinkage=None, max_depth=1)
         clean = learn_tree(exactly(domain, columns), "y", None, options)
-    marginals = EstimatedMarginals(expected_reports(plan, columns), plan, estimator=estimator)
-    tree = learn_tree(marginals, "y", None, options)
+    seen = expected(cube(domain, columns), plan)
+    tree = learn_tree(EstimatedMarginals(seen, plan, estimator=estimator), "y", None, options)
     if estimator == "moment":
         assert_same(tree, clean)
     else:
@@ -206,12 +166,12 @@ def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):
 # What randomization does to the test.
 
 
-def noise_only(rng: np.random.Generator, records: int = 3000) -> tuple[Plan, ReportedCounts]:
+def noise_only(rng: np.random.Generator, records: int = 3000) -> EstimatedMarginals:
     domain = domain_of(a=4, b=3, c=2, y=2)
     columns = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in domain}
     columns["y"] = (rng.random(records) < 0.3).astype(np.uint8)
     plan = plan_of(domain, 0.25)
-    return plan, reports(plan, columns, rng)
+    return marginals(reports(columns, plan, rng), plan)
 
 
 @pytest.mark.calibration
@@ -222,12 +182,11 @@ def test_a_class_that_depends_on_nothing_is_rarely_split_by():
     rng = np.random.default_rng(20)
     split = plain = 0
     for _ in range(runs):
-        plan, seen = noise_only(rng)
-        marginals = EstimatedMarginals(seen, plan)
+        seen = noise_only(rng)
         options = TreeOptions(significance=level, max_depth=1, prune=False)
-        split += learn_tree(marginals, "y", None, options).root.split is not None
+        split += learn_tree(seen, "y", None, options).root.split is not None
         plain_options = TreeOptions(significance=None, max_depth=1, prune=False)
-        plain += learn_tree(marginals, "y", None, plain_options).root.split is not None
+        plain += learn_tree(seen, "y", None, plain_options).root.split is not None
     assert split <= most
     # It is not blind: at its level none of 150 splits once in 2,000 sets of seeds. ID3 always does.
     assert split >= 1
@@ -239,51 +198,17 @@ def test_a_class_that_depends_on_nothing_is_rarely_split_by():
 
 def test_growth_stops_at_a_depth_and_below_a_number_of_effective_records():
     domain, columns = survey(2000, np.random.default_rng(3))
-    marginals = exactly(domain, columns)
+    seen = exactly(domain, columns)
     for depth in (0, 1, 2):
-        tree = learn_tree(marginals, "y", None, TreeOptions(significance=None, max_depth=depth))
+        tree = learn_tree(seen, "y", None, TreeOptions(significance=None, max_depth=depth))
         assert tree.root.depth == depth
     options = TreeOptions(significance=None, least_records=150, prune=False, shrinkage=None)
-    tree = learn_tree(marginals, "y", None, options)
+    tree = learn_tree(seen, "y", None, options)
     assert all(node.classes.total >= 150 for node in tree.root if node.split)
     assert any(node.classes.total < 150 for node in tree.root)
     assert any(
-        node.classes.total < 150
-        for node in learn_tree(marginals, "y", None, PLAIN).root
-        if node.split
+        node.classes.total < 150 for node in learn_tree(seen, "y", None, PLAIN).root if node.split
     )
-
-
-def test_progress_ends_at_the_whole_and_may_stop_the_growth():
-    domain, columns = survey(500, np.random.default_rng(5))
-    seen: list[tuple[int, int]] = []
-    learn_tree(exactly(domain, columns), "y", None, PLAIN, lambda *step: seen.append(step))
-    steps = [done for done, _ in seen]
-    assert steps == sorted(steps)
-    assert (steps[0], {whole for _, whole in seen}) == (0, {STEPS})
-    assert steps[-1] > 0.9 * STEPS
-
-    def stop(done: int, _whole: int) -> None:
-        if done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        learn_tree(exactly(domain, columns), "y", None, PLAIN, stop)
-
-
-@pytest.mark.parametrize(
-    ("attributes", "error"),
-    [
-        ([], OptionError),
-        (["a", "a"], OptionError),
-        (["a", "y"], OptionError),
-        (["a", "nothing"], UnknownVariable),
-    ],
-)
-def test_attributes_that_cannot_be_asked_are_refused(attributes, error):
-    domain, columns = survey(50, np.random.default_rng(6))
-    with pytest.raises(error):
-        learn_tree(exactly(domain, columns), "y", attributes)
 
 
 class Failing:

@@ -19,14 +19,6 @@ def test_without_randomization_they_are_wilsons():
             assert high[node, code] == pytest.approx(wilson.high, abs=1e-6)
 
 
-def test_of_nothing_is_known_nothing():
-    low, high = share_intervals(np.zeros((1, 2)), np.zeros((1, 2, 2)), 50)
-    assert low.tolist() == [[0.0, 0.0]]
-    assert high.tolist() == [[1.0, 1.0]]
-    low, high = share_intervals(np.array([[-3.0, 1.0]]), np.eye(2)[None], 50)
-    assert (low.max(), high.min()) == (0.0, 1.0)
-
-
 def test_noise_widens_them_as_the_error_of_a_ratio():
     """Of many records an end is the normal one, by the delta method of T / n."""
     counts = np.array([[300_000.0, 700_000.0]])
