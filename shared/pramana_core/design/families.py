@@ -128,23 +128,15 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
     """
     count = len(needs.sensitive)
     if not needs.owners:
-        yield from _of_one_owner(count)
+        yield "independent", independent
+        if count > 1:
+            yield "gamma-diagonal", gamma_diagonal
+            yield "random-gamma-diagonal", random_gamma_diagonal
+        yield "mask", mask_channel
+        for keep in range(1, min(count, 4) + 1):
+            yield f"cut-and-paste-{keep}", cut_and_paste(keep)
     for size in range(1, min(count - 1, 3) + 1):
-        yield f"sampled-{size}", _sampled_by_size(size)
-
-
-def _of_one_owner(count: int) -> Iterator[tuple[str, Build]]:
-    yield "independent", independent
-    if count > 1:
-        yield "gamma-diagonal", gamma_diagonal
-        yield "random-gamma-diagonal", random_gamma_diagonal
-    yield "mask", mask_channel
-    for keep in range(1, min(count, 4) + 1):
-        yield f"cut-and-paste-{keep}", cut_and_paste(keep)
-
-
-def _sampled_by_size(size: int) -> Build:
-    return lambda needs: sampled(subsets_of(needs, size))(needs)
+        yield f"sampled-{size}", lambda needs, k=size: sampled(subsets_of(needs, k))(needs)
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:

@@ -153,7 +153,8 @@ def likelihood(
     value: Tensor = np.zeros(theta.shape[-1])
     gain: Tensor = np.zeros(1)
     records: Tensor = np.zeros(1)
-    for stratum, reported in zip(strata, _columns(strata, reports), strict=True):
+    columns = [stratum.column for stratum in strata] if reports is None else reports
+    for stratum, reported in zip(strata, columns, strict=True):
         expected = stratum.expected(theta)
         if expected.min() <= 0:
             if np.any((expected <= 0) & (reported > 0)):
@@ -196,18 +197,15 @@ def maximize(
         NotConverged: EM did not reach `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
-    begin = _start_in(model, strata) if begin is None else begin
+    if begin is None:
+        begin = start(strata)[0]
+        begin = model.fit(begin[..., None])[..., 0] if model.factors else begin
     found = climb(
         strata, model, begin, tolerance=tolerance, steps=max_steps, certified=certified, tick=tick
     )
     if found.gap > tolerance:
         raise not_converged(found, tolerance)
     return found
-
-
-def _start_in(model: FactoredModel, strata: Sequence[Stratum]) -> Tensor:
-    begin = start(strata)[0]
-    return model.fit(begin[..., None])[..., 0] if model.factors else begin
 
 
 def not_converged(found: Maximum, tolerance: float) -> NotConverged:
@@ -320,9 +318,3 @@ def _records(strata: Sequence[Stratum]) -> float:
     if not records > 0:
         raise EstimationError("There are no records to estimate from.")
     return records
-
-
-def _columns(strata: Sequence[Stratum], reports: Sequence[Tensor] | None) -> Sequence[Tensor]:
-    if reports is not None:
-        return reports
-    return [stratum.column for stratum in strata]

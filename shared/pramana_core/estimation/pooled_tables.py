@@ -138,7 +138,9 @@ class PooledTables:
     def unbiased(self, domain: Domain) -> FactoredTable | None:
         """Return the table before shrinkage; None where no record reports all its variables."""
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        if len(names) > max(self.order, 1) or not self._is_told(names):
+        if len(names) > max(self.order, 1) or not (
+            len(names) == 1 or self._laws.can_estimate(names)
+        ):
             return None
         return self.table(domain).unshrunk
 
@@ -179,7 +181,9 @@ class PooledTables:
             silent.update(() if read else names)
             for part in read[:MOST_TESTS]:
                 if part not in found and len(found) < MOST_TESTS:
-                    found[part] = self._fit_of(part)
+                    if part not in self._fits:
+                        self._fits[part] = self._tested_fit(part)
+                    found[part] = self._fits[part]
         if not silent:
             return tuple(found.values())
         untested = LackOfFit.untested(
@@ -188,11 +192,6 @@ class PooledTables:
             f"No block reports {size} of the variables of some tables together.",
         )
         return (*found.values(), untested)
-
-    def _fit_of(self, part: Names) -> LackOfFit:
-        if part not in self._fits:
-            self._fits[part] = self._tested_fit(part)
-        return self._fits[part]
 
     def _tested_fit(self, part: Names) -> LackOfFit:
         self._tick()
@@ -226,9 +225,6 @@ class PooledTables:
         found = [self._laws.single(n).functions.T @ self._laws.law((n,)) for n in names]
         found += [self._functions(part, part).T @ self._laws.law(part) for part in parts]
         return np.concatenate(found)
-
-    def _is_told(self, names: Names) -> bool:
-        return len(names) == 1 or self._laws.can_estimate(names)
 
     def _made(self, names: Names) -> FactoredTable:
         self._tick()

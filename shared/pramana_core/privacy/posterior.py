@@ -243,13 +243,8 @@ def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple
     """
     require_belief(prior_of_property, "prior_of_property")
     low, high = (
-        _posterior_at(channel, channel.off_units + spread, prior_of_property)
-        for spread in (channel.spread_units, -channel.spread_units)
+        prior_of_property * keep / (prior_of_property * keep + (1 - prior_of_property) * off)
+        for off in (channel.off_units + s for s in (channel.spread_units, -channel.spread_units))
+        for keep in [RESOLUTION - (channel.size - 1) * off]
     )
     return low, high
-
-
-def _posterior_at(channel: RandomSymmetric, off_units: int, prior: float) -> float:
-    keep_units = RESOLUTION - (channel.size - 1) * off_units
-    kept = prior * keep_units
-    return kept / (kept + (1 - prior) * off_units)

@@ -11,13 +11,12 @@ they add within a set only, and the record has lost the largest of the sets' sum
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from pramana_core.channels import RESOLUTION, Coordinated, Transition
+from pramana_core.channels import Coordinated, Transition, pieces
 from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 
@@ -186,20 +185,17 @@ def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
 
 def _by_coin(parts: Sequence[CoinDisclosure]) -> Amplification:
     """Return the largest sum of the losses of owners' parts at one value of the coin."""
-    if len(parts) == 1:
-        return Amplification(parts[0].most)
-    cuts = sorted({0, RESOLUTION, *(e for p in parts for span in p.spans for e in span[:2])})
-    place = [0] * len(parts)
-    worst = 0.0
-    for low, _ in itertools.pairwise(cuts):
-        each = []
-        for number, part in enumerate(parts):
-            while place[number] < len(part.spans) and part.spans[place[number]][1] <= low:
-                place[number] += 1
-            here = part.spans[place[number]] if place[number] < len(part.spans) else None
-            each.append(here[2] if here is not None and here[0] <= low else 0.0)
-        worst = max(worst, math.fsum(each))
-    return Amplification(worst)
+    spans = [[(start, end) for start, end, _ in part.spans] for part in parts]
+    return Amplification(
+        max(
+            math.fsum(
+                part.spans[place][2]
+                for part, place in zip(parts, chosen, strict=True)
+                if place is not None
+            )
+            for _, chosen in pieces(spans)
+        )
+    )
 
 
 def _variables(disclosures: Iterable[BlockDisclosure]) -> dict[str, Amplification]:
