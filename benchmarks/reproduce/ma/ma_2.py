@@ -23,7 +23,7 @@ from benchmarks.reproduce.engine import (
 from pramana.setups import SeededOwner, draw_cells
 from pramana_core.discretize import Discretization, mgas
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import tabulate
+from pramana_core.kernels.counting import count_tables
 from pramana_core.pictures import plots as style
 
 RECORDS = 5000
@@ -34,7 +34,7 @@ _Z = float(stats.norm.isf(0.025))
 def run_2_2(setting: Setting) -> Result:
     """Randomize 5,000 records and estimate their 25 counts by moments and by likelihood."""
     codes = draw_cells(data.pmf(), data.NAMES, RECORDS, setting.rng("ma-2.2", "records"))
-    truth = tabulate(list(codes.values()), (5, 5)).astype(np.float64)
+    truth = count_tables(list(codes.values()), (5, 5), [(0, 1)])[0].astype(np.float64)
     plan = data.multicategory(P)
     reported = SeededOwner.of("ma-2.2", setting.seed, RECORDS).report(plan, codes)
     moment = EstimatedMarginals(reported, plan).marginal(data.NAMES)

@@ -162,8 +162,7 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
 def _units(chances: Tensor) -> list[int]:
     """Return positive integers that sum to 2^32, in proportion to probabilities.
 
-    The probabilities end an iteration. They are rounded to parts of 1e-7, so that the last digits,
-    which differ between processors by 1e-14, decide in one of ten million plans.
+    These end an iteration whose last digits depend on the processor: they are rounded to 1e-7.
     """
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
@@ -193,13 +192,13 @@ def share_epsilon(cells: Sequence[int], most: Sequence[float], epsilon: float) -
     """Return each owner's epsilon for its part of a set, so that all are kept together most often.
 
     Independent reports of the parts have the Fisher information prod w_i^2 about the interaction of
-    all of them, with w_i the probability that part i is kept. log w_i is concave in its epsilon, so
-    that taking each step where it gains most is best.
+    all of them, w_i being the probability that part i is kept. log w_i is concave in its epsilon,
+    so taking each step where it gains most is best.
 
     Args:
         cells: the cells of each part.
         most: the largest epsilon that each may have.
-        epsilon: what they have together.
+        epsilon: their sum.
     """
     step = epsilon / _STEPS
 

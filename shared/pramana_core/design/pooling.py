@@ -3,8 +3,7 @@
 A symmetric channel keeps a record with some probability w and else reports noise. Its report has
 the Fisher information w^2 about each orthonormal contrast of each interaction of its variables. The
 information about an interaction is a sum over the sets that hold it, and the variance of a table's
-cell is a sum over the interactions within the table (the Cramer-Rao bound, which generalized least
-squares over all reports reach).
+cell a sum over the interactions within the table (the Cramer-Rao bound).
 """
 
 from __future__ import annotations

@@ -236,6 +236,8 @@ def second_moment(
         sizes: the categories of the variables that the channel randomizes.
         summed: which of those the margin sums over.
     """
+    if not summed:
+        return channel.solve_square(reports, axis)
     if (mixture := channel.inverse_mixture) is not None:
         # The estimator of a margin of s cells is a [report in it] + b s (P^-1 = a I + b 11').
         a, b = mixture
@@ -246,13 +248,24 @@ def second_moment(
         everything = reports.sum(axis=axis, keepdims=True)
         moment: Tensor = a * (a + 2 * b * s) * margin + (b * s) ** 2 * everything
         return moment
-    decoder = channel.decoder().reshape(*sizes, -1)
+    decoder = listed_decoder(channel).reshape(*sizes, -1)
     weights: Tensor = decoder.sum(axis=tuple(summed)).reshape(-1, decoder.shape[-1])
     return along_axis(np.square(weights), reports, axis)
 
 
 DECODER_CELLS = 4096
 """The inverse of a joint block that is not symmetric is listed up to so many cells."""
+
+
+def listed_decoder(channel: Transition) -> Tensor:
+    """Return the decoder of a channel. Raises LimitExceeded above `DECODER_CELLS`."""
+    if channel.shape[0] > DECODER_CELLS:
+        raise LimitExceeded(
+            f"The errors of some variables of a joint block of {channel.shape[0]} cells are"
+            f" computed up to {DECODER_CELLS} cells.",
+            remedy="Randomize fewer variables together, or by a symmetric channel.",
+        )
+    return channel.decoder()
 
 
 @dataclass(frozen=True)
@@ -277,14 +290,7 @@ class Axis:
 
         Raises LimitExceeded above `DECODER_CELLS`, before anything is made.
         """
-        if self.channel.shape[0] > DECODER_CELLS:
-            raise LimitExceeded(
-                f"The joint block over {[v.name for v in self.variables]} has"
-                f" {self.channel.shape[0]} cells; the errors of some of its variables are computed"
-                f" up to {DECODER_CELLS}.",
-                remedy="Randomize fewer variables together, or by a symmetric channel.",
-            )
-        return self._summed(self.channel.decoder(), [v.name for v in self.kept])
+        return self._summed(listed_decoder(self.channel), [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
         shape = tuple(v.size for v in self.variables)
@@ -310,11 +316,14 @@ class Axis:
             return self.channel.solve_adjoint(weights, axis)
         return along_axis(self.decoder.T, weights, axis)
 
-    def square(self, tensor: Tensor, axis: int) -> Tensor:
-        """Turn sums over this axis's reports into sums of the squared estimators."""
-        if len(self.kept) == len(self.variables):
-            return self.channel.solve_square(tensor, axis)
-        return along_axis(np.square(self.decoder), tensor, axis)
+    def square(self, tensor: Tensor, axis: int, summed: frozenset[str] = frozenset()) -> Tensor:
+        """Turn sums over this axis's reports into those of squared estimators of a margin."""
+        gone = [
+            place
+            for place, v in enumerate(self.variables)
+            if v.name in summed or v.name not in self.asked
+        ]
+        return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
         """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
@@ -330,7 +339,7 @@ class Axis:
             return self._mixture_moments(tensors, axis, summed, mixture)
         decoder = self.decoder
         rest = [name for name in names if name not in summed]
-        margin = self._summed(self.channel.decoder(), rest)
+        margin = self._summed(listed_decoder(self.channel), rest)
         cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
         lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
         of_cell = np.broadcast_to(
@@ -339,16 +348,8 @@ class Axis:
         return (
             along_axis(np.square(decoder), ww, axis),
             along_axis(decoder * margin[of_cell], wv, axis),
-            self._margin_moment(vv, axis, summed),
+            self.square(vv, axis, summed),
         )
-
-    def _margin_moment(self, tensor: Tensor, axis: int, summed: frozenset[str]) -> Tensor:
-        gone = [
-            place
-            for place, v in enumerate(self.variables)
-            if v.name in summed or v.name not in self.asked
-        ]
-        return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def _mixture_moments(
         self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
@@ -366,7 +367,7 @@ class Axis:
         margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
         everything = wv.sum(axis=axis, keepdims=True)
         cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
-        return self.square(ww, axis), cross, self._margin_moment(vv, axis, summed)
+        return self.square(ww, axis), cross, self.square(vv, axis, summed)
 
 
 def along_axes(

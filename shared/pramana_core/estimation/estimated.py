@@ -176,12 +176,10 @@ class EstimatedMarginals:
 
     @property
     def domain(self) -> Domain:
-        """The variables."""
         return self._domain
 
     @property
     def records(self) -> int:
-        """The number of records of all sources."""
         return sum(reports.records for reports, _ in self._sources)
 
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
@@ -208,7 +206,6 @@ class EstimatedMarginals:
         return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell a table, with no smaller ones filled in."""
         return self.jointly_reported(variables)
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
@@ -227,7 +224,6 @@ class EstimatedMarginals:
         return self._expected(self._asked(variables))
 
     def subpopulation(self) -> Subpopulation:
-        """Return all records, as what subpopulations are taken from."""
         return Subpopulation(self._everything, TableSlices(self))
 
     @classmethod
@@ -236,7 +232,6 @@ class EstimatedMarginals:
         return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates the supports of sets of these items."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if not self.makes_of_pairs(self._order):
@@ -253,12 +248,10 @@ class EstimatedMarginals:
         return self._evidence.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains whole records; None where that is too large."""
         self._require_known(parents)
         return self._evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
-        """Return whether some records report all these variables."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
 

@@ -15,11 +15,10 @@ from pramana_core.plan import Block
 def largest_proportion_se(block: Block, name: str, records: int) -> float:
     """Return the largest standard error of an estimated proportion of any category of a variable.
 
-    The error is that of the moment estimate against the population the records were drawn from.
-    The maximum is exact, over all categories and all possible true distributions of the block's
-    variables: the variance (sum_l theta_l M[j, l] - theta_j^2) / N, with M the second moments of
-    the estimator of category j given truth l, is concave in theta_j with the rest on the worst
-    truth.
+    The error is that of the moment estimate against the population, at its exact maximum over all
+    categories and true distributions of the block's variables: the variance (sum_l theta_l M[j, l]
+    - theta_j^2) / N, with M the second moments of the estimator of category j given truth l, is
+    concave in theta_j with the rest on the worst truth.
 
     Raises:
         OptionError: `records` is not positive.

@@ -1,9 +1,8 @@
 """The loss of privacy in a study: per column, per owner and per record, over all releases.
 
 Epsilons of different draws add, whoever made them. How far they add for one belief depends on the
-dependence of columns, which nobody knows; so there are two extremes. If columns are *independent*,
-a belief about one grows by that column's own draws alone. If columns *determine* each other, the
-draws of all columns add.
+dependence of columns, so there are two extremes. If columns are *independent*, a belief about one
+grows by that column's own draws alone. If columns *determine* each other, the draws of all add.
 
 Blocks of one study plan are the exception: one coin chooses the set that a record reports, so that
 they add within a set only, and the record has lost the largest of the sets' sums.
@@ -24,8 +23,8 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 class CoinDisclosure:
     """The loss by an owner's part of a study plan, by the value of the coin of that name.
 
-    `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses that
-    epsilon, and nothing elsewhere.
+    `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
+    epsilon.
     """
 
     coin: str
@@ -59,10 +58,10 @@ class CoinDisclosure:
 class BlockDisclosure:
     """One block of one release: its owner, variables, amplification and draws.
 
-    `draw` identifies the draws: equal exactly if every record's draw is the same, so that the same
-    draws released twice add nothing, under whatever owner's name. `randomized` is false where the
-    values themselves were released; `amplification` is then ignored. `coin` has the loss of a part
-    of a study plan set by set; `amplification` is then the largest.
+    `draw` is equal exactly where every record's draw is the same: the same draws released twice add
+    nothing, under whatever owner's name. `randomized` is false where the values themselves were
+    released; `amplification` is then ignored. `coin` has the loss of a part of a study plan set by
+    set; `amplification` is then the largest.
     """
 
     owner: str
@@ -86,8 +85,7 @@ class ColumnDisclosure:
 class Extremes:
     """The most a belief about one column can grow by, at both extremes.
 
-    `independent`: by the draws of the column that lost most. `determined`: by the draws of all
-    columns, as if each value determined all others.
+    `independent`: by the draws of the column that lost most. `determined`: by those of all columns.
     """
 
     independent: Amplification
