@@ -90,7 +90,7 @@ def _mark(name: str) -> int:
 def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:
     """Return the sums of marks of every set that the coin has the owners report together."""
     channels = [block.channel for block in blocks if isinstance(block.channel, Coordinated)]
-    joint = pieces(channels)
+    joint = pieces([channel.spans for channel in channels])
     own = [
         [int(marked[list(choice.axes)].sum(dtype=np.uint64)) for choice in channel.choices]
         for channel, marked in zip(channels, marks, strict=True)

@@ -282,7 +282,7 @@ def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
     parts = [part for _, part in blocks]
     firsts = list(itertools.accumulate((len(part.sizes) for part in parts), initial=0))[:-1]
     weights: dict[tuple[tuple[int, ...], Transition], int] = {}
-    for weight, chosen in pieces(parts):
+    for weight, chosen in pieces([part.spans for part in parts]):
         held = [
             (first, part.choices[index])
             for first, part, index in zip(firsts, parts, chosen, strict=True)

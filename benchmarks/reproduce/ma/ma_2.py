@@ -22,7 +22,8 @@ from benchmarks.reproduce.engine import (
 from pramana.setups import SeededOwner, draw_cells
 from pramana_core.discretize import Discretization
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import ReportedCounts, Tensor, tabulate
+from pramana_core.kernels.counting import count_tables
+from pramana_core.marginals.counts import ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
 
@@ -44,7 +45,7 @@ def estimated(reported: ReportedCounts, plan: Plan) -> dict[str, Tensor]:
 def run_2_2(setting: Setting) -> Result:
     """Randomize 5,000 records and estimate their 25 counts by moments and by likelihood."""
     codes = draw_cells(given.pmf(), given.NAMES, RECORDS, setting.rng("ma-2.2", "records"))
-    truth = tabulate(list(codes.values()), (5, 5)).astype(np.float64)
+    truth = count_tables(list(codes.values()), (5, 5), [(0, 1)])[0].astype(np.float64)
     plan = given.multicategory(P)
     reported = SeededOwner.of("ma-2.2", setting.seed, RECORDS).report(plan, codes)
     setting.progress(1.0)

@@ -28,7 +28,8 @@ from pramana_core.channels import Grouped, Identity, Symmetric, Transition
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.likelihood import maximize
-from pramana_core.marginals.counts import ReportedCounts, Tensor, tabulate
+from pramana_core.kernels.counting import count_tables
+from pramana_core.marginals.counts import ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, conditional_entropy, gamma, gamma_within_groups
@@ -182,7 +183,7 @@ def run_3_3(setting: Setting) -> Result:
         codes = draw_cells(_FAIR, _NAMES, RECORDS, rng)
         reported = owner.report(plan, codes, index)
         estimate = EstimatedMarginals(reported, plan).marginal(_NAMES)
-        clean[index] = tabulate(list(codes.values()), (2, 2))
+        clean[index] = count_tables(list(codes.values()), (2, 2), [(0, 1)])[0]
         estimated[index] = estimate.counts
     table = pd.DataFrame(
         {

@@ -22,7 +22,6 @@ from pramana_core.channels.base import (
     LISTED_ENTRIES,
     RESOLUTION,
     Choice,
-    ListedTransition,
     Tensor,
     Transition,
     Units,
@@ -37,7 +36,6 @@ from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
 from pramana_core.channels.symmetric import (
     MIXTURE_CELLS,
-    MIXTURE_RESOLUTION,
     SHARE,
     Identity,
     Mixture,
@@ -71,7 +69,6 @@ __all__ = [
     "ITEMS",
     "LISTED_ENTRIES",
     "MIXTURE_CELLS",
-    "MIXTURE_RESOLUTION",
     "PARTS",
     "RESOLUTION",
     "SHARE",
@@ -81,7 +78,6 @@ __all__ = [
     "Dense",
     "Grouped",
     "Identity",
-    "ListedTransition",
     "Mixture",
     "OneHot",
     "Product",

@@ -156,7 +156,7 @@ class Transition(ABC):
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
         """Return how many codes each variable is reported in; None if the sizes do not fit.
 
-        The product is L, the last variable changing fastest.
+        Their product is L.
         """
         true, reported = self.shape
         if math.prod(sizes) != true:
@@ -339,6 +339,10 @@ class ListedTransition(DecodedTransition):
     def _matrix(self) -> Tensor:
         """The K x L matrix of probabilities."""
 
+    def matrix(self) -> Tensor:
+        self._require_listable()
+        return self._matrix.copy()
+
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
         return along_axis(self._matrix.T, tensor, axis)
 
@@ -392,12 +396,12 @@ class ComposedTransition(Transition):
 def left_inverse(matrix: Tensor) -> Tensor:
     """Return D with D P' = I for a K x L matrix P of rank K; P'^-1 if it is square.
 
-    With more reports than truths many D exist. This is the generalized least-squares one,
+    Else it is the generalized least-squares one,
 
         D = (P W^-1 P')^-1 P W^-1,  W = diag(P'u),  u uniform,
 
     the linear unbiased estimator of least variance where all categories are equally frequent. Its
-    columns sum to 1, so that the estimates always add up to the number of reports.
+    columns sum to 1: the estimates add up to the number of reports.
 
     Raises:
         SingularChannel: P has not rank K.
@@ -488,8 +492,8 @@ def require_sizes(sizes: object) -> None:
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
     """Sum a square joint channel over the reports not kept.
 
-    Returns None if the truth of the variables not kept still matters. Integers make that test
-    exact: the sum of a row is 2^32, far from overflow.
+    Returns None if the truth of the variables not kept still matters; integers make that test
+    exact.
 
     Args:
         units: n x n over 2^32, n the product of `sizes`.

@@ -204,7 +204,8 @@ class Grouped(ComposedTransition, UnitTransition):
         if not _is_lists(self.groups) or not isinstance(self.channels, Sequence):
             raise ChannelError("groups must be a list of lists of codes, and channels a list.")
         members = [code for group in self.groups for code in group]
-        wrong = _not_once(members)
+        seen = Counter(members)
+        wrong = [code for code in range(len(members)) if seen[code] != 1]
         if wrong or len(members) < 2:
             raise ChannelError(
                 "Groups must hold each of two or more categories exactly once"
@@ -295,12 +296,6 @@ class Grouped(ComposedTransition, UnitTransition):
 
     def describe(self) -> str:
         return f"grouped in {len(self.groups)}"
-
-
-def _not_once(members: Sequence[int]) -> list[int]:
-    """Return the codes below the number of members that are not there exactly once, ascending."""
-    seen = Counter(members)
-    return [code for code in range(len(members)) if seen[code] != 1][:1]
 
 
 PARTS = (Identity, Symmetric, Dense, Grouped)

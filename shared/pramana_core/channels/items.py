@@ -134,7 +134,7 @@ class OneHot(ListedTransition):
 
 
 @dataclass(frozen=True)
-class CutAndPaste(Transition):
+class CutAndPaste(ListedTransition):
     """Keep a few items of the record and insert others at random (Evfimievski; FRAPP eq. 12).
 
     A number j is uniform over 0 .. `cut`; min(j, M) of the record's M items, chosen uniformly, are
@@ -262,14 +262,23 @@ class CutAndPaste(Transition):
             return 1.0
         return float(best / none) if none else math.inf
 
-    def matrix(self) -> Tensor:
+    @cached_property
+    def _matrix(self) -> Tensor:
         self._require_listable()
-        m, rho = len(self.sizes), self.rho
-        given = np.array([self._given_overlap(q) for q in range(m + 1)])
+        m, rho = len(self.sizes), Fraction(self.paste_units, RESOLUTION)
+        # By how many of the record's items a report has.
+        given = [
+            sum(
+                f * Fraction(math.comb(q, z), math.comb(m, z)) / rho**z
+                for z, f in enumerate(self.kept_items[: q + 1])
+            )
+            for q in range(m + 1)
+        ]
         inserted = [_bits(size).sum(axis=0) for size in self.sizes]
         length = np.asarray(sum(np.ix_(*inserted))).ravel()
-        spread = rho**length * (1 - rho) ** (sum(self.sizes) - length)
-        return np.asarray(spread * given[self._overlaps()], dtype=np.float64)
+        spread = self.rho**length * (1 - self.rho) ** (sum(self.sizes) - length)
+        weights = np.array([float(each) for each in given])
+        return np.asarray(spread * weights[self._overlaps()], dtype=np.float64)
 
     def decoder(self) -> Tensor:
         self._require_listable()
@@ -281,28 +290,6 @@ class CutAndPaste(Transition):
         cells = np.ndindex(*self.sizes)
         found = (sum(np.ix_(*(r[c] for r, c in zip(rows, cell, strict=True)))) for cell in cells)
         return np.array([np.asarray(each).ravel() for each in found])
-
-    def _given_overlap(self, q: int) -> float:
-        m = len(self.sizes)
-        return float(
-            sum(
-                f
-                * Fraction(math.comb(q, z), math.comb(m, z))
-                / Fraction(self.paste_units, RESOLUTION) ** z
-                for z, f in enumerate(self.kept_items)
-                if f and z <= q
-            )
-        )
-
-    def apply(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._listed.T, tensor, axis)
-
-    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
-        return along_axis(self._listed, tensor, axis)
-
-    @cached_property
-    def _listed(self) -> Tensor:
-        return self.matrix()
 
     @cached_property
     def partial_supports(self) -> Tensor:

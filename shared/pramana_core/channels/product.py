@@ -182,23 +182,24 @@ class Coordinated(Sampled):
         return f"one of {len(self.choices)} parts by the study's coin"
 
 
-def pieces(parts: Sequence[Coordinated]) -> list[tuple[int, tuple[int | None, ...]]]:
+def pieces(
+    spans: Sequence[Sequence[tuple[int, int]]],
+) -> list[tuple[int, tuple[int | None, ...]]]:
     """Return the joint choices of owners' parts: the weight of each and every owner's choice in it.
 
-    The coin's range is cut at every end of a span; pieces in which nobody reports are left out.
-    None: the owner reports nothing in the piece.
+    `spans` are [start, end) of each owner's choices, ascending. The coin's range is cut at each of
+    their ends; pieces in which nobody reports are left out. None: the owner reports nothing there.
     """
-    spans = [part.spans for part in parts]
     cuts = sorted({0, RESOLUTION, *itertools.chain(*itertools.chain(*spans))})
-    held = [0] * len(spans)
+    places = [0] * len(spans)
     found: list[tuple[int, tuple[int | None, ...]]] = []
     for low, high in itertools.pairwise(cuts):
         chosen: list[int | None] = []
-        for place, own in enumerate(spans):
-            while held[place] < len(own) and own[held[place]][1] <= low:
-                held[place] += 1
-            inside = held[place] < len(own) and own[held[place]][0] <= low
-            chosen.append(held[place] if inside else None)
+        for owner, own in enumerate(spans):
+            while places[owner] < len(own) and own[places[owner]][1] <= low:
+                places[owner] += 1
+            inside = places[owner] < len(own) and own[places[owner]][0] <= low
+            chosen.append(places[owner] if inside else None)
         if any(c is not None for c in chosen):
             found.append((high - low, tuple(chosen)))
     return found

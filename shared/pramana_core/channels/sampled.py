@@ -65,15 +65,8 @@ class _Part:
         known = np.array(weights) @ np.array(shares)
         return float(known[0]), float(known[1])
 
-    def apply(self, tensor: Tensor) -> Tensor:
-        """Return P' x along the first axis, P being weighed."""
-        return self._turned("apply", tensor)
-
-    def apply_adjoint(self, tensor: Tensor) -> Tensor:
-        """Return P x along the first axis, P being weighed."""
-        return self._turned("apply_adjoint", tensor)
-
-    def _turned(self, turn: str, tensor: Tensor) -> Tensor:
+    def act(self, turn: str, tensor: Tensor) -> Tensor:
+        """Return P' x ("apply") or P x ("apply_adjoint") along the first axis, P being weighed."""
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -240,7 +233,7 @@ class Sampled(DecodedTransition):
             first = part.choices[0]
             gone = tuple(i for i in range(len(self.sizes)) if i not in first.axes)
             margin = true.sum(axis=gone).reshape(first.channel.shape[0], *rest)
-            made = part.apply(margin)
+            made = part.act("apply", margin)
             reported[self.place(first)] += made.reshape(*self._sizes_of(first), *rest)
         if self.silent:
             # `size` is the code of "withheld" on every axis.
@@ -259,7 +252,7 @@ class Sampled(DecodedTransition):
             first = part.choices[0]
             told = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
             spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
-            true += part.apply_adjoint(told).reshape(*spread, *rest)
+            true += part.act("apply_adjoint", told).reshape(*spread, *rest)
         if self.silent:
             true += reported[self.sizes] * (self.silent / RESOLUTION)
         return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)

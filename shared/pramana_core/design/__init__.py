@@ -13,7 +13,6 @@ from pramana_core.design.choose import (
     option,
     poolable,
     unserved,
-    unwatched,
 )
 from pramana_core.design.families import families
 from pramana_core.design.goal import Goal, Learn, goal
@@ -51,5 +50,4 @@ __all__ = [
     "poolable",
     "require_gamma",
     "unserved",
-    "unwatched",
 ]

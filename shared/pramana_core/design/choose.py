@@ -31,10 +31,10 @@ MIXED = "sampled-mixed"
 """The family of sampled sets of different sizes."""
 
 LITTLE = 0.1
-"""A table that keeps less of a moderate association than this shows little of it."""
+"""Tables that keep less of a moderate association show little of it."""
 
 USEFUL = 0.2
-"""A design that keeps less of a moderate association than this shows strong ones only."""
+"""Designs that keep less of a moderate association show strong ones only."""
 
 NOTE = (
     "Errors are predicted as if the variables were independent and uniform and, for the estimator"
@@ -77,8 +77,7 @@ class Design:
         problem: what they were compared for: the goal is less than was wanted where `unserved`.
         options: every family, the most accurate first; the last ones cannot do it.
         chosen: one of the options.
-        unserved: which tables are too large to be estimated from sampled sets, in words; "" where
-            all are served.
+        unserved: which tables are too large for sampled sets, in words; "" if none.
     """
 
     problem: Problem
@@ -239,9 +238,9 @@ def find_design(
 ) -> Design:
     """Compare the families by their predicted errors and choose the best.
 
-    The best has the smallest loss (`PredictedErrors`), of equal ones the one that is built first.
-    Where tables are too large for sampled sets, and no family serves all tables as well as the best
-    for the others serves those, the others are the goal, and `Design.unserved` says so.
+    The best has the smallest loss (`PredictedErrors`), the first built of equal ones. Where tables
+    are too large for sampled sets, and no family serves all tables as well as the best for the
+    others serves those, the others are the goal, and `Design.unserved` says so.
 
     Args:
         problem: the requirements, the goal and the number of records.
@@ -313,8 +312,8 @@ def builds(problem: Problem) -> dict[str, Build]:
 def poolable(problem: Problem) -> Problem:
     """Return the problem without tables too large for sampled sets.
 
-    It is the problem itself where there are no such tables or no others of several variables, and
-    where a structure is searched for, which takes every pair.
+    It is the problem itself if there are no such tables or no others of several variables, or where
+    a structure is searched for, which takes every pair.
     """
     goal, domain = problem.goal, problem.needs.domain
     sets = tuple(s for s in goal.sets if domain.project(s).size <= INFORMATION_CELLS)

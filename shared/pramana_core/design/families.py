@@ -127,23 +127,15 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
     """
     count = len(needs.sensitive)
     if not needs.owners:
-        yield from _of_one_owner(count)
+        yield "independent", independent
+        if count > 1:
+            yield "gamma-diagonal", gamma_diagonal
+            yield "random-gamma-diagonal", random_gamma_diagonal
+        yield "mask", mask_channel
+        for keep in range(1, min(count, 4) + 1):
+            yield f"cut-and-paste-{keep}", cut_and_paste(keep)
     for size in range(1, min(count - 1, 3) + 1):
-        yield f"sampled-{size}", _sampled_by_size(size)
-
-
-def _of_one_owner(count: int) -> Iterator[tuple[str, Build]]:
-    yield "independent", independent
-    if count > 1:
-        yield "gamma-diagonal", gamma_diagonal
-        yield "random-gamma-diagonal", random_gamma_diagonal
-    yield "mask", mask_channel
-    for keep in range(1, min(count, 4) + 1):
-        yield f"cut-and-paste-{keep}", cut_and_paste(keep)
-
-
-def _sampled_by_size(size: int) -> Build:
-    return lambda needs: sampled(subsets_of(needs, size))(needs)
+        yield f"sampled-{size}", lambda needs, k=size: sampled(subsets_of(needs, k))(needs)
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
@@ -169,8 +161,7 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
 def _units(chances: Tensor) -> list[int]:
     """Return positive integers that sum to 2^32, in proportion to probabilities.
 
-    The probabilities end an iteration. They are rounded to parts of 1e-7, so that the last digits,
-    which differ between processors by 1e-14, decide in one of ten million plans.
+    These end an iteration whose last digits depend on the processor: they are rounded to 1e-7.
     """
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
@@ -200,12 +191,12 @@ def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
     """Return each owner's epsilon for its part of a set, so that all are kept together most often.
 
     Independent reports of the parts have the Fisher information prod w_i^2 about the interaction of
-    all of them, with w_i the probability that part i is kept. log w_i is concave in its epsilon, so
-    that taking each step where it gains most is best.
+    all of them, w_i being the probability that part i is kept. log w_i is concave in its epsilon,
+    so taking each step where it gains most is best.
 
     Args:
         cells: the cells of each part.
-        epsilon: what they have together.
+        epsilon: their sum.
     """
     step = epsilon / _STEPS
 

@@ -1,4 +1,4 @@
-"""What will be learned from the reports: the tables whose errors matter."""
+"""The tables whose errors matter, by what will be learned."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ class Goal:
         weights: one for each set; by default all lengths, and all sets of a length, count alike.
         extras: tables that are welcome where records are left for them.
         target: the variable to predict.
-        wider: the most variables of further tables that a learner may ask for: the families of a
-            network whose structure is not known.
+        wider: the most variables of further tables that a learner may ask for.
         searched: whether it certainly asks for them.
     """
 

@@ -1,12 +1,12 @@
 """Sets of different sizes to sample among, with the probabilities of the smallest predicted loss.
 
-Gamma hides a set's truth among its cells, so that small variables can be reported several at a
-time and large ones alone, and each set serves every table within it. Candidates are the single
-variables, the tables wanted, and all sets whose cells are few against gamma or, of many variables,
-sets packed so that every pair comes together; with the target where there is one. Their
-probabilities minimize the loss of the wanted tables (`PredictedErrors`) by the multiplicative
-algorithm (Silvey, Titterington and Torsney 1978) on the information about each interaction. Sets of
-hardly any share are dropped. Nothing enters but sizes, gamma and the number of records.
+Gamma hides a set's truth among its cells, so small variables can be reported several at a time and
+large ones alone, and each set serves every table within it. Candidates are the single variables,
+the tables wanted, and all sets whose cells are few against gamma or, of many variables, sets packed
+so that every pair comes together; with the target where there is one. Their probabilities minimize
+the loss of the wanted tables (`PredictedErrors`) by the multiplicative algorithm (Silvey,
+Titterington and Torsney 1978) on the information about each interaction. Sets of hardly any share
+are dropped. Nothing enters but sizes, gamma and the number of records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pramana_core.plan import Plan
 from pramana_core.ties import FITTED_TIE, descending, exceeds
 
 CANDIDATES = 12_000
-"""About how many sets are weighed; all wanted tables are among them."""
+"""About how many sets are weighed besides the wanted tables."""
 
 EXTRAS = 0.01
 """The weight of all welcome tables together; the wanted ones have 1."""
@@ -117,10 +117,9 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
 
 
 def _orders(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield orders in which all variables come to stand together about equally often.
+    """Yield orders in which all variables become neighbours about equally often.
 
-    Those of the multiples of a step modulo a prime: any two are neighbours for one step of each
-    half, and begin elsewhere in each round.
+    Those of the multiples of a step modulo a prime.
     """
     prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
     for turn in itertools.count():
@@ -169,10 +168,9 @@ def _parts(
 class _Search:
     """Candidates by interactions, and tables by interactions, as lists of their entries.
 
-    `sets`, `interactions`, `information` are the entries of the first: the candidate, the
-    interaction, and the information of one report. `tables`, `inside`, `terms` are those of the
-    second: the relative variance of a table's cells is the sum of its terms over the information of
-    all records.
+    `sets`, `interactions`, `information` are the first: the candidate, the interaction, and the
+    information of one report. `tables`, `inside`, `terms` are the second: the relative variance of
+    a table's cells is the sum of its terms over the information of all records.
     """
 
     count: int
@@ -233,8 +231,8 @@ class _Search:
     def weights(self) -> Tensor:
         """Return the candidates' probabilities of the smallest loss.
 
-        In steps that every processor rounds alike: of sums, products, quotients and square roots
-        alone, in one order, and without libraries that take another order for each processor.
+        In steps that every processor rounds alike: sums, products, quotients and square roots in
+        one order, without libraries whose order depends on the processor.
         """
         weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):

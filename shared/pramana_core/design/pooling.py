@@ -3,8 +3,7 @@
 A symmetric channel keeps a record with some probability w and else reports noise. Its report has
 the Fisher information w^2 about each orthonormal contrast of each interaction of its variables. The
 information about an interaction is a sum over the sets that hold it, and the variance of a table's
-cell is a sum over the interactions within the table (the Cramer-Rao bound, which generalized least
-squares over all reports reach).
+cell a sum over the interactions within the table (the Cramer-Rao bound).
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
         return tuple(
             kept for places, own in channel.factors for kept in kept_of(names[places], own)
         )
-    if _says_nothing(channel):
+    if channel.mixture is not None and channel.condition_number > CONDITION_LIMIT:
         raise SingularChannel(f"The reports say (almost) nothing about {list(names)}.")
     if channel.mixture is None:
         raise SingularChannel(
@@ -132,8 +131,3 @@ def _of_block(block: Block, wanted: set[Names], order: int) -> dict[Names, float
             if one in found:
                 found[one] += share * information_of(kept, one)
     return found
-
-
-def _says_nothing(channel: Transition) -> bool:
-    """Whether a channel's reports are so alike that rounding decides what they say."""
-    return channel.mixture is not None and channel.condition_number > CONDITION_LIMIT

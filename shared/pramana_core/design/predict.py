@@ -30,14 +30,13 @@ MODERATE = 0.09
 class PredictedErrors:
     """Mean relative standard errors of table cells, by the number of variables of the table.
 
-    `by_length` leaves out lengths where the reports do not show every table. `score` is the root
-    of the mean square over the lengths, infinite where one is left out; `missing` says why.
+    `by_length` leaves out lengths of which some table cannot be estimated. `score` is the root of
+    the mean square over the lengths, infinite where one is left out; `missing` says why.
 
     `loss` ranks designs: one minus the mean over tables of the correlation between an estimated
     association and the true one, (1 + v / w^2)^(-1/2), with v the relative variance of a table's
-    cells and w^2 = `MODERATE`. It grows as v where v is small and levels off where a table is
-    hopeless. `kept` is the mean of its square: the share of a moderate association that noise
-    leaves. `noise` has each table's weight and its v / w^2.
+    cells and w^2 = `MODERATE`. `kept` is the mean of its square: the share of a moderate
+    association that noise leaves. `noise` has each table's weight and its v / w^2.
     """
 
     by_length: Mapping[int, float]
@@ -84,8 +83,7 @@ def summary(
 def discount(goal: Goal, domain: Domain, names: Sequence[str]) -> float:
     """Return the factor of a table's squared errors in the loss.
 
-    Cells whose expected share is below the minimum support count only where they turn out to be as
-    frequent as that; the error is then relative to the support.
+    The error of cells whose expected share is below the minimum support is relative to that.
     """
     if not goal.minimum_support:
         return 1.0
@@ -110,11 +108,7 @@ def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
-    """Return the relative variance of a cell's moment estimate, of one record.
-
-    The estimator of a cell is a product over blocks. The blocks are independent, so its mean square
-    is one too.
-    """
+    """Return the relative variance of a cell's moment estimate, of one record."""
     parts = _restricted(plan, names)
     reports = math.prod(channel.shape[1] for channel in parts)
     if reports > MARGINAL_CELLS:
@@ -143,8 +137,8 @@ def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
 def estimable_by_moments(plan: Plan, count: int) -> bool:
     """Whether moments can estimate every table of `count` variables.
 
-    Sampled sets show only what lies within one of them, and cut and paste no more variables
-    together than it keeps items.
+    Sampled sets show what lies within one of them, cut and paste as many variables as it keeps
+    items.
     """
     return all(
         min(count, len(block.names)) <= block.together

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -163,8 +164,8 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
         )
     edges = np.linspace(low, high, groups + 1)
     middles = np.linspace(low, high, 2 * groups + 1)[1::2]
-    cuts, representatives = _tuple(edges[1:-1]), _tuple(middles)
-    return _counted(values, cuts, representatives, f"equal width from {low:g} to {high:g}")
+    method = f"equal width from {low:g} to {high:g}"
+    return _counted(values, edges[1:-1].tolist(), middles.tolist(), method)
 
 
 def given_cuts(
@@ -176,9 +177,8 @@ def given_cuts(
         OptionError: values that are not finite numbers, cuts that do not ascend, or
             representatives that do not fit.
     """
-    points = tuple(float(cut) for cut in cuts)
-    require_groups(len(points) + 1)
-    return _counted(values, points, tuple(map(float, representatives)), "given cuts")
+    require_groups(len(cuts) + 1)
+    return _counted(values, cuts, representatives, "given cuts")
 
 
 def equal_frequency(
@@ -227,25 +227,17 @@ def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
         low, high = ends[-1] + 1, len(singles) - (groups - group)
         missed = np.abs(reached[low - 1 : high] * groups - reached[-1] * group)
         ends.append(low + int(missed.argmin()))
-    return [_union(singles[a:b]) for a, b in itertools.pairwise([*ends, len(singles)])]
-
-
-def _union(clusters: Sequence[Cluster]) -> Cluster:
-    records, total = sum(c.records for c in clusters), sum(c.total for c in clusters)
-    return Cluster(clusters[0].first, clusters[-1].last, records, total)
+    bounds = itertools.pairwise([*ends, len(singles)])
+    return [functools.reduce(Cluster.joined, singles[a:b]) for a, b in bounds]
 
 
 def _counted(
-    values: npt.ArrayLike,
-    cuts: tuple[float, ...],
-    representatives: tuple[float, ...],
-    method: str,
+    values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float], method: str
 ) -> Discretization:
     """Count the values of each group."""
-    empty = Discretization(cuts, representatives, (0,) * len(representatives), method)
+    none = (0,) * len(representatives)
+    empty = Discretization(
+        tuple(map(float, cuts)), tuple(map(float, representatives)), none, method
+    )
     counts = np.bincount(empty.codes(values), minlength=empty.size)
-    return Discretization(cuts, representatives, tuple(counts.tolist()), method)
-
-
-def _tuple(numbers: npt.NDArray[np.float64]) -> tuple[float, ...]:
-    return tuple(numbers.tolist())
+    return replace(empty, counts=tuple(counts.tolist()))

@@ -1,9 +1,6 @@
-"""How a plan's blocks make up a marginal table: one axis of reports per block that it touches.
+"""The reports behind a marginal table: one axis of reports for each block that it touches.
 
-Strata: reported counts of records that share the same channels, on one table of true cells. Every
-operation works along the axes of the count tensor: neighbouring channels of few categories go
-together, as one matrix, and a small table is one product with its listed probabilities; nothing
-iterates over records.
+Every operation works along the axes of the count tensor; nothing iterates over records.
 """
 
 from __future__ import annotations
@@ -23,10 +20,10 @@ from pramana_core.marginals.tables import Moments
 from pramana_core.plan import Plan
 
 _FEW = 1 << 13
-"""Up to this many probabilities of reports given cells are listed."""
+"""The most probabilities of reports given cells that are listed."""
 
 _TOGETHER = 64
-"""Neighbouring channels of up to so many categories together, true or reported, are one matrix."""
+"""Neighbouring channels of at most so many joint categories become one matrix."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +31,10 @@ class Stratum:
     """Reported counts of records that share the same channels.
 
     Args:
-        reported: one axis per channel, of the channel's number of reported categories.
+        reported: one axis per channel, of its number of reported categories.
         channels: what randomized them.
-        groups: per channel the axes of the true table whose product it randomizes, in its order;
-            by default each channel has one axis, in the order of the channels. Axes in no group
-            are not reported: they are summed out, which is what a withheld channel does.
+        groups: per channel the axes of the true table that it randomizes, in its order; by default
+            one axis each. Axes in no group are not reported.
         shape: the true table's; by default that of the channels.
     """
 
@@ -112,7 +108,7 @@ class Stratum:
         return self._spread(self._turned(function, adjoint=True))
 
     def moment(self) -> Tensor:
-        """Return the moment estimate of the true counts, in their shape (see `moment`)."""
+        """Return the moment estimate of the true counts, in their shape; see `moment`."""
         estimate = self.reported.astype(np.float64)
         for axis, channel in enumerate(self.channels):
             estimate = channel.solve(estimate, axis)
@@ -123,7 +119,7 @@ class Stratum:
 
         Args:
             true: the distribution of the records, in the true table's shape.
-            gone: the axes that the margin sums over; of the others each cell has a variance.
+            gone: the axes that the margin sums over.
         """
         second = self.expected(true[..., None]).reshape(self.reported.shape)
         for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
@@ -151,7 +147,7 @@ class Stratum:
 
     @cached_property
     def _small(self) -> Tensor | None:
-        """The probabilities where they are few: one product takes less time than several."""
+        """The probabilities of reports given cells, where they are few."""
         few = math.prod(self.shape) * self.reported.size <= _FEW
         return self.listed() if few else None
 
@@ -172,7 +168,7 @@ class Stratum:
 
     @cached_property
     def _parts(self) -> list[Transition | Tensor]:
-        """The channels one after the other, neighbours of few categories together as a matrix P."""
+        """The channels in order, neighbours of few categories joined into a matrix P."""
         parts: list[Transition | Tensor] = []
         for channel in self.channels:
             if max(channel.shape) > _TOGETHER:
@@ -196,7 +192,7 @@ class Stratum:
 
     @cached_property
     def _back(self) -> list[int]:
-        """Where the axes of the true table are among those of the channels, and last the sets."""
+        """Where the axes of the true table, and last the sets, are among those of the channels."""
         return [*np.argsort(self._held), len(self._held)]
 
     @cached_property
@@ -208,7 +204,7 @@ class Stratum:
 
 
 def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
-    """Return strata of one true table with those of equal channels added up: as likely, fewer."""
+    """Return strata of one true table, those of equal channels added up: equally likely."""
     first: dict[tuple[object, ...], Stratum] = {}
     for stratum in strata:
         layout = (stratum.channels, stratum.groups)
@@ -221,10 +217,7 @@ def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
 def moment(strata: Sequence[Stratum]) -> Tensor:
     """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2): unbiased, raw.
 
-    Strata with different channels add up. Estimates may be fractional or negative.
-
-    Raises:
-        SingularChannel: a channel has no inverse.
+    Strata with different channels add up. Raises SingularChannel, EstimationError without strata.
     """
     if not strata:
         raise EstimationError("There are no reported counts to estimate from.")
@@ -234,7 +227,7 @@ def moment(strata: Sequence[Stratum]) -> Tensor:
 def second_moment(
     channel: Transition, reports: Tensor, axis: int, sizes: Sequence[int], summed: Sequence[int]
 ) -> Tensor:
-    """Return the sum over reports of the squared estimator of each cell of a margin, on one axis.
+    """Return the sums over reports of squared estimators of a margin's cells, on one axis.
 
     Args:
         channel: the axis's channel.
@@ -243,6 +236,8 @@ def second_moment(
         sizes: the categories of the variables that the channel randomizes.
         summed: which of those the margin sums over.
     """
+    if not summed:
+        return channel.solve_square(reports, axis)
     if (mixture := channel.inverse_mixture) is not None:
         # The estimator of a margin of s cells is a [report in it] + b s (P^-1 = a I + b 11').
         a, b = mixture
@@ -253,21 +248,32 @@ def second_moment(
         everything = reports.sum(axis=axis, keepdims=True)
         moment: Tensor = a * (a + 2 * b * s) * margin + (b * s) ** 2 * everything
         return moment
-    decoder = channel.decoder().reshape(*sizes, -1)
+    decoder = listed_decoder(channel).reshape(*sizes, -1)
     weights: Tensor = decoder.sum(axis=tuple(summed)).reshape(-1, decoder.shape[-1])
     return along_axis(np.square(weights), reports, axis)
 
 
 DECODER_CELLS = 4096
-"""Up to this many cells of a joint block (other than symmetric) its inverse is listed."""
+"""The inverse of a joint block that is not symmetric is listed up to so many cells."""
+
+
+def listed_decoder(channel: Transition) -> Tensor:
+    """Return the decoder of a channel. Raises LimitExceeded above `DECODER_CELLS`."""
+    if channel.shape[0] > DECODER_CELLS:
+        raise LimitExceeded(
+            f"The errors of some variables of a joint block of {channel.shape[0]} cells are"
+            f" computed up to {DECODER_CELLS} cells.",
+            remedy="Randomize fewer variables together, or by a symmetric channel.",
+        )
+    return channel.decoder()
 
 
 @dataclass(frozen=True)
 class Axis:
     """One block's part in a marginal: the channel to invert and the variables to keep.
 
-    If the block's channel is not lumpable for the variables asked, `variables` are all of the
-    block's and those not asked are summed out after inversion.
+    Where the channel is not lumpable for the variables asked, `variables` are all of the block's:
+    those not asked are summed out after inversion.
     """
 
     variables: tuple[Variable, ...]
@@ -282,16 +288,9 @@ class Axis:
     def decoder(self) -> Tensor:
         """The estimator of each kept cell (rows) as a function of the report (columns).
 
-        Raises LimitExceeded, before anything is made, above `DECODER_CELLS`.
+        Raises LimitExceeded above `DECODER_CELLS`, before anything is made.
         """
-        if self.channel.shape[0] > DECODER_CELLS:
-            raise LimitExceeded(
-                f"The joint block over {[v.name for v in self.variables]} has"
-                f" {self.channel.shape[0]} cells; the errors of some of its variables are computed"
-                f" up to {DECODER_CELLS}.",
-                remedy="Randomize fewer variables together, or by a symmetric channel.",
-            )
-        return self._summed(self.channel.decoder(), [v.name for v in self.kept])
+        return self._summed(listed_decoder(self.channel), [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
         shape = tuple(v.size for v in self.variables)
@@ -317,11 +316,14 @@ class Axis:
             return self.channel.solve_adjoint(weights, axis)
         return along_axis(self.decoder.T, weights, axis)
 
-    def square(self, tensor: Tensor, axis: int) -> Tensor:
-        """Turn sums over this axis's reports into sums of the squared estimators."""
-        if len(self.kept) == len(self.variables):
-            return self.channel.solve_square(tensor, axis)
-        return along_axis(np.square(self.decoder), tensor, axis)
+    def square(self, tensor: Tensor, axis: int, summed: frozenset[str] = frozenset()) -> Tensor:
+        """Turn sums over this axis's reports into those of squared estimators of a margin."""
+        gone = [
+            place
+            for place, v in enumerate(self.variables)
+            if v.name in summed or v.name not in self.asked
+        ]
+        return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
         """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
@@ -337,7 +339,7 @@ class Axis:
             return self._mixture_moments(tensors, axis, summed, mixture)
         decoder = self.decoder
         rest = [name for name in names if name not in summed]
-        margin = self._summed(self.channel.decoder(), rest)
+        margin = self._summed(listed_decoder(self.channel), rest)
         cells = np.arange(len(decoder)).reshape([v.size for v in self.kept])
         lead = tuple(slice(None) if n in rest else slice(0, 1) for n in names)
         of_cell = np.broadcast_to(
@@ -346,23 +348,15 @@ class Axis:
         return (
             along_axis(np.square(decoder), ww, axis),
             along_axis(decoder * margin[of_cell], wv, axis),
-            self._margin_moment(vv, axis, summed),
+            self.square(vv, axis, summed),
         )
-
-    def _margin_moment(self, tensor: Tensor, axis: int, summed: frozenset[str]) -> Tensor:
-        gone = [
-            place
-            for place, v in enumerate(self.variables)
-            if v.name in summed or v.name not in self.asked
-        ]
-        return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def _mixture_moments(
         self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
     ) -> Moments:
         """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
 
-        c is the cell, m its margin of s cells, y the report: P^-1 is a I + b 11'.
+        c is the cell, m its margin of s cells, y the report; P^-1 = a I + b 11'.
         """
         a, b = mixture
         sizes = [v.size for v in self.kept]
@@ -373,19 +367,13 @@ class Axis:
         margin = np.broadcast_to(split.sum(axis=gone, keepdims=True), split.shape)
         everything = wv.sum(axis=axis, keepdims=True)
         cross = a * (a + b * s) * wv + a * b * margin.reshape(wv.shape) + b * b * s * everything
-        return self.square(ww, axis), cross, self._margin_moment(vv, axis, summed)
+        return self.square(ww, axis), cross, self.square(vv, axis, summed)
 
 
 def along_axes(
     turn: Callable[[Axis, Tensor, int], Tensor], axes: Sequence[Axis], tensor: Tensor
 ) -> Tensor:
-    """Return what `Axis.estimate` or `Axis.estimator` makes of a tensor along all axes.
-
-    Args:
-        turn: which of the two.
-        axes: the parts of a table.
-        tensor: a first axis of its own, then one for each part.
-    """
+    """Return what `Axis.estimate` or `Axis.estimator` makes of a tensor (q, an axis per part)."""
     for place, part in enumerate(axes, start=1):
         tensor = turn(part, tensor, place)
     return tensor
@@ -417,8 +405,7 @@ def observed(reports: ReportTables, axes: Sequence[Axis]) -> Tensor:
 def joined(domains: Sequence[Domain]) -> Domain:
     """Return the variables of several sources, each once, as the first lists it.
 
-    Raises:
-        DomainError: a variable has other categories in another source.
+    Raises DomainError where a variable has other categories in another source.
     """
     found: dict[str, Variable] = {}
     for domain in domains:
@@ -450,7 +437,7 @@ def require_reported(
 def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
     """Return the variables of a true table over some: those, then what joint blocks bring in.
 
-    Raises UnknownVariable where no source has one of them.
+    Raises UnknownVariable.
     """
     return _joint([axes_of(plan, asked) for _, plan in sources], asked)
 
@@ -466,8 +453,7 @@ def reported_strata(
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
     """Return a true table over some variables, and the strata that report any of them.
 
-    The table's axes are the variables asked, in their order, then what joint blocks bring in. Each
-    stratum comes with what its axes of reports are.
+    The table's axes are those of `table_of`. Each stratum comes with its axes of reports.
 
     Raises:
         UnknownVariable: no source has one of them.

@@ -177,12 +177,10 @@ class EstimatedMarginals:
 
     @property
     def domain(self) -> Domain:
-        """The variables."""
         return self._domain
 
     @property
     def records(self) -> int:
-        """The number of records of all sources."""
         return sum(reports.records for reports, _ in self._sources)
 
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
@@ -209,7 +207,6 @@ class EstimatedMarginals:
         return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports tell a table, with no smaller ones filled in."""
         return self.jointly_reported(variables)
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
@@ -228,7 +225,6 @@ class EstimatedMarginals:
         return self._expected(self._asked(variables))
 
     def subpopulation(self) -> Subpopulation:
-        """Return all records, as what subpopulations are taken from."""
         return Subpopulation(self._everything, TableSlices(self))
 
     @classmethod
@@ -237,7 +233,6 @@ class EstimatedMarginals:
         return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates the supports of sets of these items."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if not self.makes_of_pairs(self._order):
@@ -254,12 +249,10 @@ class EstimatedMarginals:
         return self._evidence.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains whole records; None where that is too large."""
         self._require_known(parents)
         return self._evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
-        """Return whether some records report all these variables."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
 

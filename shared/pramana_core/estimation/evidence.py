@@ -1,14 +1,12 @@
-"""Is Z needed to tell X once the others are known? Asked of the reports themselves.
+"""Evidence of dependence, and of networks, in the reports themselves.
 
 The reports are compared under two hypotheses on one true table over (X, the given variables, Z):
 X and Z are independent given the others, or anything may be. Each is maximized by EM over the true
-table, so noise weakens the evidence and never makes any (design section 5; it answers the question
-that Ma 5.5.2 leaves open). Variables that a joint block brings in besides keep their distribution
-given the others free.
+table, so noise weakens the evidence and never makes any (design section 5; the question that Ma
+5.5.2 leaves open). Variables that a joint block brings in keep any distribution given the others.
 
-A Bayesian network is compared with others by how well it explains whole records, where the table of
-all variables is small: its parameters are maximized by EM over the true table. A family's own table
-leaves out what the rest of the record says about variables that are reported with noise.
+Networks are compared by the likelihood of whole records, where the table of all variables is small:
+a family's own table leaves out what the rest of the record says about noisy variables.
 """
 
 from __future__ import annotations
@@ -51,10 +49,7 @@ _LEAST = 5.0
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """The reports over some variables, and what every hypothesis about them shares.
-
-    What `tick` raises stops a maximization.
-    """
+    """The reports over some variables. What `tick` raises stops a maximization."""
 
     strata: tuple[Stratum, ...]
     tick: Tick = no_cancel
@@ -76,14 +71,14 @@ class ReportedTable:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether the reports are the records themselves, so that maxima are shares of counts."""
+        """Whether the reports are the records themselves."""
         return len(self.strata) == 1 and all(
             isinstance(channel, Identity) for channel in self.strata[0].channels
         )
 
     @cached_property
     def begin(self) -> tuple[Tensor, bool]:
-        """A positive true table to begin from, and whether it is the most likely already."""
+        """A positive true table to begin from, and whether it is the most likely one."""
         return start(self.strata)
 
     @cached_property
@@ -105,7 +100,7 @@ class ConditionalIndependence(Independence):
     Args:
         table: the reports over all of them.
         left, right: the axes of X and of Z in the true table; each may be several variables.
-        given: the axes of the given variables; axes of none of the three are summed out.
+        given: the axes of the given variables. Other axes are summed out.
     """
 
     table: ReportedTable
@@ -119,7 +114,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The number of free parameters that dependence has more: (I - 1)(K - 1) J."""
+        """The number of additional free parameters of dependence: (I - 1)(K - 1) J."""
         left, right, given = (
             math.prod(self._shape[axis] for axis in axes)
             for axes in (self.left, self.right, self.given)
@@ -128,7 +123,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def upper(self) -> float:
-        """A bound of the ratio by one evaluation: from saturated to the table to begin from."""
+        """A bound of the ratio by one evaluation."""
         return self.table.saturated - self._begun
 
     @property
@@ -139,7 +134,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds of that after a few steps, as far as these tell how many nats more would gain.
+        """Bounds of that after a few steps.
 
         EM at its slowest, whose distance falls as 1 / steps, gains no more than the last half of
         its steps did; twice that is allowed.
@@ -181,8 +176,8 @@ class ConditionalIndependence(Independence):
         The gain of a link that is not there is half a sum of squared errors. Its mean is half its
         degrees of freedom without randomization, and trace(W Cov) / 2 with it (design section 5):
         Cov is the covariance of the estimated counts and W the gain's second derivative, both under
-        independence, with at least some five records expected in each cell: where fewer are,
-        neither is told by the table. Infinite where a channel has no inverse.
+        independence with at least five records expected in each cell. Infinite where a channel has
+        no inverse.
         """
         if not all(stratum.solvable for stratum in self.table.strata):
             return math.inf
@@ -195,10 +190,8 @@ class ConditionalIndependence(Independence):
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,).
 
-        Small ones come near their maxima by `_ROUGHLY`, others by a thousandth of themselves.
-
-        Raises:
-            NotConverged: `STEPS` steps did not come near the maxima of all samples.
+        Ratios are within `_ROUGHLY` nats of their maxima, or a thousandth of `ratio`. Raises
+        NotConverged after `STEPS` steps.
         """
         strata = [stratum for stratum in self.table.strata if stratum.records > 0]
         reports = [
@@ -280,10 +273,10 @@ def inside(table: Tensor) -> Tensor:
 
 
 TEST_CELLS = 1 << 22
-"""A test of independence over more true cells than this is refused."""
+"""The most true cells of a test of independence."""
 
 WHOLE_CELLS = 1 << 12
-"""Up to this many true cells networks are compared by the likelihood of whole records."""
+"""The most true cells on which networks are compared by whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
 """So many tables of so many cells are kept for tests of other independences on them."""
@@ -303,7 +296,7 @@ class Evidence:
 
         Raises:
             UnknownVariable: a variable that no source has.
-            OptionError: a variable named twice.
+            OptionError: a variable named twice, or none on a side.
             LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
         asked = sorted([*left, *right, *given])
@@ -319,10 +312,7 @@ class Evidence:
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains the reports of whole records.
 
-        None if their true table has more than `WHOLE_CELLS` cells.
-
-        Raises:
-            UnknownVariable: a node that no source has.
+        None if their true table has more than `WHOLE_CELLS` cells. Raises UnknownVariable.
         """
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:

@@ -14,7 +14,7 @@ from pramana_core.estimation.axes import Stratum
 from pramana_core.marginals.counts import Tensor
 
 INFORMATION_CELLS = 4096
-"""Up to this many cells the observed information of a channel without inverse is inverted."""
+"""The most cells whose observed information is inverted."""
 
 _CONDITION = 1e12
 _EDGE = 1e-9
@@ -25,17 +25,15 @@ def inverse_information(
 ) -> Tensor:
     """Return N^2 times the inverse observed information: the second moments of the ML counts.
 
-    The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its constrained
-    inverse (the cells sum to 1) is the unconstrained one less theta theta' / N, exactly the
-    multinomial term that `EstimatedTable.variance` subtracts. Cells at the edge of which no report
-    tells (none seen is possible there) stay at zero, without error.
+    The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its inverse under
+    the constraint that cells sum to 1 is the free one less theta theta' / N, the multinomial term
+    that `variance` subtracts. Cells at 0 of which no report tells stay at 0, without error.
 
     Args:
         strata: the reports.
         theta: the most likely true table, in the strata's shape.
         kept: how many of the table's first axes to keep; the others are summed out.
-        silent: records, counted in N, that report none of the table's variables. All they say is
-            that the cells sum to 1.
+        silent: the number of records that report none of the table's variables.
 
     Returns:
         A matrix over the cells kept.
@@ -75,7 +73,7 @@ def inverse_information(
 
 
 def _inverted(information: Tensor) -> Tensor | None:
-    """Return the inverse of a symmetric matrix; None where it is as good as singular."""
+    """Return the inverse of a symmetric matrix; None where it is nearly singular."""
     factor, failed = lapack.dpotrf(information, lower=1)
     if failed:
         return None

@@ -1,7 +1,7 @@
 """Maximum likelihood of true tables given reports: free, or under a model, of one set or many.
 
-Expectation maximization with squared extrapolation takes many sets of reports of one layout at
-once: a bootstrap costs little more than one fit.
+Many sets of reports of one layout are maximized at once: a bootstrap costs little more than one
+fit.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ class FactoredModel:
     Args:
         shape: the true table.
         factors: sets of axes that share none, each with the axes that it is given. Axes in no
-            factor have any distribution given all others. Without factors every distribution is
-            of the model.
+            factor have any distribution given all others; without factors every distribution fits.
     """
 
     shape: tuple[int, ...]
@@ -72,10 +71,10 @@ class FactoredModel:
 
     @cached_property
     def _margins(self) -> list[tuple[Axes | None, Axes | None, float]]:
-        """Of each factor: what its margin sums over, and that of what it is given.
+        """Of each factor: what its margin sums over, that of what it is given, and an even share.
 
-        Margins of one factor that are divided by in another are left out of both. Where nothing
-        is expected of what is given, any distribution is as likely: an even one is taken.
+        Margins of one factor that are divided by in another are left out of both. The even share is
+        taken where nothing is expected of what is given.
         """
         above: list[Axes | None] = [self._others((*own, *given)) for own, given in self.every]
         below = [self._others(given) if given else None for _, given in self.every]
@@ -102,10 +101,9 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    `gap` is what more EM steps would gain, going by what the last ones did. Without a model the
-    log-likelihood is concave, and N (max_j g_j - 1) bounds its distance from the maximum (see
-    `likelihood`): `gap` is that bound where it is less. `late` is what the last half of the steps
-    gained.
+    `gap` is what more steps would gain, judged by the last ones. Without a model the log-likelihood
+    is concave, and N (max_j g_j - 1) bounds its distance from the maximum (see `likelihood`): `gap`
+    is that bound where it is less. `late` is the gain of the last half of the steps.
     """
 
     probabilities: Tensor
@@ -122,7 +120,7 @@ class Maximum:
 
 
 def saturated(strata: Sequence[Stratum]) -> float:
-    """Return the log-likelihood that no true table can exceed: that of the reports themselves."""
+    """Return the log-likelihood of the reports under their own shares, which none exceeds."""
     return sum(float(xlogy(s.column, s.column / max(s.records, 1.0)).sum()) for s in strata)
 
 
@@ -149,16 +147,14 @@ def likelihood(
 ) -> tuple[Tensor, Tensor]:
     """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it.
 
-    theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata
-    (Ma 2.4.2). Arguments as of `climb`.
-
-    Raises:
-        EstimationError: reports of probability zero.
+    theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata (Ma
+    2.4.2). Arguments as of `climb`. Raises EstimationError for reports of probability zero.
     """
     value: Tensor = np.zeros(theta.shape[-1])
     gain: Tensor = np.zeros(1)
     records: Tensor = np.zeros(1)
-    for stratum, reported in zip(strata, _columns(strata, reports), strict=True):
+    columns = [stratum.column for stratum in strata] if reports is None else reports
+    for stratum, reported in zip(strata, columns, strict=True):
         expected = stratum.expected(theta)
         if expected.min() <= 0:
             if np.any((expected <= 0) & (reported > 0)):
@@ -184,16 +180,14 @@ def maximize(
     certified: bool = True,
     tick: Tick = no_cancel,
 ) -> Maximum:
-    """Maximize the likelihood of the reported counts over the true tables of a model, by EM.
-
-    It ends where no more than `tolerance` is left to gain (`Maximum.gap`).
+    """Maximize the likelihood of the reported counts over the true tables of a model.
 
     Args:
         strata: reported counts; at least one record in all.
         model: None is every distribution.
         begin: a positive table of the model to begin from; default that of `start`.
-        tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than
-            about a hundredth of its standard error.
+        tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than a
+            hundredth of its standard error.
         max_steps: EM steps allowed.
         certified: see `climb`.
         tick: called after each extrapolation; what it raises stops the work.
@@ -203,18 +197,15 @@ def maximize(
         NotConverged: EM did not reach `tolerance`.
     """
     model = model or FactoredModel(strata[0].shape)
-    begin = _start_in(model, strata) if begin is None else begin
+    if begin is None:
+        begin = start(strata)[0]
+        begin = model.fit(begin[..., None])[..., 0] if model.factors else begin
     found = climb(
         strata, model, begin, tolerance=tolerance, steps=max_steps, certified=certified, tick=tick
     )
     if found.gap > tolerance:
         raise not_converged(found, tolerance)
     return found
-
-
-def _start_in(model: FactoredModel, strata: Sequence[Stratum]) -> Tensor:
-    begin = start(strata)[0]
-    return model.fit(begin[..., None])[..., 0] if model.factors else begin
 
 
 def not_converged(found: Maximum, tolerance: float) -> NotConverged:
@@ -242,9 +233,9 @@ def climb(
 
     Args:
         strata: reported counts; at least one record in all.
-        model: what the true tables are of.
+        model: the model of the true tables.
         begin: a positive table of the model to begin from, in its shape.
-        reports: reported counts per stratum, (reports, sets), that take the place of the strata's.
+        reports: reported counts per stratum, (reports, sets), in place of the strata's.
         tolerance: stop where `gap` is no more, in nats.
         steps: stop after about so many EM steps.
         quiet: stop also when three extrapolations in a row gained less than this, in nats.
@@ -253,8 +244,7 @@ def climb(
             gained decides.
         tick: called after each extrapolation; what it raises stops the work.
 
-    Raises:
-        EstimationError: there are no records, or reports that no true table of the model can make.
+    Raises EstimationError as `maximize` does.
     """
     records = _records(strata)
     sets = 1 if reports is None else max(r.shape[-1] for r in reports)
@@ -289,11 +279,11 @@ def climb(
 
 
 def _left_to_gain(reached: Sequence[Tensor]) -> float:
-    """Return about how much more than the last of some values the next will come to.
+    """Return about how much more than the last of some values the next will reach.
 
     The last half of them gained b, the quarter before that a: b^2 / (a - b) is left where the
-    distance falls as 1 / steps, which is EM at its slowest, and less where it falls faster
-    (Aitken's extrapolation, of values at doubled steps). Infinite before there are a few.
+    distance falls as 1 / steps, and less where it falls faster (Aitken). Infinite before there are
+    a few.
     """
     last = len(reached) - 1
     if last < _FEW:
@@ -328,9 +318,3 @@ def _records(strata: Sequence[Stratum]) -> float:
     if not records > 0:
         raise EstimationError("There are no records to estimate from.")
     return records
-
-
-def _columns(strata: Sequence[Stratum], reports: Sequence[Tensor] | None) -> Sequence[Tensor]:
-    if reports is not None:
-        return reports
-    return [stratum.column for stratum in strata]

@@ -1,9 +1,9 @@
 """Evidence that reports were not made by the declared channels, by bets on tables.
 
-Odds w(report) >= 0 are fair if their mean is 1 at most under every truth: (P w)_l <= 1 for each
-l. The product of fair odds over independent reports then has a mean of 1 at most, for any true
-values and any number of records (an e-value), so that it is 1/p or more with probability p at most
-(Markov). So is a mean of such products, however they depend on each other.
+Odds w(report) >= 0 are fair if their mean is at most 1 under every truth: (P w)_l <= 1 for each l.
+The product of fair odds over independent reports is then an e-value: it is 1/p or more with
+probability at most p, for any true values and any number of records (Markov). So is a mean of such
+products, however they depend on each other.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from pramana_core.plan import Plan
 from pramana_core.ties import first_largest, reaches
 
 RATE = 0.001
-"""A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
+"""A release is called inconsistent at a p-value of at most this."""
 
 SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Where records are cut into pieces: the bets on each are learned from the pieces before it."""
+"""Where records are cut: the bets on each piece are learned from those before it."""
 
 PAIRS = 128
-"""At most this many pairs of variables are examined, neighbours in the plan first."""
+"""The most pairs of variables that are examined, neighbours in the plan first."""
 
 PAIRS_TRIED = 8 * PAIRS
-"""The search for small tables of pairs ends after this many."""
+"""The most pairs that are tried in search of small tables."""
 
 COLUMN_CELLS, PAIR_CELLS = 1 << 16, 4096
 """The largest table of a variable (or of a joint block that counts whole) and of a pair."""
 
 RECORDS = 10_000_000
-"""At most this many records are examined."""
+"""The most records that are examined."""
 
 LISTED_ROWS = 1024
-"""Variables whose channel must be listed in a larger matrix are not examined."""
+"""Variables whose channel needs a larger matrix are not examined."""
 
 HINT = 1.0
-"""Bets are made where reports are so many standard deviations beyond what chance explains."""
+"""Bets are made where reports are so many standard deviations beyond chance."""
 
 STEPS = 300
 """The most steps of a climb to the likeliest table; bets are fair wherever it ends."""
@@ -70,10 +70,7 @@ class Plausibility:
 
     @property
     def p_value(self) -> float:
-        """A bound of the probability of so much evidence, over all tables, if the plan holds.
-
-        It is 0 only where some report is impossible.
-        """
+        """A bound of the probability of so much evidence if the plan holds; 0 if impossible."""
         logs = np.array([table.log_evidence for table in self.tables])
         if not logs.size:
             return 1.0
@@ -87,7 +84,7 @@ class Plausibility:
 
     @property
     def worst(self) -> tuple[str, ...]:
-        """The variables of the least plausible table; empty where no table was examined."""
+        """The variables of the least plausible table, if any."""
         if not self.tables:
             return ()
         evidence = [table.log_evidence for table in self.tables]
@@ -100,8 +97,8 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
     All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
 
     Args:
-        columns: reported codes by variable, in an order that has nothing to do with the draws, as
-            that of pseudonyms.
+        columns: reported codes by variable, in an order independent of the draws, as that of
+            pseudonyms.
         plan: what is declared.
     """
     chosen, left_out = _tables(plan)
@@ -119,7 +116,7 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
 
 
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
-    """Return the tables to examine, and how many are left out for their size or number."""
+    """Return the tables to examine, and the number left out."""
     blocks = [block for block in plan.blocks if not block.channel.withheld]
     names = [name for block in blocks for name in block.names]
     exact = {name for block in blocks if block.channel.is_identity for name in block.names}
@@ -149,7 +146,7 @@ def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
 
 
 def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
-    """Return the logarithm of what is won by betting on each piece what those before it tell."""
+    """Return the logarithm of what bets win that are learned from the pieces before."""
     channels = tuple(axis.channel for axis in axes)
     learned = Stratum(np.zeros([channel.shape[1] for channel in channels]), channels)
     anything = np.full((*learned.shape, 1), 1 / math.prod(learned.shape))
@@ -172,9 +169,8 @@ def _odds(learned: Stratum) -> Tensor | None:
     """Return the odds to bet at, or None where nothing speaks against the channels so far.
 
     With n the reports learned from and t the most likely true table, n / P't is fair and grows
-    fastest (the reverse information projection: Gruenwald, de Heide and Koolen 2024, Safe testing).
-    The odds are drawn towards 1 by the share of the distance from the image that chance alone
-    explains (James and Stein 1961).
+    fastest (Gruenwald, de Heide and Koolen 2024, Safe testing). The odds are drawn towards 1 by the
+    share of the distance that chance alone explains (James and Stein 1961).
     """
     reported, records = learned.reported, learned.records
     if records == 0:

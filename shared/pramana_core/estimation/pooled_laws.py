@@ -1,16 +1,12 @@
 """Distributions pooled over all reports that hold their variables, consistent and positive.
 
-Single variables are estimated first, then pairs given their margins, then, up to the order of
-interaction, sets of three and more given their pairs: each from all records that report the set,
-by generalized least squares with those margins, and with its interaction shrunk. A table over more
-variables, or over a set that no record reports, has the largest entropy given the estimated tables
-of its parts: iterative proportional fitting (Deming and Stephan 1940) of the product of the single
-distributions. Noise can make margins contradict each other; then the fitted table minimizes the sum
-of divergences from the margins (Csiszar and Shields 2004, 5), scaled to the single margins, which
-always agree.
-
-Interactions are shrunk by `pooled_priors`; pairs of many categories are estimated by
-`pooled_separable`.
+Single variables are estimated first, then pairs given their margins, then larger sets up to the
+order of interaction: each from all records that report the set, by generalized least squares with
+the margins of smaller sets, and with its interaction shrunk (`pooled_priors`). A table over more
+variables, or over a set that no record reports, has the largest entropy given the tables of its
+parts: iterative proportional fitting (Deming and Stephan 1940) of the product of the single
+distributions. Where noise makes margins contradict each other the fitted table minimizes the sum of
+divergences from them (Csiszar and Shields 2004, 5), scaled to the single margins.
 """
 
 from __future__ import annotations
@@ -37,11 +33,10 @@ from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
 
 PRIOR_SETS = 512
-"""The prior of interactions is learned from at most so many sets, evenly taken from all."""
+"""The prior of interactions is learned from at most so many sets, evenly spread."""
 
 KEPT_NUMBERS = 1 << 24
-"""Interactions are kept up to so many numbers (128 MB): thousands of pairs of few categories, or a
-few of many, which are then estimated again when they are asked for again."""
+"""Interactions are kept up to so many numbers (128 MB), and else estimated again."""
 
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
 """So many of its errors a variable's share, and a shrunk cell's, is at least.
@@ -58,18 +53,14 @@ LEAST_ORDER, MOST_ORDER = 2, 8
 
 
 def default_order(plans: Iterable[Plan]) -> int:
-    """Return the most variables that records report together, within these bounds.
-
-    What is reported together is then estimated from those reports, and only what is not is filled
-    in from smaller tables.
-    """
+    """Return the most variables that records report together, within these bounds."""
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
 Margins = Mapping[tuple[int, ...], Tensor]
 
 CLOSE = 1e-10
-"""Margins are met if they are off by no more than this, as a probability."""
+"""Margins are met within this probability."""
 
 _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
@@ -149,11 +140,11 @@ def slopes(table: Tensor, functions: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A set that some records report: its interaction given all smaller sets.
+    """A reported set: its interaction given all smaller sets.
 
-    With t what the reports tell, b the table of largest entropy for the smaller sets', X the
-    interaction's functions and Q = diag(product of margins) X, so that X'Q = I: the interaction
-    estimated by generalized least squares, with the covariance V of t taken at b, is
+    With t the reports' estimate, b the table of largest entropy for the smaller sets', X the
+    interaction's functions, Q = diag(product of margins) X and V the covariance of t at b, the
+    interaction by generalized least squares is
 
         y = H (t - b),   H = (Q' V^-1 Q)^-1 Q' V^-1.
     """
@@ -218,17 +209,15 @@ class Laws:
         return self._singles[name]
 
     def level(self, names: Names) -> Level | None:
-        """Return what is told of an interaction up to the order; None if nothing is."""
+        """Return an interaction up to the order; None if no record reports it."""
         return self.beyond(names) if len(names) <= self._order else None
 
     def beyond(self, names: Names) -> Level | None:
-        """Return what is told of the interaction of two or more variables, of one more than the
-        order too, given those of fewer.
-        """
+        """Return an interaction, also above the order; None if no record reports it."""
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
-        """Return a pair that is estimated by one variable at a time; None if it is not."""
+        """Return a pair that is estimated by one variable at a time, if it is."""
         return self._pairs.get(names, lambda: self._separated(names))
 
     def _separated(self, names: Names) -> SeparatePair | None:
@@ -302,18 +291,13 @@ class Laws:
         return self._priors[size]
 
     def base(self, names: Names) -> Tensor:
-        """Return the distribution of largest entropy for what is told of smaller sets."""
+        """Return the distribution of largest entropy for the laws of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
         return self.entropic(names, self.parts(names, len(names) - 1))
 
     def parts(self, names: Names, most: int | None = None) -> list[Names]:
-        """Return all sets within some variables of which interactions are told, small first.
-
-        Args:
-            names: the variables, in the domain's order.
-            most: the largest sets asked for; by default all.
-        """
+        """Return the estimated sets of up to `most` (default: all) variables, small first."""
         found: list[Names] = []
         largest = len(names) if most is None else most
         for size in range(2, min(largest, self._order) + 1):
@@ -362,8 +346,8 @@ class Laws:
     def between(self, names: Names) -> Names | None:
         """Return two variables that no record reports together, with the one that ties them best.
 
-        That is the variable, reported with either, whose weaker tie to the two is the strongest:
-        a tree's middle. None where they are told, or there is no such variable.
+        That is the variable, reported with either, whose weaker tie is the strongest: a tree's
+        middle. None where a record reports them, or there is no such variable.
         """
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
@@ -376,7 +360,7 @@ class Laws:
         return tuple(sorted((*names, middle), key=self._domain.axis))
 
     def _tie(self, first: str, second: str) -> float:
-        """Return the mean squared contingency of two variables as far as it is told."""
+        """Return the mean squared contingency of two variables, 0 if it is unknown."""
         names = tuple(sorted((first, second), key=self._domain.axis))
         if not self.can_estimate(names):
             return 0.0
@@ -411,7 +395,7 @@ class Laws:
 
 
 def _numbers(level: Level | None) -> int:
-    """Return how many numbers a level holds, with those that its interaction will."""
+    """Return how many numbers a level and its interaction hold."""
     if level is None:
         return 1
     cells, parameters = level.spread.shape

@@ -2,17 +2,16 @@
 
 Shrinkage is empirical Bayes over all tables. An interaction y, in coordinates where the chi-square
 statistic of a table is its square, is normal around the truth with a covariance V that the
-channels give. Its prior is a mixture of normal laws of mean 0: no interaction at all, and scales on
-a grid, of two kinds,
+channels give. Its prior is a mixture of normal laws of mean 0, no interaction and two kinds of
+scales on a grid,
 
     standardized residuals of one variance:  y ~ N(0, tau^2 I),
     relative deviations of one variance:     y ~ N(0, tau^2 S),
 
-S being the covariance that deviations (t - base) / base of one variance have. The weights of the
-mixture are the most likely ones for all interactions together (Kiefer and Wolfowitz 1956, on a grid
-as in Stephens 2017, "False discovery rates: a new deal"), with a pseudo-observation of no
-interaction. Within one interaction each direction is shrunk by its own share tau^2 d / (1 +
-tau^2 d).
+S being the covariance that deviations (t - base) / base of one variance have. Its weights are the
+most likely ones for all interactions together (Kiefer and Wolfowitz 1956; Stephens 2017), with a
+pseudo-observation of no interaction. Each direction is shrunk by its own share tau^2 d / (1 + tau^2
+d).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _EM_ROUNDS, _SETTLED = 2000, 1e-7
 
 
 Kind = tuple[Tensor, Tensor]
-"""Of a kind of prior: its variances in units of the noise, and the estimates, by direction."""
+"""Of a kind of prior, by direction: its variances in units of the noise, and the estimates."""
 
 
 def scale_likelihoods(kinds: Sequence[Kind]) -> Tensor:
@@ -67,11 +66,7 @@ def shrunk(number: int, kind: Kind) -> tuple[Tensor, Tensor]:
 
 
 def solved(matrix: Tensor, right: Tensor) -> Tensor:
-    """Return matrix^-1 right, for a symmetric positive definite matrix.
-
-    Raises:
-        LinAlgError: it is not positive definite.
-    """
+    """Return matrix^-1 right for a symmetric matrix. LinAlgError unless positive definite."""
     _, found, info = lapack.dposv(matrix, right, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("The matrix is not positive definite.")

@@ -1,10 +1,9 @@
-"""What reports of sets of variables say about the table over a few of them.
+"""Estimates of a table from the reports of sets of variables.
 
 A record that reports the variables is one draw from a law that is linear in their true table, so a
 function of its report estimates the table (Ma 2.4.1). Records with the same function form one
-reading. Which set a record reports does not depend on its data: readings are conditioned on their
-numbers of records and pooled by weights that do not depend on the reports, so the pooled estimate
-is unbiased.
+reading. Which set a record reports does not depend on its data, and readings are pooled by weights
+that do not depend on the reports: the pooled estimate is unbiased.
 """
 
 from __future__ import annotations
@@ -42,22 +41,22 @@ def product(factors: Sequence[Tensor]) -> Tensor:
 
 
 LISTED_CELLS = 1 << 12
-"""Blocks with a set of more cells than this, whose channel has to be listed, are read by the
-channels of the variables asked."""
+"""Blocks with a larger set whose channel must be listed are read by the channels of the
+variables asked.
+"""
 COUNTED_CELLS = 1 << 16
-"""As are blocks with a set of more cells than this, whose counts take so much memory."""
+"""So are blocks with a set of more cells than this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """How a report tells the cells of a table.
+    """How a report estimates the cells of a table.
 
     Attributes:
-        law: the probability of each report (columns) given each cell (rows); None where it also
-            depends on other variables.
-        estimator: the function of the report (columns) that estimates each cell (rows).
         precision: one over a record's error, summed over cells, where all cells are as frequent.
-        mixture: (a, b) where the law is a I + b 11', and neither is listed before it is asked for.
+        cells: their number.
+        mixture: (a, b) where the law is a I + b 11', which is then not listed.
+        listed: else `law` and `estimator`.
     """
 
     precision: float
@@ -67,7 +66,10 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report given each cell."""
+        """The probability of each report (columns) given each cell (rows).
+
+        None where it also depends on other variables.
+        """
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -75,7 +77,7 @@ class Decoder:
 
     @property
     def estimator(self) -> Tensor:
-        """The function of the report that estimates each cell."""
+        """The function of the report (columns) that estimates each cell (rows)."""
         if self.listed is not None:
             return self.listed[1]
         a, b = self.mixture or (1.0, 0.0)
@@ -105,9 +107,9 @@ class Decoder:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Records that tell of a table in one way: how often each report was made.
+    """Records that report a table in one way: how often each report was made.
 
-    `alone` names how they tell of each variable of the table alone.
+    `alone` names how they report each variable of the table alone.
     """
 
     counts: Tensor
@@ -145,9 +147,9 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class PooledReadings:
-    """The readings of one table, pooled by inverse variance.
+    """The readings of one table, pooled by inverse variance with weights that sum to 1.
 
-    `weights` sum to 1; `shares` estimates the distribution over the cells, without bias.
+    `shares` estimates the distribution over the cells, without bias.
     """
 
     readings: tuple[Reading, ...]
@@ -167,11 +169,11 @@ class PooledReadings:
 
     @property
     def records(self) -> float:
-        """The number of records that tell of the table."""
+        """The number of records."""
         return sum(reading.records for reading in self.readings)
 
     def covariance(self, law: Tensor) -> Tensor:
-        """Return that of `shares`, against the population, if the cells have these shares."""
+        """Return the covariance of `shares`, against the population, at a law."""
         parts = [
             w * w / r.records * r.spread(law)
             for w, r in zip(self.weights, self.readings, strict=True)
@@ -179,7 +181,7 @@ class PooledReadings:
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def per_record(self) -> dict[object, float]:
-        """Return what each record counts in `shares`, by how it tells of the (one) variable."""
+        """Return the weight of one record in `shares`, by how it reports the (one) variable."""
         return {
             r.alone[0]: float(w / r.records)
             for w, r in zip(self.weights, self.readings, strict=True)
@@ -194,7 +196,7 @@ class Readings:
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
     def of(self, names: Sequence[str]) -> PooledReadings | None:
-        """Return what the reports tell of a table, cells in C order of `names`.
+        """Return the pooled readings of a table, cells in C order of `names`.
 
         None where no record tells all its cells apart.
         """
@@ -321,8 +323,9 @@ class _SampledBlock:
     def _decoder(
         self, axes: tuple[int, ...], asked: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return how records that report a set tell of some of it: a key, and whether the set's
-        other variables are summed out of the counts first.
+        """Return a key and the decoder of some variables of a reported set.
+
+        The third says whether the set's other variables are summed out of the counts first.
         """
         choices = self._choices[axes]
         sizes = tuple(self._channel.sizes[axis] for axis in axes)
@@ -357,7 +360,7 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return the decoder of some variables of a blend of channels; None where there is none."""
+    """Return the decoder of some variables of a blend of channels, if there is one."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
@@ -385,7 +388,7 @@ def _decoder(
 
 
 def _read_by_sets(channel: Sampled) -> bool:
-    """Return whether no set of the channel is too large to be counted and decoded by itself."""
+    """Return whether every set of the channel is small enough to be counted and decoded."""
     for choice in channel.choices:
         most = LISTED_CELLS if choice.channel.mixture is None else COUNTED_CELLS
         if math.prod(channel.sizes[axis] for axis in choice.axes) > most:
@@ -398,7 +401,7 @@ class Single:
     """One variable's distribution.
 
     Attributes:
-        told: what the reports tell.
+        told: the pooled readings.
         law: the distribution, every category positive.
         functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
     """
@@ -409,7 +412,7 @@ class Single:
 
     @functools.cached_property
     def noise(self) -> Tensor:
-        """The covariance of what the reports tell of the shares."""
+        """The covariance of the estimated shares."""
         return self.told.covariance(self.law)
 
     @functools.cached_property

@@ -33,8 +33,9 @@ from pramana_core.estimation.pooled_readings import PooledReadings, Single
 from pramana_core.marginals.counts import Tensor
 
 SEPARATED_CELLS = 256
-"""Pairs of more cells are estimated so, if their channels are mixtures: the estimate by all cells
-takes a tenth of a second at 400 cells, and 30 seconds at 2,560."""
+"""Larger pairs are estimated so, if their channels are mixtures: by all cells it takes
+.1 seconds at 400 cells, and 30 at 2,560.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +88,9 @@ class SeparatePair:
         return scale_likelihoods(self._kinds)
 
     def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the table given what was told, and the errors that are left, both as `base`.
+        """Return the posterior table and its errors, both as `base`.
 
-        Args:
-            weights: of the parts of the prior, as `learned` gives.
+        `weights` are of the parts of the prior, as `learned` gives.
         """
         one, other = self._turned
         shares = posterior_weights(self.likelihoods, weights)
@@ -118,14 +118,11 @@ class SeparatePair:
     def root(self, law: Tensor) -> Tensor:
         """Return a root R of the covariance of the table before shrinkage, cells x r.
 
-        What the pair's records tell of cell i varies by the root of D_i, D = sum w^2 m / (n a^2)
-        over the readings, m their reports' law, independently but for the sum; the same records
-        are among those that tell of its variables. With K = H taken back to cells, W what is off
-        the sum's direction and F how cells follow the variables, R = ((K D^1/2 + F E D^-1/2) W, F
-        times a root of what is left of the variables' covariance).
-
-        Args:
-            law: the table's distribution, at which errors are taken.
+        The pair's records vary in cell i by the root of D_i, D = sum w^2 m / (n a^2) over the
+        readings, m their reports' law, independently but for the sum; the same records are among
+        those of its variables. With K = H taken back to cells, W what is off the sum's direction
+        and F how cells follow the variables, R = ((K D^1/2 + F E D^-1/2) W, F times a root of what
+        is left of the variables' covariance). `law` is the distribution at which errors are taken.
         """
         first, second = self.sides
         noise, each, both = self._noise(law)
@@ -185,9 +182,7 @@ class SeparatePair:
         return found, sums / np.sqrt(noise.sum())
 
     def _noise(self, law: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
-        """Return D, the same with what a record counts for in each variable in place of a weight,
-        and the covariance of what is told of the two variables.
-        """
+        """Return D, D with a record's weight in each variable, and the variables' covariance."""
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
         for weight, reading in zip(self.told.weights, self.told.readings, strict=True):

@@ -1,12 +1,11 @@
 """The tables that learners ask for, made from the pooled distributions, with their errors.
 
-Independence of X and Z given others is tested on pooled tables, of any number of variables; no
-record need report all of them. In the log-linear model of what is estimated, X and Z are
-independent given the others if and only if no interaction has a variable of X and one of Z. The
-table of largest entropy without those interactions predicts them; the differences d between this
-prediction and the estimates before shrinkage, and their covariance C by the delta method, give
-Wald's statistic d'C^-1 d. Half of it stands in for a log-likelihood ratio: under independence both
-are half a chi-square with the same degrees of freedom.
+Independence of X and Z given others is tested on pooled tables, even if no record reports all
+variables. In the log-linear model of what is estimated it holds if and only if no interaction has a
+variable of X and one of Z. The table of largest entropy without those interactions predicts them.
+The differences d between this prediction and the estimates before shrinkage, and their covariance C
+by the delta method, give Wald's statistic d'C^-1 d. Half of it stands in for a log-likelihood
+ratio: under independence both are half a chi-square with the same degrees of freedom.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class PooledIndependence(Independence):
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The number of parameters of the interactions told; 0 where none is."""
+        """The number of parameters of the interactions; 0 where none is estimated."""
         return len(self.difference)
 
     @cached_property
@@ -84,7 +83,7 @@ class PooledIndependence(Independence):
 
 
 MOST_TESTS = 64
-"""At most so many sets are tested for interactions that are left out."""
+"""The most sets that are tested for interactions that are left out."""
 
 
 class PooledTables:
@@ -139,7 +138,9 @@ class PooledTables:
     def unbiased(self, domain: Domain) -> FactoredTable | None:
         """Return the table before shrinkage; None where no record reports all its variables."""
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        if len(names) > max(self.order, 1) or not self._is_told(names):
+        if len(names) > max(self.order, 1) or not (
+            len(names) == 1 or self._laws.can_estimate(names)
+        ):
             return None
         return self.table(domain).unshrunk
 
@@ -167,11 +168,10 @@ class PooledTables:
         return self._tested(names, [part for part in parts if part not in crossing], crossing)
 
     def lack_of_fit(self, tables: Collection[Names]) -> tuple[LackOfFit, ...]:
-        """Return of sets of one variable more than interact, within the variables of some tables,
-        whether the reports show that they do.
+        """Return the tests of interactions that the model leaves out, within some tables.
 
-        A set that no record reports together cannot be tested: one answer stands for all tables of
-        which none can.
+        They are those of one variable more than the order. One answer stands for all tables of
+        which no such set is reported together.
         """
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
@@ -181,7 +181,9 @@ class PooledTables:
             silent.update(() if read else names)
             for part in read[:MOST_TESTS]:
                 if part not in found and len(found) < MOST_TESTS:
-                    found[part] = self._fit_of(part)
+                    if part not in self._fits:
+                        self._fits[part] = self._tested_fit(part)
+                    found[part] = self._fits[part]
         if not silent:
             return tuple(found.values())
         untested = LackOfFit.untested(
@@ -190,11 +192,6 @@ class PooledTables:
             f"No block reports {size} of the variables of some tables together.",
         )
         return (*found.values(), untested)
-
-    def _fit_of(self, part: Names) -> LackOfFit:
-        if part not in self._fits:
-            self._fits[part] = self._tested_fit(part)
-        return self._fits[part]
 
     def _tested_fit(self, part: Names) -> LackOfFit:
         self._tick()
@@ -228,9 +225,6 @@ class PooledTables:
         found = [self._laws.single(n).functions.T @ self._laws.law((n,)) for n in names]
         found += [self._functions(part, part).T @ self._laws.law(part) for part in parts]
         return np.concatenate(found)
-
-    def _is_told(self, names: Names) -> bool:
-        return len(names) == 1 or self._laws.can_estimate(names)
 
     def _made(self, names: Names) -> FactoredTable:
         self._tick()
@@ -293,7 +287,7 @@ class PooledTables:
         interaction. Their errors come from those of the variables' estimates, s, and of each set's
         y; a set's parameter is that of its estimate before shrinkage,
 
-            X'(H t + (I - Q H) z) ,  z the table of largest entropy for what is told of its parts.
+            X'(H t + (I - Q H) z) ,  z the table of largest entropy for its parts.
         """
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)
@@ -346,7 +340,7 @@ class PooledTables:
     def _crossed(
         self, joint: Tensor, places: dict[Names, slice], part: Names, level: Level, law: Tensor
     ) -> None:
-        """Add what the same records make of a set's variables and of its interaction."""
+        """Add the covariance of a set's variables and its interaction by the same records."""
         sums = [
             _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
         ]

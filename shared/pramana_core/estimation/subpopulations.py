@@ -144,7 +144,7 @@ class WeighingPass:
     def counted(
         self, codes: Mapping[str, npt.NDArray[np.integer]], times: npt.NDArray[np.int64] | int = 1
     ) -> npt.NDArray[np.int64]:
-        """Return this of records by their codes, each of them so many times."""
+        """Return this of records by their codes, each counted `times`."""
         weights = np.ones(len(codes[self.asked[0]]))
         for names, sizes, factor in self.factors:
             weights *= factor[_cell(codes, names, sizes)]
@@ -170,7 +170,7 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """Of weights and squares: the powers of two of grains and finer ones in a weight of 1."""
+        """Of weights and squares: the powers of two of grains and finer ones in 1."""
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()
         firsts = [

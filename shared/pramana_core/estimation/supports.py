@@ -36,7 +36,7 @@ class TabulatedSupports:
 
     Attributes:
         unshrunk: whether the tables are those before shrinkage, of pooled tables.
-        cells: the true or reported cells, whichever are more, of a table over some variables.
+        cells: the larger number of true or reported cells of a table over some variables.
         count_ahead: counts the reports of several tables in one pass.
     """
 
@@ -122,9 +122,7 @@ def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> 
 def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
     """Check that items are categories of a domain's variables.
 
-    Raises:
-        UnknownVariable: a variable that is not there.
-        DomainError: a code that is not a category, or an item named twice.
+    Raises UnknownVariable; DomainError for a code that is no category, or an item named twice.
     """
     for name, code in items:
         if not 0 <= code < domain[name].size:

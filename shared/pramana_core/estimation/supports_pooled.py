@@ -1,9 +1,9 @@
-"""Supports of itemsets from pooled tables: those that reports tell, and others made of pairs.
+"""Supports of itemsets from pooled tables: cells of tables, and others made of pairs.
 
 Single items, pairs and what records report together are cells of tables. Longer itemsets follow
-from their pairs: the model is that of largest entropy over the items of a set for their pairs'
-supports (Pavlov, Mannila and Smyth 2003), by iterative proportional fitting of all itemsets of a
-length at once. It supposes that no more than two items interact beyond what their pairs say.
+from their pairs, supposing that no more items interact: the table of largest entropy over the items
+for their pairs' supports (Pavlov, Mannila and Smyth 2003), by iterative proportional fitting of all
+itemsets of a length at once.
 
 Errors are those against the population, by the delta method, from the joint error of each pair with
 its two items. Given the items, the errors of pairs are taken as independent: their reports are of
@@ -43,7 +43,7 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items of pooled tables: of tables that reports tell, or made of pairs.
+    """Supports of items of pooled tables.
 
     Args:
         marginals: the pooled tables.
@@ -136,7 +136,7 @@ class PooledSupports:
         return _Shares(self._single[0][itemsets], pair, weight, rest, spread)
 
     def _look_up(self, first: Indices, second: Indices) -> None:
-        """Take what is to be known of some pairs of items from their tables."""
+        """Read some pairs of items from their tables."""
         for one, other in np.unique(
             np.column_stack([self._axes[first], self._axes[second]]), axis=0
         ):
@@ -145,7 +145,7 @@ class PooledSupports:
                 self._take(*(np.flatnonzero(self._axes == axis) for axis in (one, other)))
 
     def _take(self, rows: Indices, columns: Indices) -> None:
-        """Take the supports of one variable's items with another's, and their joint error."""
+        """Read the supports of one variable's items with another's, and their joint error."""
         names = [self.items[items[0]][0] for items in (rows, columns)]
         table, records = self.marginals.marginal(names), self.marginals.records
         one, other = self._codes[rows], self._codes[columns]
@@ -181,10 +181,10 @@ _DEPENDENT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """What is known of the items of n itemsets of k items and of their pairs.
+    """The supports of the items of n itemsets of k items, and of their pairs.
 
-    With s_i and s_ij the supports of items and pairs, the error of s_ij is that of w_ij s_i +
-    w_ji s_j, and a rest that is independent of all others.
+    With s_i and s_ij these, the error of s_ij is that of w_ij s_i + w_ji s_j, and an independent
+    rest.
     """
 
     single: Floats
@@ -230,7 +230,7 @@ class _Shares:
 def _entropic(single: Floats, pair: Floats) -> tuple[Floats, Floats, Floats]:
     """Return supports by the tables of largest entropy, and the derivatives of their logarithms.
 
-    Those by the logarithms of the items' supports and of the pairs', shapes (n, k) and (n, k, k).
+    Those by the logarithms of the items' supports, (n, k), and of the pairs', (n, k, k).
     """
     width = single.shape[1]
     most = max(1, _AT_ONCE >> (2 * width))

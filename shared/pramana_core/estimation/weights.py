@@ -5,11 +5,10 @@ estimated from N_i records each, the table of all N records is
 
     N sum_i w_i s_i = sum_i a_i N_i s_i ,   w_i ~ N_i / v_i ,   a_i = w_i N / N_i ,
 
-v_i being the variance of what one record of the source tells, summed over the cells of the table
-(its trace): the weights of least error (Cochran 1954). v_i is computed from the channels, for
-independent variables with the distributions that all sources tell together. So it does not follow
-what a single source happened to report, and sources with the same channels count the same: each
-a_i is 1, and the table is the plain sum.
+v_i being the variance of one record's estimate, summed over the cells: the weights of least error
+(Cochran 1954). v_i is computed from the channels, for independent variables with the distributions
+of all sources together. So sources with the same channels count the same, whatever they reported:
+each a_i is 1, and the table is the plain sum.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SourceWeights:
-    """The factors a_i of some sources, one for each; see the module.
+    """The factors a_i of some sources; see the module.
 
     Args:
         plans: how each source was randomized.
         records: how many records each has.
         domain: all their variables.
-        single: returns the counts of one variable as one source tells them, by the source's index.
+        single: returns the counts of one variable estimated from one source, by its index.
     """
 
     plans: tuple[Plan, ...]

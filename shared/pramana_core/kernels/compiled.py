@@ -1,8 +1,7 @@
 """The compiler of loops: numba, an optional extra that takes a second to load.
 
-Modules of kernels decorate them by `compiled`, and so load numba when they are imported. Whoever
-uses them imports them inside a function, after `can_compile()`, and has another way where it says
-no.
+Modules of kernels decorate them by `compiled`, and so load numba when they are imported. Import
+them inside a function, after `can_compile()`, with another way where it returns False.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ LOADING = 1.0
 class Forgone:
     """The seconds that compiled loops would have saved so far in this process.
 
-    Many small pieces of work are worth what one large one is: once they add up to `LOADING`, numba
-    is loaded, so that never much more than twice the least time is spent.
+    Once they add up to `LOADING`, numba is loaded, so that never much more than twice the least
+    time is spent.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Counts of records over the cells of a domain, and the door through which learners see them.
+"""Counts of records over the cells of a domain, and the interface through which learners see them.
 
 Learners take `Marginals`, never rows or matrices: the same learner runs on exact counts, on counts
 estimated from randomized records, and on an owner's own columns.
@@ -28,18 +28,18 @@ Tensor = npt.NDArray[np.float64]
 Codes = counting.Codes
 Table = counting.Counts
 Places = tuple[int, ...]
-"""A table's columns by their places among all."""
+"""A table's columns by their indices among all."""
 
 T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
-"""Up to this many cells the whole cube is counted once and every marginal is a sum of it."""
+"""Up to this many cells the whole cube is counted once; every marginal is a sum of it."""
 
 KEPT_CELLS = 1 << 22
-"""Otherwise so many cells of the tables counted last are kept (32 MB)."""
+"""Otherwise tables of so many cells in all, counted last, are kept (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
-"""A marginal table with more cells than this is refused (half a gigabyte of counts)."""
+"""The most cells of a marginal table (half a gigabyte of counts)."""
 
 LEVEL = 0.95
 """The confidence of the intervals of a table's cells, if no other is asked for."""
@@ -118,7 +118,7 @@ class Explanation(NamedTuple):
 
 
 class Supports(Protocol):
-    """Estimates how many records have sets of items; what was counted once is kept."""
+    """Estimates how many records have sets of items."""
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -127,18 +127,15 @@ class Supports(Protocol):
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets.
 
-        Args:
-            itemsets: places of items, shape (n, k) with k at least 1, each row ascending; items
-                of one row are of different variables.
+        `itemsets` are indices of items, shape (n, k) with k at least 1, each row ascending, of
+        different variables.
         """
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
         """Return the estimated counts of itemsets and their parts, with all their errors.
 
-        Args:
-            itemsets: as for `counts`.
-            antecedents: which items of each row are the rule's antecedent, shape (n, k); the
-                others are its consequent. Neither is empty.
+        `antecedents` says which items of each row are the rule's antecedent, shape (n, k); the
+        others are its consequent. Neither is empty.
         """
 
 
@@ -157,23 +154,23 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Whether reports tell a table, with no smaller ones filled in. Raises UnknownVariable."""
+        """Return whether reports estimate a table without smaller ones. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are right on average, negative ones included.
 
-        None if the reports have none, or only under assumptions. Raises UnknownVariable.
+        None if there is none, or only under assumptions. Raises UnknownVariable.
         """
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count, none negative, sum N.
 
-        It is the sum over the reports of the probability of the cell given the report, the
-        estimated table being the prior (Ma 4.2).
+        That is the sum over the reports of the probability of the cell given the report, with the
+        estimated table as prior (Ma 4.2).
         """
 
     def subpopulation(self) -> Subpopulation:
-        """Return all records, as what subpopulations are taken from."""
+        """Return all records as a subpopulation."""
 
     def supports(self, items: Sequence[Item]) -> Supports:
         """Return what estimates the supports of sets of these items.
@@ -195,46 +192,13 @@ class Marginals(Protocol):
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of variables of tables that were made of smaller ones."""
+        """The sets of variables of tables that are made of smaller ones."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains whole records; None where that is too large.
 
-        Args:
-            parents: every node of the network with its parents.
+        `parents` has every node of the network.
         """
-
-
-def tabulate(
-    columns: Sequence[Codes],
-    shape: Sequence[int],
-    *,
-    threads: int | None = None,
-    tick: Tick = no_cancel,
-) -> npt.NDArray[np.int64]:
-    """Count records per cell.
-
-    Args:
-        columns: one code array per axis, all of one length N; codes below the axis length.
-        shape: the number of codes per axis.
-        threads: how many may count at once; None for as many as there are processors.
-        tick: called for each chunk of records; what it raises stops the count.
-
-    Returns:
-        int64 counts of shape `shape`, summing to N.
-
-    Raises:
-        DomainError: columns of different lengths, or a code outside its axis.
-        LimitExceeded: more than `MARGINAL_CELLS` cells.
-    """
-    _require_small(shape)
-    lengths = {len(column) for column in columns}
-    if len(columns) != len(shape) or len(lengths) > 1:
-        raise DomainError(
-            f"{len(columns)} columns of lengths {sorted(lengths)} do not fit {len(shape)} axes."
-        )
-    axes = range(len(columns))
-    return counting.count_tables(columns, shape, [axes], threads=threads, tick=tick)[0]
 
 
 def _require_small(shape: Sequence[int]) -> None:
@@ -247,9 +211,8 @@ def _require_small(shape: Sequence[int]) -> None:
 class RecordTables(ABC):
     """Counts of reported codes over any of the columns of some records.
 
-    Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once.
-    Otherwise they are read whenever tables are asked for that are not kept; tables of `KEPT_CELLS`
-    cells in all are.
+    Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once, and
+    else whenever tables are asked for that are not kept.
 
     Args:
         sizes: number of reported categories by variable name.
@@ -276,11 +239,7 @@ class RecordTables(ABC):
     def tables(self, asked: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
         """Return several tables, each as counts over named columns, axes in that order.
 
-        Those that are not kept are counted in one pass over the columns.
-
-        Args:
-            asked: the names of each table's columns.
-            tick: called for each chunk of records; what it raises stops the count.
+        Those that are not kept are counted in one pass. `tick` is called for each chunk of records.
 
         Raises:
             UnknownVariable: there is no such column.
@@ -328,8 +287,6 @@ class RecordTables(ABC):
 class ReportedCounts(RecordTables):
     """Counts of reported codes over any of the columns, from memory or memory-mapped files.
 
-    Columns that are read again and again are read chunk by chunk.
-
     Args:
         columns: reported codes by variable name, all of one length.
         sizes: number of reported categories by variable name.
@@ -376,7 +333,7 @@ class ReportedCounts(RecordTables):
 
 
 def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
-    """Return margins of a table, each over some places of its axes and with axes in their order."""
+    """Return margins of a table, each over some of its axes in their order."""
     found = []
     for places in asked:
         left, table = sorted(places), cube

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 LACK_OF_FIT_RATE = 0.01
-"""A model is said not to fit at a p-value of so much or less; of models that hold, as many are."""
+"""The p-value up to which a model is said not to fit."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,10 @@ class LackOfFit:
     Attributes:
         variables: those of the model.
         order: the most variables that interact in it; interactions of one more are tested.
-        statistic: how many times as large as under the model the reports' deviation from it in the
-            direction of such interactions is; None with `p_value`.
-        degrees_of_freedom: of the chi-square that the statistic, times them, is near under it.
-        p_value: the chance of so large a statistic if the model holds; None where nothing can be
-            tested.
+        statistic: the reports' deviation in the direction of such interactions, relative to that
+            expected under the model; None with `p_value`.
+        degrees_of_freedom: of the chi-square that the statistic, times them, is near.
+        p_value: the chance of so large a statistic if the model holds; None where untested.
         reason: why nothing can be tested; empty otherwise.
     """
 
@@ -34,7 +33,7 @@ class LackOfFit:
 
     @classmethod
     def untested(cls, variables: tuple[str, ...], order: int, reason: str) -> LackOfFit:
-        """Return what is said of a model that cannot be tested."""
+        """Return the entry of a model that cannot be tested."""
         return cls(variables, order, None, None, None, reason)
 
     @property
@@ -48,7 +47,7 @@ class LackOfFit:
 
 
 def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
-    """Return what a reader must know of the models that the reports contradict.
+    """Return warnings of the models that the reports contradict.
 
     Of several models, `of` or as many as there are, none is warned of if all hold, but for a chance
     of `LACK_OF_FIT_RATE` (Bonferroni).
@@ -58,11 +57,7 @@ def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
 
 
 def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
-    """Return what a reader must know of tables that were made of smaller ones; empty if of none.
-
-    Args:
-        sets: the variables of each.
-    """
+    """Return a warning of tables of these variables, made of smaller ones; empty if none."""
     if not sets:
         return ""
     others = len(sets) - 1

@@ -1,14 +1,10 @@
 """Passes over records: what is counted of each piece of them, and how such counts add up.
 
-Records may lie in pieces, in files, on several machines. What is asked of them is a pass: it is
-taken where a piece is, and gives whole numbers. Their sums hang neither on how the records were cut
-nor on who counted which piece first.
+Records may lie in pieces, in files, on several machines. A pass is taken where a piece is, and
+gives whole numbers: their sums depend neither on how the records were cut nor on the order.
 
-Records counted by which of their variables they report: sampled blocks of any width in one pass. A
-record of a sampled block reports few of its variables and says of the others that they are
-withheld. Grouped by the set of variables reported, hundreds of columns become as many small tables
-as there are sets.
-
+`SetPass` counts the records of a sampled block by the set of variables that they report: hundreds
+of columns become as many small tables as there are sets.
 """
 
 from __future__ import annotations
@@ -53,9 +49,7 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return what some records add: an integer or integers in arrays, tuples or mappings.
 
-        Args:
-            reports: one record at least, with these columns at least.
-            tick: called all along; what it raises stops the count.
+        `reports` have one record and these columns at least. What `tick` raises stops the count.
         """
 
 
@@ -146,7 +140,7 @@ def counted_here(
     """Return what a pass counts of pieces that this process can read; None if they are empty.
 
     Args:
-        pieces: each is read when its turn comes, and let go of then.
+        pieces: each is read when its turn comes, and dropped then.
         asked: the pass.
         tick: called all along; what it raises stops the pass.
         threads: so many pieces are counted at once.

@@ -1,11 +1,10 @@
 """Score intervals of shares: sampling is taken at the supposed share (Wilson 1927).
 
 An estimate s of a share w of N records is the mean of a function W of the report. Its variance is
-that of the noise, (m - s) / N with m the mean square of W over the reports, and, against the
-population, that of sampling, w (1 - w) / N. Sampling is taken at the supposed w: an interval then
-covers where one with all of the variance at the estimate does not, of rare cells and few records,
-whose estimate and variance are too low at once. The noise hardly depends on w and is taken as it
-was found. Without randomization the interval is Wilson's.
+that of the noise, (m - s) / N with m the mean square of W, and, against the population, that of
+sampling, w (1 - w) / N at the supposed w: such an interval covers rare cells and few records, whose
+estimate and variance are too low at once. The noise hardly depends on w and is taken as estimated.
+Without randomization the interval is Wilson's.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from pramana_core.errors import OptionError
 Floats = npt.NDArray[np.float64]
 
 FEW = 4
-"""Fewer records than this are often all alike, and their spread says nothing of the population's:
-the error against it is that of the interval."""
+"""The spread of fewer records says little of the population's: the error is the interval's."""
 
 
 def score_interval(
@@ -50,8 +48,8 @@ def score_interval(
 def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, cut to [0, 1].
 
-    Of an interval that lies wholly outside only the edge would be left, which would claim to be
-    certain. It is put there as wide as it was on that side of the estimate.
+    Of an interval wholly outside only the edge would be left, which would claim to be certain: it
+    is put there as wide as it was on that side of the estimate.
     """
     least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
     most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)
@@ -82,8 +80,7 @@ def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> 
 def normal_quantile(confidence: float) -> float:
     """Return the normal quantile of a two-sided interval of that confidence.
 
-    Raises:
-        OptionError: a confidence that is not between 0 and 1; of 1 an interval has no ends.
+    Raises OptionError for a confidence that is not between 0 and 1.
     """
     if not 0 < confidence < 1:
         raise OptionError(
@@ -97,10 +94,9 @@ def ratio_interval(
 ) -> tuple[Floats, Floats]:
     """Return the interval of all w for which cell - w * margin is within z standard errors of 0.
 
-    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1),
-    with the sampling part of the variance taken at the supposed w: margin * w (1 - w). Without
-    randomization it is Wilson's interval. Where the margin itself is not sure to be positive the
-    interval is everything, 0 to 1.
+    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with
+    the sampling part of the variance taken at the supposed w: margin * w (1 - w). Where the margin
+    is not sure to be positive it is 0 to 1.
 
     Args:
         cell: the estimated counts.

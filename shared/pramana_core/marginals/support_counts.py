@@ -84,10 +84,9 @@ class SupportCounts(_Counts):
         return np.where(self._exact, 0.0, np.maximum(self.error_records, 0.0))
 
     def interval(self, z: float, *, population: bool) -> tuple[Floats, Floats]:
-        """Return the ends of the intervals of supports, not cut to [0, 1].
+        """Return the ends of score intervals of supports, not cut to [0, 1].
 
-        The error is that at the supposed support; see `score_interval`. They hold the
-        estimates.
+        They hold the estimates.
         """
         moments = self.unshrunk.moments(population=population)
         low, high = score_interval(*moments, self.records, z, population=population)
@@ -97,7 +96,7 @@ class SupportCounts(_Counts):
     def deviates(self, support: float, *, population: bool) -> Floats:
         """Return the z at which this support is an end of the intervals, the lower if z > 0.
 
-        The intervals are those before they were widened to hold shrunk estimates.
+        They are the intervals before they were widened to hold shrunk estimates.
         """
         moments = self.unshrunk.moments(population=population)
         return deviates(support, *moments, self.records, population=population)
@@ -146,9 +145,7 @@ class RuleCounts(_Counts):
 def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
     """Return the mean over all records of the square of their source's factor, less 1.
 
-    Args:
-        factors: (sources, ...); times the records they sum to all records.
-        records: of each source.
+    `factors` are (sources, ...), `records` those of each source: their products sum to all records.
     """
     share = np.array(records) / sum(records)
     return weighted_sum(share, np.square(factors - 1.0))

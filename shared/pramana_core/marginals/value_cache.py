@@ -1,4 +1,4 @@
-"""Values that may be asked for again, as many as memory is meant to hold."""
+"""Values that may be asked for again, within a limit of memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Key = TypeVar("Key")
 
 
 class ValueCache(Generic[Key, Value]):
-    """Values by key; the oldest are forgotten, and made again when they are asked for again.
+    """Values by key; the oldest are dropped first.
 
     Args:
-        most: so much is kept, and the newest whatever its size.
-        size: how much of that a value takes.
+        most: the size of all values that are kept; the newest is kept whatever its size.
+        size: the size of a value.
     """
 
     def __init__(self, most: int, size: Callable[[Value], int]):

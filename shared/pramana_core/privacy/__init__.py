@@ -19,8 +19,6 @@ from pramana_core.privacy.gamma import (
     record_loss,
 )
 from pramana_core.privacy.posterior import (
-    AttackerAccuracy,
-    KAnonymity,
     attacker_accuracy,
     conditional_entropy,
     k_anonymity,
@@ -30,7 +28,6 @@ from pramana_core.privacy.posterior import (
 from pramana_core.privacy.study_loss import (
     BlockDisclosure,
     CoinDisclosure,
-    ColumnDisclosure,
     Extremes,
     StudyDisclosure,
     total_loss,
@@ -40,12 +37,9 @@ __all__ = [
     "NOTHING",
     "PRIOR",
     "Amplification",
-    "AttackerAccuracy",
     "BlockDisclosure",
     "CoinDisclosure",
-    "ColumnDisclosure",
     "Extremes",
-    "KAnonymity",
     "StudyDisclosure",
     "attacker_accuracy",
     "composed",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from pramana_core.channels import Transition
 from pramana_core.errors import OptionError
@@ -16,11 +15,10 @@ from pramana_core.plan import Block
 def largest_proportion_se(block: Block, name: str, records: int) -> float:
     """Return the largest standard error of an estimated proportion of any category of a variable.
 
-    The error is that of the moment estimate against the population the records were drawn from.
-    The maximum is exact, over all categories and all possible true distributions of the block's
-    variables: the variance (sum_l theta_l M[j, l] - theta_j^2) / N, with M the second moments of
-    the estimator of category j given truth l, is concave in theta_j with the rest on the worst
-    truth.
+    The error is that of the moment estimate against the population, at its exact maximum over all
+    categories and true distributions of the block's variables: the variance (sum_l theta_l M[j, l]
+    - theta_j^2) / N, with M the second moments of the estimator of category j given truth l, is
+    concave in theta_j with the rest on the worst truth.
 
     Raises:
         OptionError: `records` is not positive.
@@ -35,7 +33,9 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
         return math.sqrt(_largest_of_mixture(*mixture) / records)
     decoder, channel = _decoder(block, name, restricted)
     moments = channel.apply_adjoint(np.square(decoder).T, 0).T
-    category = _category_of_truth(block, name, moments.shape[1])
+    axis, shape = block.names.index(name), tuple(v.size for v in block.variables)
+    truths = np.arange(moments.shape[1])
+    category = truths if len(truths) == shape[axis] else np.unravel_index(truths, shape)[axis]
     worst = 0.0
     for j, row in enumerate(moments):
         inside, outside = row[category == j], row[category != j]
@@ -68,11 +68,3 @@ def _decoder(block: Block, name: str, restricted: Transition | None) -> tuple[Te
     decoder = block.channel.decoder()
     summed: Tensor = decoder.reshape(*shape, -1).sum(axis=dropped)
     return summed, block.channel
-
-
-def _category_of_truth(block: Block, name: str, truths: int) -> npt.NDArray[np.intp]:
-    axis = block.names.index(name)
-    shape = tuple(v.size for v in block.variables)
-    if truths == shape[axis]:
-        return np.arange(truths)
-    return np.unravel_index(np.arange(truths), shape)[axis]

@@ -121,9 +121,8 @@ class KAnonymity:
     """Ma's pair (K_p, Dist_K), and the divergence of the report that is protected worst.
 
     `categories` is K_p. `least_divergence` is Dist_K: the divergence, in bits, of the posterior
-    from the uniform distribution over the categories that a report leaves plausible, smallest over
-    the reports. `worst_divergence` is the largest, the one to judge a channel by: log2 K_p bits
-    would be certainty.
+    from the uniform distribution over the plausible categories, smallest over the reports;
+    `worst_divergence` is the largest. log2 K_p bits would be certainty.
     """
 
     categories: int
@@ -184,13 +183,12 @@ def k_anonymity(channel: Transition, threshold: float = 0.0) -> KAnonymity:
     """Return the probabilistic K-anonymity of a channel (Ma 3.1.3).
 
     A category is plausible after a report if its posterior is above `threshold`. Ma's definition
-    has 0, by which hardly possible categories count in full; Ma 8 (b) asks for a larger one. The
-    posterior is divided by what is left of it before it is compared with the uniform.
+    has 0; Ma 8 (b) asks for a larger one. Posteriors are rescaled to the plausible categories
+    before they are compared with the uniform.
 
     Raises:
-        OptionError: `threshold` is negative or not below 1, or so large that some report leaves
-            nothing plausible.
-        LimitExceeded: a channel without closed form over too many categories.
+        OptionError: `threshold` is negative or not below 1, or some report leaves nothing
+        plausible. LimitExceeded: a channel without closed form over too many categories.
     """
     if not 0 <= threshold < 1:
         raise OptionError(
@@ -230,9 +228,8 @@ def _log2_terms(values: Tensor) -> Tensor:
 def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple[float, float]:
     """Return the smallest and the largest posterior of a property under RAN-GD (FRAPP 4.1).
 
-    The matrix of a record is drawn and not published, so that its worst-case posterior is known
-    only to lie in this range, as likely above that of the expected matrix as below it. With
-    gamma x + r on the diagonal, x - r / (n - 1) elsewhere and P the prior of the property it is
+    A record's matrix is secret, so its worst-case posterior lies anywhere in this range. With gamma
+    x + r on the diagonal, x - r / (n - 1) elsewhere and P the prior of the property it is
 
         rho_2(r) = P (gamma x + r) / (P (gamma x + r) + (1 - P) (x - r / (n - 1)))
 
@@ -243,13 +240,8 @@ def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple
     """
     require_belief(prior_of_property, "prior_of_property")
     low, high = (
-        _posterior_at(channel, channel.off_units + spread, prior_of_property)
-        for spread in (channel.spread_units, -channel.spread_units)
+        prior_of_property * keep / (prior_of_property * keep + (1 - prior_of_property) * off)
+        for off in (channel.off_units + s for s in (channel.spread_units, -channel.spread_units))
+        for keep in [RESOLUTION - (channel.size - 1) * off]
     )
     return low, high
-
-
-def _posterior_at(channel: RandomSymmetric, off_units: int, prior: float) -> float:
-    keep_units = RESOLUTION - (channel.size - 1) * off_units
-    kept = prior * keep_units
-    return kept / (kept + (1 - prior) * off_units)

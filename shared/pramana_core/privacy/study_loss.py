@@ -1,9 +1,8 @@
 """The loss of privacy in a study: per column, per owner and per record, over all releases.
 
 Epsilons of different draws add, whoever made them. How far they add for one belief depends on the
-dependence of columns, which nobody knows; so there are two extremes. If columns are *independent*,
-a belief about one grows by that column's own draws alone. If columns *determine* each other, the
-draws of all columns add.
+dependence of columns, so there are two extremes. If columns are *independent*, a belief about one
+grows by that column's own draws alone. If columns *determine* each other, the draws of all add.
 
 Blocks of one study plan are the exception: one coin chooses the set that a record reports, so that
 they add within a set only, and the record has lost the largest of the sets' sums.
@@ -11,13 +10,12 @@ they add within a set only, and the record has lost the largest of the sets' sum
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from pramana_core.channels import RESOLUTION, Coordinated, Transition
+from pramana_core.channels import Coordinated, Transition, pieces
 from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 
@@ -25,8 +23,8 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 class CoinDisclosure:
     """The loss by an owner's part of a study plan, by the value of the coin of that name.
 
-    `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses that
-    epsilon, and nothing elsewhere.
+    `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
+    epsilon.
     """
 
     coin: str
@@ -60,10 +58,10 @@ class CoinDisclosure:
 class BlockDisclosure:
     """One block of one release: its owner, variables, amplification and draws.
 
-    `draw` identifies the draws: equal exactly if every record's draw is the same, so that the same
-    draws released twice add nothing, under whatever owner's name. `randomized` is false where the
-    values themselves were released; `amplification` is then ignored. `coin` has the loss of a part
-    of a study plan set by set; `amplification` is then the largest.
+    `draw` is equal exactly where every record's draw is the same: the same draws released twice add
+    nothing, under whatever owner's name. `randomized` is false where the values themselves were
+    released; `amplification` is then ignored. `coin` has the loss of a part of a study plan set by
+    set; `amplification` is then the largest.
     """
 
     owner: str
@@ -87,8 +85,7 @@ class ColumnDisclosure:
 class Extremes:
     """The most a belief about one column can grow by, at both extremes.
 
-    `independent`: by the draws of the column that lost most. `determined`: by the draws of all
-    columns, as if each value determined all others.
+    `independent`: by the draws of the column that lost most. `determined`: by those of all columns.
     """
 
     independent: Amplification
@@ -186,20 +183,17 @@ def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
 
 def _by_coin(parts: Sequence[CoinDisclosure]) -> Amplification:
     """Return the largest sum of the losses of owners' parts at one value of the coin."""
-    if len(parts) == 1:
-        return Amplification(parts[0].most)
-    cuts = sorted({0, RESOLUTION, *(e for p in parts for span in p.spans for e in span[:2])})
-    place = [0] * len(parts)
-    worst = 0.0
-    for low, _ in itertools.pairwise(cuts):
-        each = []
-        for number, part in enumerate(parts):
-            while place[number] < len(part.spans) and part.spans[place[number]][1] <= low:
-                place[number] += 1
-            here = part.spans[place[number]] if place[number] < len(part.spans) else None
-            each.append(here[2] if here is not None and here[0] <= low else 0.0)
-        worst = max(worst, math.fsum(each))
-    return Amplification(worst)
+    spans = [[(start, end) for start, end, _ in part.spans] for part in parts]
+    return Amplification(
+        max(
+            math.fsum(
+                part.spans[place][2]
+                for part, place in zip(parts, chosen, strict=True)
+                if place is not None
+            )
+            for _, chosen in pieces(spans)
+        )
+    )
 
 
 def _variables(disclosures: Iterable[BlockDisclosure]) -> dict[str, Amplification]:

@@ -66,7 +66,7 @@ def test_pieces_are_what_every_value_of_the_coin_has_the_owners_report(parts):
         if any(c is not None for c in chosen):
             found[chosen] = found.get(chosen, 0) + EIGHTH
     told: dict[tuple[int | None, ...], int] = {}
-    for weight, chosen in pieces(parts):
+    for weight, chosen in pieces([part.spans for part in parts]):
         told[chosen] = told.get(chosen, 0) + weight
     assert told == found
 

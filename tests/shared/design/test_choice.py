@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pramana.setups import SeededOwner
-from pramana.simulate.designs import described, designed, for_itemsets
 from pramana_core.design import (
     Design,
     Goal,
@@ -171,17 +170,6 @@ def test_else_all_tables_are_the_goal(sizes: Sequence[int], learn: Learn, how):
     made = find_design(wanted)
     assert made.problem is wanted
     assert made.unserved == ""
-
-
-@pytest.mark.parametrize("family", ["auto", "sampled"])
-def test_a_simulation_says_what_its_design_does_not_serve(family: str):
-    domain = sized(70, 70, 2, 3)
-    made = designed(domain, family, 19.0, for_itemsets(domain, 0.01, 2), 45_000)
-    assert made.chosen.family.startswith("sampled")
-    assert made.chosen.estimator != "moment"
-    assert made.unserved
-    assert made.unserved in made.advice
-    assert described(made)["unserved"]
 
 
 # --- of no use, and near ties --------------------------------------------------------------------

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -243,57 +241,44 @@ def test_equal_frequency(values, groups, counts, cuts, means):
     assert found.representatives == means
 
 
-def test_equal_frequency_is_near_the_quantiles():
-    """No grid point ends a group better: each holds its share, give or take one point's records."""
-    rng = np.random.default_rng(5)
-    values = rng.exponential(10, size=5_000)
-    found = equal_frequency(values, 8, minimum_count=500, grid=0.05)
-    largest_cell = np.unique(np.round(values / 0.05), return_counts=True)[1].max()
-    shares = np.abs(np.cumsum(found.counts) - np.arange(1, 9) * 625)
-    assert shares.max() <= largest_cell / 2
-    assert found.cuts == pytest.approx(np.quantile(values, np.arange(1, 8) / 8), abs=0.2)
-
-
 VALUES = [0.0, 1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize(
-    ("call", "where", "says"),
+    ("call", "where"),
     [
-        (lambda: mgas([], minimum_count=1, granularity=1), "values", "one or more"),
-        (lambda: mgas([[1.0]], minimum_count=1, granularity=1), "values", "shape"),
-        (lambda: mgas([1, float("nan"), float("inf")], minimum_count=1, granularity=1), "values",
-         "2 of 3 values are not finite"),
-        (lambda: mgas(VALUES, minimum_count=0, granularity=1), "minimum_count", "at least 1"),
-        (lambda: mgas(VALUES, minimum_count=5, granularity=1), "minimum_count", "4 records are"),
-        (lambda: mgas(VALUES, minimum_count=1, granularity=-1), "granularity", "0 or more"),
-        (lambda: mgas(VALUES, minimum_count=1, granularity=float("nan")), "granularity", "0 or"),
-        (lambda: mgas(VALUES, minimum_count=1, granularity=3.1), "granularity", "form no group"),
-        (lambda: mgas(VALUES, minimum_count=1, granularity=0), "grid", "no default grid"),
-        (lambda: mgas(VALUES, minimum_count=1, granularity=1, grid=0), "grid", "between"),
-        (lambda: mgas(VALUES, minimum_count=1, granularity=1, grid=1e-30), "grid", "too fine"),
-        (lambda: mgas([1e308], minimum_count=1, granularity=0, grid=1e-99), "grid", "too fine"),
-        (lambda: equal_width(VALUES, 1, 0, 1), "groups", "at least 2"),
-        (lambda: equal_width(VALUES, 2, 1, 1), "low", "empty or not finite"),
-        (lambda: equal_width(VALUES, 2, 0, float("inf")), "low", "empty or not finite"),
-        (lambda: equal_width(VALUES, 9, 1, 1 + 1e-15), "cuts", "larger than the one before"),
-        (lambda: equal_width([], 2, 0, 1), "values", "one or more"),
-        (lambda: given_cuts(VALUES, [], [1]), "groups", "at least 2"),
-        (lambda: given_cuts(VALUES, [2, 1], [0, 1, 3]), "cuts", "larger"),
-        (lambda: given_cuts(VALUES, [1], [0]), "representatives", "need 2 representatives, not 1"),
-        (lambda: given_cuts(VALUES, [1], [1, 2]), "representatives", "1 is not inside"),
-        (lambda: given_cuts(VALUES, [1], [0, float("inf")]), "representatives", "2 is not inside"),
-        (lambda: equal_frequency(VALUES, 1, minimum_count=1, grid=1), "groups", "at least 2"),
-        (lambda: equal_frequency(VALUES, 2, minimum_count=0, grid=1), "minimum_count", "least 1"),
-        (lambda: equal_frequency(VALUES, 2, minimum_count=3, grid=1), "minimum_count", "too few"),
-        (lambda: equal_frequency(VALUES, 4, minimum_count=1, grid=2), "groups", "only 3 grid"),
-        (lambda: equal_frequency([1, 1, 1, 2], 2, minimum_count=2, grid=1), "groups",
-         "would hold 1 records"),
-        (lambda: Discretization((), (1.0,), (-1,), ""), "counts", "counts of zero or more"),
-        (lambda: Discretization((), (1.0,), (1, 1), ""), "counts", "1 groups need 1 counts"),
+        (lambda: mgas([], minimum_count=1, granularity=1), "values"),
+        (lambda: mgas([[1.0]], minimum_count=1, granularity=1), "values"),
+        (lambda: mgas([1, float("nan"), float("inf")], minimum_count=1, granularity=1), "values"),
+        (lambda: mgas(VALUES, minimum_count=0, granularity=1), "minimum_count"),
+        (lambda: mgas(VALUES, minimum_count=5, granularity=1), "minimum_count"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=-1), "granularity"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=float("nan")), "granularity"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=3.1), "granularity"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=0), "grid"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=1, grid=0), "grid"),
+        (lambda: mgas(VALUES, minimum_count=1, granularity=1, grid=1e-30), "grid"),
+        (lambda: mgas([1e308], minimum_count=1, granularity=0, grid=1e-99), "grid"),
+        (lambda: equal_width(VALUES, 1, 0, 1), "groups"),
+        (lambda: equal_width(VALUES, 2, 1, 1), "low"),
+        (lambda: equal_width(VALUES, 2, 0, float("inf")), "low"),
+        (lambda: equal_width(VALUES, 9, 1, 1 + 1e-15), "cuts"),
+        (lambda: equal_width([], 2, 0, 1), "values"),
+        (lambda: given_cuts(VALUES, [], [1]), "groups"),
+        (lambda: given_cuts(VALUES, [2, 1], [0, 1, 3]), "cuts"),
+        (lambda: given_cuts(VALUES, [1], [0]), "representatives"),
+        (lambda: given_cuts(VALUES, [1], [1, 2]), "representatives"),
+        (lambda: given_cuts(VALUES, [1], [0, float("inf")]), "representatives"),
+        (lambda: equal_frequency(VALUES, 1, minimum_count=1, grid=1), "groups"),
+        (lambda: equal_frequency(VALUES, 2, minimum_count=0, grid=1), "minimum_count"),
+        (lambda: equal_frequency(VALUES, 2, minimum_count=3, grid=1), "minimum_count"),
+        (lambda: equal_frequency(VALUES, 4, minimum_count=1, grid=2), "groups"),
+        (lambda: equal_frequency([1, 1, 1, 2], 2, minimum_count=2, grid=1), "groups"),
+        (lambda: Discretization((), (1.0,), (-1,), ""), "counts"),
+        (lambda: Discretization((), (1.0,), (1, 1), ""), "counts"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_is_refused(call, where, says):
+)
+def test_what_cannot_be_is_refused(call, where):
     with pytest.raises(OptionError) as raised:
         call()
     assert raised.value.where == where
@@ -302,19 +287,6 @@ def test_what_cannot_be_is_refused(call, where, says):
 def _plan(representatives):
     variable = Variable("age", ("<30", ">=30"), representatives)
     return Plan((Block((variable,), Identity(2)),))
-
-
-def test_a_plan_without_numbers_has_the_digest_it_always_had():
-    channel = json.dumps(Identity(2).as_dict(), sort_keys=True, separators=(",", ":"))
-    canonical = (
-        f'{{"blocks":[{{"channel":{channel},'
-        '"variables":[{"categories":["<30",">=30"],"name":"age"}]}]}'
-    )
-    plan = _plan(None)
-    assert plan.digest == hashlib.sha256(canonical.encode()).hexdigest()
-    message = PlanMessage.from_plan(plan)
-    assert "representatives" not in message.model_dump_json()
-    assert message.to_plan() == plan
 
 
 def test_numbers_travel_and_count():

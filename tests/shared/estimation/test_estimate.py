@@ -162,38 +162,6 @@ def test_the_error_against_the_population_over_all_records_and_reports():
 WIDE = Dense.from_probabilities([[0.5, 0.3, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]])
 
 
-def test_a_channel_without_inverse_has_the_observed_information():
-    """Compare with the numerical Hessian of the log-likelihood in the free parameters."""
-    plan = Plan((Block((A,), WIDE), Block((B,), Symmetric.from_probability(3, 0.3))))
-    tensor = np.random.default_rng(8).integers(200, 260, (4, 3)).astype(float)
-    table = table_of(plan, tensor, ["b", "a"], "ml")
-    matrix = np.kron(WIDE.matrix(), plan.blocks[1].channel.matrix())
-    counts = tensor.ravel()
-    best = table.counts.T.ravel() / counts.sum()
-
-    def loglik(free: np.ndarray) -> float:
-        theta = np.append(free, 1 - free.sum())
-        return float(counts @ np.log(matrix.T @ theta))
-
-    step, size = 1e-4, 5
-    hessian = np.zeros((size, size))
-    for i, j in itertools.product(range(size), repeat=2):
-        for si, sj in itertools.product((1, -1), repeat=2):
-            move = np.zeros(size)
-            move[i] += si * step
-            move[j] += sj * step
-            hessian[i, j] += si * sj * loglik(best[:size] + move) / (4 * step**2)
-    covariance = np.linalg.inv(-hessian) * counts.sum() ** 2
-    claimed = table.covariance(population=True).reshape(3, 2, 3, 2).transpose(1, 0, 3, 2)
-    np.testing.assert_allclose(claimed.reshape(6, 6)[:5, :5], covariance, rtol=1e-3)
-    ww, wv, vv = table.second_moments(["a"])
-    full = claimed.reshape(6, 6) + np.outer(best, best) * counts.sum()
-    np.testing.assert_allclose(ww.T.ravel(), np.diag(full), rtol=1e-9)
-    both = full.reshape(2, 3, 2, 3).sum(axis=(0, 2))
-    np.testing.assert_allclose(vv.ravel(), np.diag(both), rtol=1e-9)
-    assert wv.shape == (3, 2)
-
-
 @pytest.mark.slow
 def test_what_cannot_be_asked_is_refused():
     columns = {n: np.array([0, 1, 1], dtype=np.uint8) for n in "abc"}

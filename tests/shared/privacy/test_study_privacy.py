@@ -58,20 +58,6 @@ def test_columns_that_determine_each_other_are_amplified_by_everybody_s_draws():
     assert study.owners["north"].determined.gamma < worst * 0.5
 
 
-def test_the_study_of_three_owners():
-    """3 * 87 * 675 = 176,175, epsilon 12.08: a belief of 5 % can grow to 99.99 %."""
-    study = total_loss(
-        told(f"o{g}", [f"v{g}"], Amplification.of_gamma(g), "d") for g in (3.0, 87.0, 675.0)
-    )
-    assert study.record.determined.gamma == pytest.approx(176_175)
-    assert study.record.determined.epsilon == pytest.approx(12.079, abs=5e-4)
-    assert f"{study.record.determined.grown(0.05):.2%}" == "99.99%"
-    assert study.record.independent.gamma == pytest.approx(675)
-    assert f"{study.record.independent.grown(0.05):.1%}" == "97.3%"
-    # No owner sees more than its own part of it.
-    assert f"{study.owners['o3.0'].determined.grown(0.05):.1%}" == "13.6%"
-
-
 def test_the_same_draws_told_again_add_nothing_and_other_draws_do():
     three = Amplification.of_gamma(3.0)
     again = [told("north", "A", three, "d1"), told("north", "A", three, "d1")]

@@ -173,40 +173,6 @@ def test_on_clean_records_the_ratio_is_the_g_test(shape: tuple[int, int, int]):
     assert turned.ratio == pytest.approx(evidence.ratio, rel=1e-9)
 
 
-@pytest.mark.slow
-def test_strata_are_one_likelihood():
-    """Two plans over the same variables, one of which withholds G."""
-    domain = domain_of(2, 2, 2)
-    first, second = PLANS["dense"], PLANS["symmetric"]
-    third = alone(domain, Identity(2), Withheld(2), Dense.binary(0.05, 0.2))
-    true = dependent(domain.shape, 7)
-    plans = (first, second, third)
-    tables = [reports(plan, true, 4000, seed) for seed, plan in enumerate(plans)]
-    evidence = EstimatedMarginals.of(list(zip(tables, plans, strict=True))).independence(
-        ["x"], ["z"], ["g"]
-    )
-
-    def loss(table: np.ndarray) -> float:
-        return -sum(
-            float(xlogy(seen.tensor, blurred(plan, table)).sum())
-            for plan, seen in zip(plans, tables, strict=True)
-        )
-
-    def apart(parameters: np.ndarray) -> float:
-        of_g, of_x, of_z = softmax(parameters[:2]), parameters[2:6], parameters[6:]
-        x, z = (softmax(part.reshape(2, 2), axis=1) for part in (of_x, of_z))
-        return loss(np.einsum("j,ji,jk->ijk", of_g, x, z))
-
-    def free(parameters: np.ndarray) -> float:
-        return loss(softmax(parameters))
-
-    least, most = -optimized(apart, 10), -optimized(free, 8)
-    assert evidence.null_log_likelihood == pytest.approx(least, abs=0.01)
-    assert evidence.alternative_log_likelihood == pytest.approx(most, abs=0.01)
-    assert evidence.ratio <= evidence.upper
-    assert evidence.inflation == math.inf
-
-
 # Under independence -------------------------------------------------------------------------------
 
 NOISY = alone(domain_of(2, 2, 2), *[Symmetric.from_probability(2, 0.3)] * 3)

@@ -287,16 +287,6 @@ class TestTables:
         assert table.counts / 10**15 == pytest.approx(through, abs=1e-7)
         assert np.abs(through - np.outer(margin(theta, (2,)), margin(theta, (0,)))).max() > 0.003
 
-    def test_sources_add_their_information(self):
-        plan, rng, theta = plan_of(PAIRS), np.random.default_rng(6), joint()
-        sources = [(reported(plan, theta, 10_000, rng), plan) for _ in range(4)]
-        alone = EstimatedMarginals(*sources[0], estimator="pooled")
-        together = EstimatedMarginals.of(sources, estimator="pooled")
-        assert together.records == 40_000
-        one = alone.unbiased(["a", "c"]).standard_error(population=True) / 10_000
-        four = together.unbiased(["a", "c"]).standard_error(population=True) / 40_000
-        assert (one / four).mean() == pytest.approx(2, rel=0.05)
-
     def test_unknown_and_too_large_tables_are_refused(self):
         plan = plan_of(((0, 1),))
         reports = reported(plan, joint(), 100, np.random.default_rng(1))
