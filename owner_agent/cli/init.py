@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from owner_agent.cli.options import SITE, SiteOption
 from pramana_core.alike import first_few
 from pramana_core.errors import InputError, OptionError
-from pramana_core.terminal import at_terminal, console, print_json, progress_bar
+from pramana_core.terminal import at_terminal, console, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
@@ -23,7 +23,6 @@ def public_part(
         Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
     ] = None,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """Write the public part of the site file, of which `design` makes the plan of all owners.
 
@@ -38,9 +37,6 @@ def public_part(
     part = PublicPart.of(opened)
     path = out or place_of_part(site, opened.owner)
     save(path, part.text.encode(), "out", COMMON_MODE)
-    if json:
-        print_json({"file": str(path), **part.model_dump(mode="json")})
-        return
     say_written(path)
 
 
@@ -103,7 +99,6 @@ def init(
         ),
     ] = False,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """Read a table and write a site file that says what it holds; nothing is sent.
 
@@ -120,7 +115,7 @@ def init(
     from owner_agent.table.site_text import site_text, write_site
 
     require_absent(site, "site")
-    asking = at_terminal() and not (yes or json)
+    asking = at_terminal() and not yes
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id, header=header)
     lists = _typed_lists(categories or [], cuts or [])
@@ -146,19 +141,6 @@ def init(
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
     if part is not None:
         save(part, PublicPart.of(load_site(site)).text.encode(), "out", COMMON_MODE)
-    if json:
-        print_json(
-            {
-                "site": str(site),
-                "public_part": None if part is None else str(part),
-                "owner": named,
-                "records": proposed.rows,
-                "record_id": proposed.record_id,
-                "variables": [v.name for v in proposed.variables],
-                "left_out": dict(proposed.left_out),
-            }
-        )
-        return
     _show(proposed)
     if part is not None:
         say_written(part)

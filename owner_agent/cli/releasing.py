@@ -315,7 +315,6 @@ def new_epoch(
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Yes, although nothing is missing.")] = False,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """After a loss without a backup: count all that the miner has, and draw everything anew.
 
@@ -323,14 +322,11 @@ def new_epoch(
     """
     from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.report.releases import new_epoch_json, new_epoch_lines
+    from owner_agent.report.releases import new_epoch_lines
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
-    if json:
-        print_json(new_epoch_json(begun))
-    else:
-        show_lines(console(), new_epoch_lines(begun))
+    show_lines(console(), new_epoch_lines(begun))
 
 
 def withdraw(

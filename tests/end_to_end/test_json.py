@@ -19,9 +19,7 @@ SITE = ("--site", "absent.toml")
 STORE = ("--data", "absent")
 
 WRONG = {
-    "owner-agent init": ("absent.csv",),
     "owner-agent design": ("--gamma", "19", *SITE),
-    "owner-agent join": ("absent.invitation", *SITE),
     "owner-agent publish": ("--yes", *SITE),
     "owner-agent learn": ("--peers", "absent.toml", *SITE),
     "owner-agent predict": ("absent.json", "absent.csv"),
@@ -76,10 +74,7 @@ probability ( ill ) { table 0.6, 0.4; }
 probability ( age | ill ) { (no) 0.5, 0.5; (yes) 0.3, 0.7; }
 """
 
-OWNER = ("--owner", "north")
-
 RIGHT = {
-    "owner-agent init": ("people.csv", "--site", "new.toml", "--yes", *OWNER),
     "owner-agent check": (),
     "owner-agent plan": ("--no-report",),
     "owner-agent ledger": (),
