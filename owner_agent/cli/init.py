@@ -121,7 +121,12 @@ def init(
     lists = _typed_lists(categories or [], cuts or [])
     choices = [*lists, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
-    _require_no_record_id(choices, proposed.record_id)
+    if proposed.record_id in choices:
+        raise OptionError(
+            f"Column {proposed.record_id!r} is the record id and cannot be a variable.",
+            where=proposed.record_id,
+            remedy="Name another record id with --record-id, or leave the option out.",
+        )
     named, where = _study_of(owner, invitation, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
     if asking:
@@ -166,15 +171,6 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
                 )
             found[name] = kind, [part.strip() for part in listed.split(",")]
     return found
-
-
-def _require_no_record_id(names: Sequence[str], record_id: str) -> None:
-    if record_id in names:
-        raise OptionError(
-            f"Column {record_id!r} is the record id and cannot be a variable.",
-            where=record_id,
-            remedy="Name another record id with --record-id, or leave the option out.",
-        )
 
 
 def _study_of(

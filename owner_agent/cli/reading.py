@@ -59,9 +59,8 @@ class Check:
         if waiting:
             self.facts |= {"plan_digest": None, "awaiting_plan": list(waiting), "warnings": []}
             self.lines.append(
-                "Nothing can leave yet: how the sensitive variables are randomized is said by the"
-                " study's plan (`owner-agent join` fetches it), or by channels (`owner-agent"
-                " design`)."
+                "Nothing can leave yet: the sensitive variables have neither the study's plan"
+                " (`owner-agent join` fetches it) nor channels (`owner-agent design`)."
             )
         else:
             said = [*warnings(plan), *secrets_said(found.encoded.one_secret)]

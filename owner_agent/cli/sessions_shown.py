@@ -58,10 +58,6 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
         )
 
 
-def _reason(error: PramanaError) -> dict[str, Any]:
-    return {"code": error.code, "message": error.message, "remedy": error.remedy}
-
-
 def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
     """Return the families whose parameters were shared, by session, for scripts."""
     return [
@@ -80,7 +76,8 @@ def told_json(
 ) -> dict[str, Any]:
     """Return the exact tables for scripts; null, with the reason, where the memory is `lost`."""
     if lost is not None:
-        return {"told_exactly": None, "told_exactly_error": _reason(lost)}
+        reason = {"code": lost.code, "message": lost.message, "remedy": lost.remedy}
+        return {"told_exactly": None, "told_exactly_error": reason}
     listed = [one.model_dump(mode="json", exclude={"own", "groups"}) for one in disclosures]
     return {"told_exactly": listed}
 

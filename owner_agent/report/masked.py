@@ -174,8 +174,10 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
     columns = (
         Column("relationship", lambda row: row["about"].replace("->", "→"), number=False),
         Column("kind", lambda row: row["kind"], number=False),
-        Column("lines explain", lambda row: _share(row["linear"])),
-        Column("curves explain", lambda row: _share(row["curved"])),
+        *(
+            Column(title, lambda row, kind=kind: measured(row[kind]["share"], row[kind]["error"]))
+            for title, kind in (("lines explain", "linear"), ("curves explain", "curved"))
+        ),
     )
     note = (
         "Shares of variance that fits explain of records they have not seen, ± a standard error"
@@ -184,10 +186,6 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
     sentences = [keeps, advice["sentence"]]
     table = Table(columns, advice["evidence"], brief=lambda _row: False)
     return Section(title, sentences, table, notes=[note])
-
-
-def _share(found: Row) -> str:
-    return measured(found["share"], found["error"])
 
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:

@@ -27,7 +27,7 @@ from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from pramana_core.alike import first_few
-from pramana_core.errors import OptionError
+from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, Amplification, gamma_within_groups
@@ -362,7 +362,7 @@ def require_accepted(
     """
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
-        forecast.require_accepted()
+        raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)
 
 
 def others_apart(site: Site) -> list[str]:

@@ -130,30 +130,20 @@ class RandomGammaDiagonalSpec(ChannelSpec):
         return RandomSymmetric.around_gamma(size, self.gamma, self.share)
 
 
-class BinarySpec(ChannelSpec):
-    """Ma's binary randomization: `p1` first to second category, `p2` second to first."""
+class CyclicSpec(ChannelSpec):
+    """Ma's schemes for two or three categories: to the next with `p1`, to the one after with `p2`.
 
-    kind: Literal["binary"]
+    Of two categories the second becomes the first with `p2`.
+    """
+
+    kind: Literal["binary", "ternary"]
     p1: Finite
     p2: Finite
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over two categories."""
-        require_size(2, variables)
-        return Dense.binary(self.p1, self.p2)
-
-
-class TernarySpec(ChannelSpec):
-    """Ma's ternary randomization: `p1` to the next category, `p2` to the one after."""
-
-    kind: Literal["ternary"]
-    p1: Finite
-    p2: Finite
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over three categories."""
-        require_size(3, variables)
-        return Dense.ternary(self.p1, self.p2)
+        """Return the channel over two or three categories."""
+        require_size(2 if self.kind == "binary" else 3, variables)
+        return (Dense.binary if self.kind == "binary" else Dense.ternary)(self.p1, self.p2)
 
 
 class MatrixSpec(ChannelSpec):
@@ -342,8 +332,7 @@ AnyChannel = Annotated[
     SymmetricSpec
     | GammaDiagonalSpec
     | RandomGammaDiagonalSpec
-    | BinarySpec
-    | TernarySpec
+    | CyclicSpec
     | MatrixSpec
     | GroupedSpec
     | MaskSpec

@@ -193,9 +193,8 @@ class Site(BaseModel):
     @property
     def share_model(self) -> ShareModelSection:
         """Of what a tree is shared. Raises ConfigError where the file does not say."""
-        return _required(
-            self.file.share_model, "share_model", "with target, attributes and requirement"
-        )
+        wanted = "with target, attributes and requirement"
+        return _required(self.file.share_model, "share_model", wanted)
 
     @property
     def peer(self) -> PeerSection:

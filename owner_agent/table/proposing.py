@@ -102,7 +102,6 @@ class ProposedSite:
     rows: int
     columns: tuple[str, ...]
     record_id: str
-    candidates: tuple[str, ...]
     variables: tuple[ProposedVariable, ...]
     left_out: Mapping[str, str]
 
@@ -136,9 +135,7 @@ def propose_site(path: Path, record_id: str | None = None, *, header: bool = Fal
             left_out[name] = found
         else:
             variables.append(found)
-    return ProposedSite(
-        path, table.rows, tuple(table.columns), chosen, candidates, tuple(variables), left_out
-    )
+    return ProposedSite(path, table.rows, tuple(table.columns), chosen, tuple(variables), left_out)
 
 
 def require_columns(asked: Sequence[str], names: Sequence[str]) -> None:

@@ -1,6 +1,5 @@
 """The public part of a site file: what is in it, what is not, and what happens if it is changed."""
 
-
 import pytest
 
 from owner_agent.site.public_part import PublicPart, read_part
