@@ -50,9 +50,6 @@ def say_written(path: Path) -> None:
     )
 
 
-_SHOWN = 12
-"""Of a long list so many categories are shown first."""
-
 Lists = Mapping[str, tuple[str, Sequence[str]]]
 """Public lists by column: whether they are `categories` or `cuts`, and what they hold."""
 
@@ -276,7 +273,7 @@ def _confirmed(
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
     out.print(variable.name, style="bold", markup=False, end="")
-    out.print(f": {first_few(labels, _SHOWN)}", markup=False, soft_wrap=True)
+    out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
             f"Fewer than 5 records have {variable.rare} of them: the list itself tells of these,"

@@ -8,14 +8,19 @@ from typing import Annotated
 
 import typer
 
-from owner_agent.site.corrections import HELP, CorrectionChoice
+from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.state.environment import Environment
 from pramana_core.terminal import console
 
 SITE = Path("site.toml")
 SiteOption = Annotated[Path, typer.Option("--site", help="The site file.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")]
-CorrectionsOption = Annotated[CorrectionChoice | None, typer.Option(help=HELP)]
+CorrectionsOption = Annotated[
+    CorrectionChoice | None,
+    typer.Option(
+        help="For records that left before and have other values now: keep their reports."
+    ),
+]
 
 
 def environment_of(context: typer.Context) -> Environment:

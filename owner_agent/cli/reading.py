@@ -162,10 +162,6 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         print_warnings(console(), [words])
 
 
-PREDICTIONS = "predictions"
-"""What the name of a file of predictions ends in, before `.csv`."""
-
-
 def predict(
     model: Annotated[Path, typer.Argument(help="The model: a JSON file.")],
     table: Annotated[
@@ -211,7 +207,7 @@ def predict_by(
         require_absent(out, "out")
     with progress_bar("predicting") as tick:
         found = predict_classes(model, source, tick)
-    place = out or source.table.with_name(f"{source.table.name}.{name}.{PREDICTIONS}.csv")
+    place = out or source.table.with_name(f"{source.table.name}.{name}.predictions.csv")
     if out is None:
         write_replacing(place, found.csv())
     else:

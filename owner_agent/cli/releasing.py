@@ -238,15 +238,11 @@ def _beside_records(
     report_of: Callable[[Any, StagedProgress], Report],
 ) -> None:
     """Report on masked columns or a tree, and publish them if that is asked for."""
-    from owner_agent.report.study import people_of, people_sections
     from owner_agent.state.keys import KeyStore
-    from pramana_core.report.terminal import print_sections, print_warnings
+    from pramana_core.report.terminal import print_warnings
 
     site = asked.site
     _ = getattr(site, kind.section)  # raises where the site file does not say
-    if asked.publish:
-        sections = people_sections(people_of(site, asked.environment))
-        print_sections(sections, console(stderr=asked.json), console(stderr=True))
     made, outcome = _release(kind, asked, options, name, report_of, asked.approval())
     if asked.json:
         answer = None if outcome is None else outcome.as_dict()

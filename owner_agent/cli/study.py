@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -145,9 +146,12 @@ def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
-    if not again and _has_joined(now):
-        now.say(f"This site has joined study {study} as {now.site.owner}.")
-        return
+    with suppress(Unauthenticated):
+        if not again:
+            with now.miner() as miner:  # which takes the token that is here
+                miner.study(study)
+            now.say(f"This site has joined study {study} as {now.site.owner}.")
+            return
     if secret is None:
         raise OptionError(
             "The invitation is not given, and this site has not joined the study.",
@@ -156,16 +160,6 @@ def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
         )
     issued = join_study(now.site, secret, now.environment)
     now.say(f"Joined study {issued.study} as {issued.name}.")
-
-
-def _has_joined(now: Joining) -> bool:
-    """Whether the miner takes the token that is here."""
-    try:
-        with now.miner() as miner:
-            miner.study(now.site.miner.study)
-    except Unauthenticated:
-        return False
-    return True
 
 
 def _bare_secret(file: Path) -> str:

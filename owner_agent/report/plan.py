@@ -175,7 +175,7 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         " variable is in no bound. The interval is that of the worst proportion, whatever the truth"
         " is."
     )
-    table = Table(columns, variables, quiet=_public)
+    table = Table(columns, variables, quiet=lambda row: not row["sensitive"])
     notes = [more, *_without_interval(variables)]
     return Section("Each variable", [Sentence(meaning, "note")], table, notes=notes)
 
@@ -269,10 +269,6 @@ def _guess(row: Row) -> str:
 
 def _interval(half_width: float | None) -> str:
     return "–" if half_width is None else f"± {percent(half_width)}"
-
-
-def _public(row: Row) -> bool:
-    return not row["sensitive"]
 
 
 def warnings(plan: PlannedSite) -> tuple[str, ...]:

@@ -216,16 +216,6 @@ def people_of(site: Site, environment: Environment) -> PeopleStatement | str | N
         return error.message
 
 
-def people_sections(people: PeopleStatement | str | None) -> list[Section]:
-    """Return a section on the owners' people, if the site has a miner."""
-    if people is None:
-        return []
-    if isinstance(people, PeopleStatement):
-        return [Section(sentences=[people.sentence])]
-    said = f"Whether the study's owners hold the same people is not known: {people}"
-    return [Section(sentences=[Sentence(said, "warning")])]
-
-
 def _extremes(extremes: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
     if extremes is None:
         return NOTHING, NOTHING

@@ -40,9 +40,6 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 
-_SHOWN = 5
-"""How many categories an error lists."""
-
 
 class ChannelSpec(Section):
     """The base of all channel descriptions: frozen, unknown keys refused by name."""
@@ -180,8 +177,8 @@ class GroupedSpec(Replacing):
         if twice or missed or not all(self.groups):
             raise ChannelError(
                 "The groups must hold each category exactly once and none may be empty; they"
-                f" repeat {len(twice)} categories [{first_few(map(repr, twice), _SHOWN)}] and"
-                f" miss {len(missed)} [{first_few(map(repr, missed), _SHOWN)}].",
+                f" repeat {len(twice)} categories [{first_few(map(repr, twice))}] and"
+                f" miss {len(missed)} [{first_few(map(repr, missed))}].",
                 where="groups",
                 remedy="Put every category into one group.",
             )
@@ -262,7 +259,14 @@ class SampledSpec(Amplified):
 
     def _axes(self, domain: Domain) -> list[tuple[int, ...]]:
         if self.size is not None:
-            _require_few(self.size, len(domain))
+            number = math.comb(len(domain), self.size)
+            if not 1 <= number <= CHOICES:
+                raise ChannelError(
+                    f"There are {number} subsets of {self.size} of {len(domain)} variables; a"
+                    f" sampled channel has 1 to {CHOICES}.",
+                    where="size",
+                    remedy="Choose another size, or list the subsets that are needed.",
+                )
             return list(itertools.combinations(range(len(domain)), self.size))
         named = self.subsets or ()
         unknown = sorted({name for subset in named for name in subset if name not in domain})
@@ -274,30 +278,14 @@ class SampledSpec(Amplified):
                 remedy=f"It has {list(domain.names)}.",
             )
         axes = [tuple(sorted({domain.axis(name) for name in subset})) for subset in named]
-        _require_distinct(named, axes)
+        whole = all(len(own) == len(names) > 0 for own, names in zip(axes, named, strict=True))
+        if not axes or not whole or len(set(axes)) < len(axes):
+            raise ChannelError(
+                f"The subsets must be different sets of variables, not {list(map(list, named))}.",
+                where="subsets",
+                remedy="Name every subset once, and no variable twice in a subset.",
+            )
         return axes
-
-
-def _require_few(size: int, variables: int) -> None:
-    number = math.comb(variables, size)
-    if not 1 <= number <= CHOICES:
-        raise ChannelError(
-            f"There are {number} subsets of {size} of {variables} variables; a sampled channel has"
-            f" 1 to {CHOICES}.",
-            where="size",
-            remedy="Choose another size, or list the subsets that are needed.",
-        )
-
-
-def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, ...]]) -> None:
-    whole = all(len(inside) == len(names) > 0 for inside, names in zip(axes, named, strict=True))
-    if not axes or not whole or len(set(axes)) < len(axes):
-        raise ChannelError(
-            "The subsets must be different sets of variables that name each variable once, not"
-            f" {[list(names) for names in named]}.",
-            where="subsets",
-            remedy="Name every subset once, and no variable twice in a subset.",
-        )
 
 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:

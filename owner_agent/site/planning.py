@@ -199,22 +199,19 @@ def _groupings(
     inside = {name for block in site.file.blocks for name in block.variables}
     for section in site.file.variables:
         if section.name in agreed:
-            _refuse_second_channel(section)
+            if section.channel is not None:
+                raise ConfigError(
+                    f"Variable {section.name!r} has a channel, and the study plan has one for it.",
+                    where=section.name,
+                    remedy="Take the channel out of the site file; `owner-agent plan` shows the"
+                    " plan's.",
+                )
             if section.name == first:
                 yield agreed, None
         elif section.name in joint:
             yield joint[section.name].variables, joint[section.name].channel
         elif section.name not in inside:
             yield (section.name,), section.channel
-
-
-def _refuse_second_channel(section: VariableSection) -> None:
-    if section.channel is not None:
-        raise ConfigError(
-            f"Variable {section.name!r} has a channel, and is reported as the study plan says.",
-            where=section.name,
-            remedy="Take the channel out of the site file; `owner-agent plan` shows the plan's.",
-        )
 
 
 def _block(
