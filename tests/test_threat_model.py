@@ -11,7 +11,7 @@ import pytest
 from miner_service.store.credentials import new_credential
 from owner_agent.release.populations import SKETCH_RECORDS, TOLERATED_SHARE
 from owner_agent.report.measures import ALARMING
-from owner_agent.site.channels import BinarySpec, TernarySpec
+from owner_agent.site.channels import CyclicSpec
 from owner_agent.site.sections import PeerSection
 from owner_agent.state.keys import KEY_LENGTH
 from owner_agent.state.private_files import FILE_MODE
@@ -71,11 +71,8 @@ def of_gamma(gamma: float) -> Amplification:
 
 
 def test_figures_of_the_demonstration():
-    specs = {"binary": BinarySpec, "ternary": TernarySpec}
     each = {
-        name: Amplification.of(
-            specs[str(channel["kind"])].model_validate(channel).transition((DOMAIN[name],))
-        )
+        name: Amplification.of(CyclicSpec.model_validate(channel).transition((DOMAIN[name],)))
         for name, channel in CHANNELS.items()
     }
     least, most = min(each.values()), max(each.values())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,16 +11,7 @@ from owner_agent.cli.options import SITE, JsonOption, SiteOption
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json, progress_bar
 
-
-class LearningGoal(StrEnum):
-    """What the analyst will learn."""
-
-    counts = "counts"
-    pairs = "pairs"
-    itemsets = "itemsets"
-    structure = "structure"
-    tree = "tree"
-    classifier = "classifier"
+LearningGoal = Literal["counts", "pairs", "itemsets", "structure", "tree", "classifier"]
 
 
 def design(
@@ -41,7 +31,7 @@ def design(
         tuple[float, float] | None,
         typer.Option(help="Instead: no belief of the first may grow to the second."),
     ] = None,
-    learn: Annotated[LearningGoal, typer.Option(help="What will be learned.")] = LearningGoal.pairs,
+    learn: Annotated[LearningGoal, typer.Option(help="What will be learned.")] = "pairs",
     length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
     minimum_support: Annotated[
         float, typer.Option(help="Cells of a smaller expected share do not count.")
@@ -97,9 +87,7 @@ def design(
             where="records",
             remedy="Give --records, a smaller number.",
         )
-    wanted = goal(
-        domain, learn.value, length=length, minimum_support=minimum_support, target=target
-    )
+    wanted = goal(domain, learn, length=length, minimum_support=minimum_support, target=target)
     with progress_bar() as bar:
         made = find_design(
             Problem(needs, wanted, records),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from owner_agent.cli.options import SITE, SiteOption
 from pramana_core.alike import first_few
 from pramana_core.errors import InputError, OptionError
-from pramana_core.terminal import at_terminal, console, print_json, progress_bar
+from pramana_core.terminal import at_terminal, console, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.table.proposing import ProposedSite, ProposedVariable
@@ -23,7 +23,6 @@ def public_part(
         Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
     ] = None,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """Write the public part of the site file, of which `design` makes the plan of all owners.
 
@@ -38,9 +37,6 @@ def public_part(
     part = PublicPart.of(opened)
     path = out or place_of_part(site, opened.owner)
     save(path, part.text.encode(), "out", COMMON_MODE)
-    if json:
-        print_json({"file": str(path), **part.model_dump(mode="json")})
-        return
     say_written(path)
 
 
@@ -53,9 +49,6 @@ def say_written(path: Path) -> None:
         soft_wrap=True,
     )
 
-
-_SHOWN = 12
-"""Of a long list so many categories are shown first."""
 
 Lists = Mapping[str, tuple[str, Sequence[str]]]
 """Public lists by column: whether they are `categories` or `cuts`, and what they hold."""
@@ -103,7 +96,6 @@ def init(
         ),
     ] = False,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """Read a table and write a site file that says what it holds; nothing is sent.
 
@@ -120,13 +112,18 @@ def init(
     from owner_agent.table.site_text import site_text, write_site
 
     require_absent(site, "site")
-    asking = at_terminal() and not (yes or json)
+    asking = at_terminal() and not yes
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id, header=header)
     lists = _typed_lists(categories or [], cuts or [])
     choices = [*lists, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
-    _require_no_record_id(choices, proposed.record_id)
+    if proposed.record_id in choices:
+        raise OptionError(
+            f"Column {proposed.record_id!r} is the record id and cannot be a variable.",
+            where=proposed.record_id,
+            remedy="Name another record id with --record-id, or leave the option out.",
+        )
     named, where = _study_of(owner, invitation, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
     if asking:
@@ -146,19 +143,6 @@ def init(
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
     if part is not None:
         save(part, PublicPart.of(load_site(site)).text.encode(), "out", COMMON_MODE)
-    if json:
-        print_json(
-            {
-                "site": str(site),
-                "public_part": None if part is None else str(part),
-                "owner": named,
-                "records": proposed.rows,
-                "record_id": proposed.record_id,
-                "variables": [v.name for v in proposed.variables],
-                "left_out": dict(proposed.left_out),
-            }
-        )
-        return
     _show(proposed)
     if part is not None:
         say_written(part)
@@ -184,15 +168,6 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
                 )
             found[name] = kind, [part.strip() for part in listed.split(",")]
     return found
-
-
-def _require_no_record_id(names: Sequence[str], record_id: str) -> None:
-    if record_id in names:
-        raise OptionError(
-            f"Column {record_id!r} is the record id and cannot be a variable.",
-            where=record_id,
-            remedy="Name another record id with --record-id, or leave the option out.",
-        )
 
 
 def _study_of(
@@ -298,7 +273,7 @@ def _confirmed(
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
     out.print(variable.name, style="bold", markup=False, end="")
-    out.print(f": {first_few(labels, _SHOWN)}", markup=False, soft_wrap=True)
+    out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
             f"Fewer than 5 records have {variable.rare} of them: the list itself tells of these,"

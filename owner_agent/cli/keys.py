@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,11 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Make, import, export and identify this site's secrets.")
 
 
-class KeyChoice(StrEnum):
-    """Which of the two secrets."""
-
-    draw = "draw"
-    linkage = "linkage"
+KeyChoice = Literal["draw", "linkage"]
 
 
 @app.command()
@@ -35,9 +30,9 @@ def create(
 ) -> None:
     """Make the draw key, which never leaves this site (or the shared linkage secret)."""
     store = _store(site)
-    name = KeyChoice.linkage if linkage else KeyChoice.draw
-    store.create(name.value, environment_of(context).random_bytes)
-    console().print(f"Made {store.path(name.value)}.", markup=False, soft_wrap=True)
+    name: KeyChoice = "linkage" if linkage else "draw"
+    store.create(name, environment_of(context).random_bytes)
+    console().print(f"Made {store.path(name)}.", markup=False, soft_wrap=True)
 
 
 @app.command(name="import")
@@ -49,7 +44,7 @@ def import_key(
     """Take the linkage secret over from a file that only you may read."""
     from owner_agent.state.keys import read_key
 
-    if name is not KeyChoice.linkage:
+    if name != "linkage":
         raise OptionError(
             "A draw key is not imported: it may have drawn elsewhere.",
             where="name",
@@ -68,7 +63,7 @@ def export(
     site: SiteOption = SITE,
 ) -> None:
     """Write the linkage secret to a file, to be handed to another owner of the study."""
-    if name is not KeyChoice.linkage:
+    if name != "linkage":
         raise OptionError(
             "The draw key never leaves this site.",
             where="name",

@@ -91,7 +91,7 @@ def _session(path: Path, environment: Environment, peers: Path, consent: Consent
     proposal = proposal_of(file, site, environment.random_bytes)
     with (
         stopped_like_interrupted(),
-        opened(path, file.patient(environment), _silent, consent) as participant,
+        opened(path, file.patient(environment), lambda _line: None, consent) as participant,
         participant.leading(proposal),
         PeerServer(participant).in_background(),
         progress_bar(patience=0) as bar,
@@ -112,7 +112,3 @@ def _session(path: Path, environment: Environment, peers: Path, consent: Consent
 
 def _tell(line: str) -> None:
     console(stderr=True).print(line, markup=False, soft_wrap=True)
-
-
-def _silent(_line: str) -> None:
-    """Tell nobody: the command itself says how its session ended."""

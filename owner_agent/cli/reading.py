@@ -59,9 +59,8 @@ class Check:
         if waiting:
             self.facts |= {"plan_digest": None, "awaiting_plan": list(waiting), "warnings": []}
             self.lines.append(
-                "Nothing can leave yet: how the sensitive variables are randomized is said by the"
-                " study's plan (`owner-agent join` fetches it), or by channels (`owner-agent"
-                " design`)."
+                "Nothing can leave yet: the sensitive variables have neither the study's plan"
+                " (`owner-agent join` fetches it) nor channels (`owner-agent design`)."
             )
         else:
             said = [*warnings(plan), *secrets_said(found.encoded.one_secret)]
@@ -154,10 +153,6 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     print_sections(sections, console(), console(stderr=True))
 
 
-PREDICTIONS = "predictions"
-"""What the name of a file of predictions ends in, before `.csv`."""
-
-
 def predict(
     model: Annotated[Path, typer.Argument(help="The model: a JSON file.")],
     table: Annotated[
@@ -203,7 +198,7 @@ def predict_by(
         require_absent(out, "out")
     with progress_bar("predicting") as tick:
         found = predict_classes(model, source, tick)
-    place = out or source.table.with_name(f"{source.table.name}.{name}.{PREDICTIONS}.csv")
+    place = out or source.table.with_name(f"{source.table.name}.{name}.predictions.csv")
     if out is None:
         write_replacing(place, found.csv())
     else:

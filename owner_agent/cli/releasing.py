@@ -16,6 +16,7 @@ from owner_agent.cli.options import (
     JsonOption,
     SiteOption,
     environment_of,
+    show_lines,
 )
 from owner_agent.release.options import PART_RECORDS, STAGES, PublishOptions
 from pramana_core.errors import OptionError
@@ -100,12 +101,13 @@ class ReleaseCommand:
 
     def show(self, made: Report, page: Path | None) -> None:
         """Print the essentials of a report, and where its page is."""
-        from owner_agent.cli.releases_shown import show_written
         from pramana_core.report.terminal import print_report
 
         print_report(made, console(), console(stderr=True))
         if page is not None:
-            show_written(console(), page)
+            inside = page.is_relative_to(Path.cwd())
+            shown = page.relative_to(Path.cwd()) if inside else page
+            show_lines(["The whole report is in", str(shown)])
 
     def require_yes(self, page: Path | None, show: Callable[[], object]) -> None:
         """Show what would leave, and ask. Raises OptionError if nobody can be asked."""
@@ -170,7 +172,6 @@ def _records(
     asked: ReleaseCommand, options: PublishOptions
 ) -> tuple[Report, PublishOutcome | None]:
     """Report on the randomized records, and publish them if that is asked for."""
-    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.publish import PreparedRecords
     from owner_agent.report.plan import PAGE, others_apart, report_of, require_accepted
     from owner_agent.report.study import outlook_of
@@ -186,7 +187,7 @@ def _records(
         PreparedRecords, asked, options, PAGE, partial(report_of, site, forecast), approval
     )
     if not asked.json:
-        show_lines(console(), others_apart(site))
+        show_lines(others_apart(site))
     return done
 
 
@@ -237,15 +238,11 @@ def _beside_records(
     report_of: Callable[[Any, StagedProgress], Report],
 ) -> None:
     """Report on masked columns or a tree, and publish them if that is asked for."""
-    from owner_agent.report.study import people_of, people_sections
     from owner_agent.state.keys import KeyStore
-    from pramana_core.report.terminal import print_sections, print_warnings
+    from pramana_core.report.terminal import print_warnings
 
     site = asked.site
     _ = getattr(site, kind.section)  # raises where the site file does not say
-    if asked.publish:
-        sections = people_sections(people_of(site, asked.environment))
-        print_sections(sections, console(stderr=asked.json), console(stderr=True))
     made, outcome = _release(kind, asked, options, name, report_of, asked.approval())
     if asked.json:
         answer = None if outcome is None else outcome.as_dict()
@@ -269,7 +266,6 @@ def _release(
 
     `approval` is the yes to what the site said when it was opened.
     """
-    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.files import write
     from owner_agent.report.outcomes import found_wrong, outcome_lines
@@ -306,7 +302,7 @@ def _release(
         asked.show(made[0], page)
     if outcome is not None:
         if not asked.json:
-            show_lines(console(), outcome_lines(outcome))
+            show_lines(outcome_lines(outcome))
         print_warnings(console(stderr=True), found_wrong(outcome))
     return made[0], outcome
 
@@ -315,22 +311,17 @@ def new_epoch(
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Yes, although nothing is missing.")] = False,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """After a loss without a backup: count all that the miner has, and draw everything anew.
 
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
-    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.report.releases import new_epoch_json, new_epoch_lines
+    from owner_agent.report.releases import new_epoch_lines
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
-    if json:
-        print_json(new_epoch_json(begun))
-    else:
-        show_lines(console(), new_epoch_lines(begun))
+    show_lines(new_epoch_lines(begun))
 
 
 def withdraw(

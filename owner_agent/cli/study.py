@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, SiteOption, environment_of
+from owner_agent.cli.options import SITE, SiteOption, environment_of
 from pramana_core.errors import ConfigError, OptionError, Unauthenticated
-from pramana_core.terminal import at_terminal, console, print_json, report_error
+from pramana_core.terminal import at_terminal, console, report_error
 
 if TYPE_CHECKING:
     from owner_agent.release.client import Miner
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from owner_agent.site.site import Site
     from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.environment import Environment
-    from owner_agent.state.keys import KeyName
     from pramana_core.wire.privacy import InvitationFile
 
 
@@ -41,19 +41,16 @@ def serve(
 
 @dataclass
 class Joining:
-    """One call of `join`: what it was given, and which keys it made."""
+    """One call of `join`."""
 
     path: Path
     site: Site
     environment: Environment
     yes: bool
-    json: bool
-    made: list[KeyName] = field(default_factory=list)
 
     def say(self, text: str) -> None:
-        """Tell a person; scripts that ask for JSON are told at the end."""
-        if not self.json:
-            console().print(text, markup=False, soft_wrap=True)
+        """Print a sentence that may be copied."""
+        console().print(text, markup=False, soft_wrap=True)
 
     def miner(self) -> Miner:
         """Return the miner, spoken to with the study's token. Raises Unauthenticated."""
@@ -87,7 +84,6 @@ def join(
         bool, typer.Option("--yes", help="Keep the study's plan, as it is shown.")
     ] = False,
     site: SiteOption = SITE,
-    json: JsonOption = False,
 ) -> None:
     """Accept an invitation, make the keys that are missing, and read and keep the study's plan.
 
@@ -95,13 +91,11 @@ def join(
     kept only if you say yes. Nothing of the table is sent.
     """
     from owner_agent.report.study import PeopleStatement, people_of
-    from owner_agent.site.adopting import adopted_json
     from owner_agent.site.site import load_site
-    from owner_agent.state.keys import KeyStore
 
     if invitation is not None and secret_file is not None:
         raise OptionError("Give an invitation or --secret-file, not both.", where="invitation")
-    now = Joining(site, load_site(site), environment_of(context), yes, json)
+    now = Joining(site, load_site(site), environment_of(context), yes)
     secret, extended = None, None
     if invitation is not None:
         invited, extended = _invited(now, invitation)
@@ -118,19 +112,7 @@ def join(
     told = people if isinstance(people, PeopleStatement) else None
     if told is not None:
         now.say(told.sentence)
-    adopted, kept = _plan(now)
-    if json:
-        print_json(
-            {
-                "study": now.site.miner.study,
-                "owner": now.site.owner,
-                "people": None if told is None else told.people,
-                "keys": KeyStore(now.site.state).fingerprints(),
-                "made": now.made,
-                "plan": adopted_json(adopted),
-                "kept": kept,
-            }
-        )
+    _plan(now)
     if told is not None and told.refused is not None:
         report_error(told.refused)
 
@@ -164,9 +146,12 @@ def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
-    if not again and _has_joined(now):
-        now.say(f"This site has joined study {study} as {now.site.owner}.")
-        return
+    with suppress(Unauthenticated):
+        if not again:
+            with now.miner() as miner:  # which takes the token that is here
+                miner.study(study)
+            now.say(f"This site has joined study {study} as {now.site.owner}.")
+            return
     if secret is None:
         raise OptionError(
             "The invitation is not given, and this site has not joined the study.",
@@ -175,16 +160,6 @@ def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
         )
     issued = join_study(now.site, secret, now.environment)
     now.say(f"Joined study {issued.study} as {issued.name}.")
-
-
-def _has_joined(now: Joining) -> bool:
-    """Whether the miner takes the token that is here."""
-    try:
-        with now.miner() as miner:
-            miner.study(now.site.miner.study)
-    except Unauthenticated:
-        return False
-    return True
 
 
 def _bare_secret(file: Path) -> str:
@@ -205,7 +180,6 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
         raise OptionError("Give --linkage or --new-linkage, not both.", where="linkage")
     if not store.path("draw").exists():
         store.create("draw", now.environment.random_bytes)
-        now.made.append("draw")
         now.say(f"Made your draw key, {store.path('draw')}: it never leaves this site.")
     if linkage is not None:
         secret = read_key(linkage)
@@ -215,7 +189,6 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     if new_linkage is not None:
         if not store.path("linkage").exists():
             store.create("linkage", now.environment.random_bytes)
-            now.made.append("linkage")
         store.export_linkage(new_linkage)
         now.say(
             f"Made the owners' linkage secret. Hand {new_linkage} to the other owners, by a way"
@@ -228,7 +201,6 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     if people == "different":
         # Nobody's records are to be found at another owner.
         store.create("linkage", now.environment.random_bytes)
-        now.made.append("linkage")
         now.say("Made a linkage secret of your own, as the owners hold different people.")
         return
     now.say(
@@ -237,8 +209,8 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
     )
 
 
-def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
-    """Show the study's plan and keep it if she says yes; return it, and whether it is kept."""
+def _plan(now: Joining) -> None:
+    """Show the study's plan and keep it if she says yes."""
     from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
@@ -248,23 +220,20 @@ def _plan(now: Joining) -> tuple[AdoptedPlan | None, bool]:
         plan = miner.study_plan(now.site.miner.study)
     if plan is None:
         now.say("It has no study plan, or none yet: `owner-agent join` asks again.")
-        return None, False
+        return
     adopted = AdoptedPlan(plan, now.site.owner)
-    if not now.json:
-        print_sections(adopted_sections(adopted), console(), console(stderr=True))
+    print_sections(adopted_sections(adopted), console(), console(stderr=True))
     if now.site.file.study_plan is not None:
         _require_same(now.site, adopted)
         now.say(f"It is the plan that {now.path} names.")
-        return adopted, True
+        return
     if now.site.file.variables:
         adopted.part(planned(without_protection(now.site)).variables)
-    asking = at_terminal() and not (now.yes or now.json)
-    if not (now.yes or (asking and typer.confirm("Keep this plan and report by it?"))):
+    if not (now.yes or (at_terminal() and typer.confirm("Keep this plan and report by it?"))):
         now.say("It is not kept. `owner-agent join --yes` keeps it, if you approve it.")
-        return adopted, False
+        return
     file = _keep(now, adopted)
     now.say(f"Kept in {file}, and named in {now.path}. Next: owner-agent plan, then publish.")
-    return adopted, True
 
 
 def _require_same(site: Site, told: AdoptedPlan) -> None:

@@ -11,7 +11,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, PramanaError
 
 Owners = dict[str, tuple[str, ...]]
-"""The names of each owner's variables."""
 
 
 def variables_of_parts(paths: Sequence[Path]) -> tuple[Domain, Owners]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from owner_agent.pages.rendering import Agent, AgentDep, SiteDep, page
+from owner_agent.pages.rendering import AgentDep, SiteDep, page
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords
@@ -42,7 +42,7 @@ class NextStep:
 def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
     """Show where the site stands, and what is next."""
     entries = Ledger(site.state).entries()
-    summary = LedgerSummary.of(entries)
+    summary, last = LedgerSummary.of(entries), agent.publications.last()
     return page(
         request,
         "start.html.j2",
@@ -52,7 +52,7 @@ def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
         told=summary,
         left=[entry for entry in entries if entry.left],
         **_bars(summary.columns),
-        running=_running(agent),
+        running=last.id if last is not None and last.state == "running" else None,
         next=next_step(site, entries),
         others=others_apart(site),
     )
@@ -139,11 +139,6 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
             label="Look at it and publish",
         )
     return None
-
-
-def _running(agent: Agent) -> str | None:
-    last = agent.publications.last()
-    return last.id if last is not None and last.state == "running" else None
 
 
 def _bars(columns: Sequence[Row]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from owner_agent.release.corrections import Exchange
 from owner_agent.release.publish import PreparedRecords
 from owner_agent.site.corrections import CorrectionChoice
 from pramana_core.privacy import epsilon
-from pramana_core.report.numbers import bound, count, finite
-from pramana_core.report.report import Column, Row, Section, Sentence, Table
+from pramana_core.report.numbers import bound, finite
+from pramana_core.report.report import Row, Section, Sentence
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,6 @@ class Corrected:
 
     def section(self) -> Section:
         """Return the section of a plan's report."""
-        columns = (
-            Column("block", lambda row: row["block"], number=False),
-            Column("records that\nleft before", lambda row: count(row["reported_before"])),
-            Column(
-                "would be reported\ndifferently",
-                lambda row: count(row["would_differ"]),
-                high=lambda row: row["would_differ"] > 0,
-            ),
-            Column("epsilon if\nkept", lambda row: bound(row["epsilon_if_kept"])),
-            Column("epsilon if all\nare drawn anew", lambda row: bound(row["epsilon_if_anew"])),
-        )
         note = (
             "These numbers are counted from the table: leave this section out where nobody may know"
             " how many records were corrected. Two differing reports of one record would show that"
@@ -105,8 +94,7 @@ class Corrected:
         lines = self.lines()
         return Section(
             "Records that were reported before and have other values now",
-            [Sentence(line, "warning") for line in lines],
-            Table(columns, self.blocks, brief=lambda row: row["would_differ"] > 0),
+            [Sentence(line, "warning") for line in lines or ["None."]],
             notes=[note],
             brief=bool(lines),
         )

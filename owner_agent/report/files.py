@@ -12,7 +12,6 @@ from pramana_core.report.page import html
 from pramana_core.report.report import Report
 
 FOLDER = "report"
-"""The folder of reports in the state directory."""
 
 
 def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -167,8 +167,8 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
     columns = (
         Column("relationship", lambda row: row["about"].replace("->", "→"), number=False),
         Column("kind", lambda row: row["kind"], number=False),
-        Column("lines explain", lambda row: _share(row["linear"])),
-        Column("curves explain", lambda row: _share(row["curved"])),
+        Column("lines explain", lambda row: measured(*row["linear"].values())),
+        Column("curves explain", lambda row: measured(*row["curved"].values())),
     )
     note = (
         "Shares of variance that fits explain of records they have not seen, ± a standard error"
@@ -177,10 +177,6 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
     sentences = [keeps, advice["sentence"]]
     table = Table(columns, advice["evidence"], brief=lambda _row: False)
     return Section(title, sentences, table, notes=[note])
-
-
-def _share(found: Row) -> str:
-    return measured(found["share"], found["error"])
 
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:
@@ -289,10 +285,4 @@ def _named(now: PreparedMask) -> Iterator[Section]:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON, NaN and infinity as null."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return json.loads(json.dumps(value), parse_constant=lambda _constant: None)

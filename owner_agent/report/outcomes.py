@@ -45,11 +45,9 @@ def _inconsistency(outcome: PublishOutcome) -> list[str]:
     return [
         (
             f"the miner finds that the reports of {', '.join(said.variables)} do not fit the"
-            f" transition matrices they were sent with (p = {said.p_value:.2g}). Of releases made"
-            f" by their plan at most one in {1 / RATE:,.0f} looks so. Another version of the"
-            " agent may have made this one with other matrices than it declares, or a column may"
-            " have been sent without randomization. The release is sealed, and whoever uses it"
-            " is warned; withdraw it if you find the cause."
+            f" transition matrices they were sent with (p = {said.p_value:.2g}), as at most one in"
+            f" {1 / RATE:,.0f} releases made by their plan. A column may have been sent without"
+            " randomization. Whoever uses the release is warned; withdraw it if you find the cause."
         )
     ]
 
@@ -66,9 +64,8 @@ def _changes(outcome: PublishOutcome) -> list[str]:
         (
             "the miner finds records that this release reports differently than earlier ones"
             f" ({', '.join(earlier)}) by the same draws: {each}. Whoever has these releases knows"
-            " that these people's values changed, and no epsilon bounds that; the study's sums"
-            " count the reports as drawn anew. What left cannot be called back. This agent did"
-            " not know what it had reported: restore its state folder from your backup before"
-            " you publish again."
+            " that these people's values changed, and no epsilon bounds that. This agent did not"
+            " know what it had reported: restore its state folder from your backup before you"
+            " publish again."
         )
     ]

@@ -27,7 +27,7 @@ from owner_agent.site.protection import share_proven
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from pramana_core.alike import first_few
-from pramana_core.errors import OptionError
+from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, Amplification, gamma_within_groups
@@ -175,7 +175,7 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         " variable is in no bound. The interval is that of the worst proportion, whatever the truth"
         " is."
     )
-    table = Table(columns, variables, quiet=_public)
+    table = Table(columns, variables, quiet=lambda row: not row["sensitive"])
     notes = [more, *_without_interval(variables)]
     return Section("Each variable", [Sentence(meaning, "note")], table, notes=notes)
 
@@ -271,10 +271,6 @@ def _interval(half_width: float | None) -> str:
     return "–" if half_width is None else f"± {percent(half_width)}"
 
 
-def _public(row: Row) -> bool:
-    return not row["sensitive"]
-
-
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
     """Return a sentence for everything that the custodian should not approve unawares.
 
@@ -362,7 +358,7 @@ def require_accepted(
     """
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
-        forecast.require_accepted()
+        raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)
 
 
 def others_apart(site: Site) -> list[str]:

@@ -158,13 +158,3 @@ def new_epoch_lines(begun: NewEpoch) -> list[str]:
         " that adds, and --accept-added-loss accepts it."
     )
     return lines
-
-
-def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
-    """Return what a new epoch begins with."""
-    return {
-        "miner_asked": begun.asked,
-        "counted": [*map(release_row, begun.counted)],
-        "not_counted": list(begun.uncounted),
-        "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
-    }

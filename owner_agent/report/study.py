@@ -16,7 +16,7 @@ from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from pramana_core.errors import BudgetExceeded, KeyFileError, PramanaError, Unauthenticated
+from pramana_core.errors import KeyFileError, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.report.numbers import belief, bound, percent, plural
 from pramana_core.report.report import Column, Fact, Section, Sentence, Table
@@ -62,11 +62,6 @@ class StudyForecast:
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite number is null."""
         return {"owner": self.owner, **self.forecast.model_dump(mode="json")}
-
-    def require_accepted(self) -> None:
-        """Check that the miner would take the release. Raises BudgetExceeded."""
-        if self.forecast.refused is not None:
-            raise BudgetExceeded(self.forecast.refused, where=self.study)
 
     def section(self) -> Section:
         """Return the section of a report: the losses by column, by this owner and by all."""
@@ -219,16 +214,6 @@ def people_of(site: Site, environment: Environment) -> PeopleStatement | str | N
             return replace(statement, refused=miner.linkage(study, linkage).difference)
     except PramanaError as error:
         return error.message
-
-
-def people_sections(people: PeopleStatement | str | None) -> list[Section]:
-    """Return a section on the owners' people, if the site has a miner."""
-    if people is None:
-        return []
-    if isinstance(people, PeopleStatement):
-        return [Section(sentences=[people.sentence])]
-    said = f"Whether the study's owners hold the same people is not known: {people}"
-    return [Section(sentences=[Sentence(said, "warning")])]
 
 
 def _extremes(extremes: ExtremesMessage | None) -> tuple[Amplification, Amplification]:

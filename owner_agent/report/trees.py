@@ -80,7 +80,7 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
             [Sentence(words, "point") for words in now.message.protection],
         ),
         _compared(numbers),
-        *_trees(now),
+        *_tree(now.tree),
     ]
     if losses is not None:
         note = "All columns of a private tree share its one epsilon; no sum counts another tree."
@@ -110,7 +110,6 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
 
 def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
     before, after, epsilon = numbers["before"], numbers["after"], numbers["epsilon"]
-    few = ", and a tree with paths of few people" if before else ""
     right = "of your own records get their right class"
     if before:
         right += f", {percent(before['accuracy_on_own_records'])} with nothing required"
@@ -131,8 +130,8 @@ def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
     ]
     sentences = [
         Sentence(
-            f"This page shows true figures of your records{few}. Keep it where it is; it is for"
-            " your eyes and is never sent.",
+            "This page shows true figures of your records. Keep it where it is; it is for your eyes"
+            " and is never sent.",
             "private",
             brief=False,
         ),
@@ -209,18 +208,14 @@ def _compared(numbers: Row) -> Section:
     return Section(title, [" ".join(said)], Table(columns, rows), notes=notes)
 
 
-def _trees(now: PreparedTree) -> Iterator[Section]:
-    """Yield the tree with nothing required, if anything is, and the one that would leave."""
-    if now.chosen.section.required is not None and now.grown is not None:
-        yield from _one("With nothing required", now.grown, brief=False)
-    yield from _one("The tree that would leave", now.tree)
-
-
-def _one(title: str, tree: SharedTree, *, brief: bool = True) -> Iterator[Section]:
+def _tree(tree: SharedTree) -> Iterator[Section]:
+    """Yield the tree that would leave, as a picture and as text."""
+    title = "The tree that would leave"
     picture = Picture(title, lambda: draw_shared_tree(tree).svg())
     yield Section(title, pictures=[picture], minor=True, brief=False)
-    text = write_shared_tree_text(tree, most_lines=MOST_LINES)
-    yield Section(text=text, folded="The same as text", brief=brief)
+    yield Section(
+        text=write_shared_tree_text(tree, most_lines=MOST_LINES), folded="The same as text"
+    )
 
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:

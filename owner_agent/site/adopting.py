@@ -20,7 +20,7 @@ from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 FETCH = "`owner-agent join` fetches the study's plan."
-_LISTED = 4
+_NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class AdoptedPlan:
         """Return the owner's part, over its own variables. Raises ConfigError."""
         part = self.plan.block(self.owner)
         mistakes = [
-            f"{v.name!r} {_difference(v, variables[v.name])}"
-            if v.name in variables
-            else f"{v.name!r} is missing"
+            f"{v.name!r} is missing"
+            if v.name not in variables
+            else f"{v.name!r} has other categories, or in another order"
             for v in part.variables
             if v.name not in variables or variables[v.name].categories != v.categories
         ]
@@ -95,50 +95,24 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
 def read_study_plan(path: Path) -> StudyPlan:
     """Read a study's plan. Raises ConfigError."""
     try:
-        text = path.read_bytes()
+        return StudyPlanMessage.model_validate_json(path.read_bytes()).to_plan()
     except OSError as error:
-        raise ConfigError(
-            f"The study plan {path} cannot be read: {error.strerror}.",
-            where="study_plan.file",
-            remedy=FETCH,
-        ) from None
-    try:
-        return StudyPlanMessage.model_validate_json(text).to_plan()
+        why = str(error.strerror)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        said = f", at {place}: {first['msg']}" if place else f": {first['msg']}"
-        raise _no_plan(path, said) from None
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except PramanaError as error:
-        raise _no_plan(path, f". {error.message.rstrip('.')}") from None
-
-
-def short(digest: str) -> str:
-    """Write a digest as people compare it."""
-    return f"{digest[:12]}..."
-
-
-def _no_plan(path: Path, said: str) -> ConfigError:
-    return ConfigError(
-        f"{path} is not a study plan{said}.",
+        why = error.message.rstrip(".")
+    raise ConfigError(
+        f"{path} cannot be read as a study plan: {why}.",
         where="study_plan.file",
         remedy=FETCH,
     )
 
 
-def _difference(planned: Variable, own: Variable) -> str:
-    """Say how an owner's categories of a variable differ from the plan's."""
-    missing = [c for c in planned.categories if c not in own.categories]
-    further = [c for c in own.categories if c not in planned.categories]
-    said = [
-        f"{word} {first_few(map(repr, names), _LISTED)}"
-        for word, names in (("lacks", missing), ("has besides", further))
-        if names
-    ]
-    return " and ".join(said) or f"has its categories in another order than {planned.categories}"
-
-
-_NAMED = 12
+def short(digest: str) -> str:
+    """Write a digest as people compare it."""
+    return f"{digest[:12]}..."
 
 
 def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:

@@ -40,9 +40,6 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 
-_SHOWN = 5
-"""How many categories an error lists."""
-
 
 class ChannelSpec(Section):
     """The base of all channel descriptions: frozen, unknown keys refused by name."""
@@ -130,30 +127,20 @@ class RandomGammaDiagonalSpec(ChannelSpec):
         return RandomSymmetric.around_gamma(size, self.gamma, self.share)
 
 
-class BinarySpec(ChannelSpec):
-    """Ma's binary randomization: `p1` first to second category, `p2` second to first."""
+class CyclicSpec(ChannelSpec):
+    """Ma's schemes for two or three categories: to the next with `p1`, to the one after with `p2`.
 
-    kind: Literal["binary"]
+    Of two categories the second becomes the first with `p2`.
+    """
+
+    kind: Literal["binary", "ternary"]
     p1: Finite
     p2: Finite
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over two categories."""
-        require_size(2, variables)
-        return Dense.binary(self.p1, self.p2)
-
-
-class TernarySpec(ChannelSpec):
-    """Ma's ternary randomization: `p1` to the next category, `p2` to the one after."""
-
-    kind: Literal["ternary"]
-    p1: Finite
-    p2: Finite
-
-    def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel over three categories."""
-        require_size(3, variables)
-        return Dense.ternary(self.p1, self.p2)
+        """Return the channel over two or three categories."""
+        require_size(2 if self.kind == "binary" else 3, variables)
+        return (Dense.binary if self.kind == "binary" else Dense.ternary)(self.p1, self.p2)
 
 
 class MatrixSpec(ChannelSpec):
@@ -190,8 +177,8 @@ class GroupedSpec(Replacing):
         if twice or missed or not all(self.groups):
             raise ChannelError(
                 "The groups must hold each category exactly once and none may be empty; they"
-                f" repeat {len(twice)} categories [{first_few(map(repr, twice), _SHOWN)}] and"
-                f" miss {len(missed)} [{first_few(map(repr, missed), _SHOWN)}].",
+                f" repeat {len(twice)} categories [{first_few(map(repr, twice))}] and"
+                f" miss {len(missed)} [{first_few(map(repr, missed))}].",
                 where="groups",
                 remedy="Put every category into one group.",
             )
@@ -272,7 +259,14 @@ class SampledSpec(Amplified):
 
     def _axes(self, domain: Domain) -> list[tuple[int, ...]]:
         if self.size is not None:
-            _require_few(self.size, len(domain))
+            number = math.comb(len(domain), self.size)
+            if not 1 <= number <= CHOICES:
+                raise ChannelError(
+                    f"There are {number} subsets of {self.size} of {len(domain)} variables; a"
+                    f" sampled channel has 1 to {CHOICES}.",
+                    where="size",
+                    remedy="Choose another size, or list the subsets that are needed.",
+                )
             return list(itertools.combinations(range(len(domain)), self.size))
         named = self.subsets or ()
         unknown = sorted({name for subset in named for name in subset if name not in domain})
@@ -284,30 +278,14 @@ class SampledSpec(Amplified):
                 remedy=f"It has {list(domain.names)}.",
             )
         axes = [tuple(sorted({domain.axis(name) for name in subset})) for subset in named]
-        _require_distinct(named, axes)
+        whole = all(len(own) == len(names) > 0 for own, names in zip(axes, named, strict=True))
+        if not axes or not whole or len(set(axes)) < len(axes):
+            raise ChannelError(
+                f"The subsets must be different sets of variables, not {list(map(list, named))}.",
+                where="subsets",
+                remedy="Name every subset once, and no variable twice in a subset.",
+            )
         return axes
-
-
-def _require_few(size: int, variables: int) -> None:
-    number = math.comb(variables, size)
-    if not 1 <= number <= CHOICES:
-        raise ChannelError(
-            f"There are {number} subsets of {size} of {variables} variables; a sampled channel has"
-            f" 1 to {CHOICES}.",
-            where="size",
-            remedy="Choose another size, or list the subsets that are needed.",
-        )
-
-
-def _require_distinct(named: tuple[tuple[str, ...], ...], axes: list[tuple[int, ...]]) -> None:
-    whole = all(len(inside) == len(names) > 0 for inside, names in zip(axes, named, strict=True))
-    if not axes or not whole or len(set(axes)) < len(axes):
-        raise ChannelError(
-            "The subsets must be different sets of variables that name each variable once, not"
-            f" {[list(names) for names in named]}.",
-            where="subsets",
-            remedy="Name every subset once, and no variable twice in a subset.",
-        )
 
 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
@@ -342,8 +320,7 @@ AnyChannel = Annotated[
     SymmetricSpec
     | GammaDiagonalSpec
     | RandomGammaDiagonalSpec
-    | BinarySpec
-    | TernarySpec
+    | CyclicSpec
     | MatrixSpec
     | GroupedSpec
     | MaskSpec

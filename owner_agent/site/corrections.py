@@ -4,6 +4,3 @@ from typing import Literal
 
 CorrectionChoice = Literal["keep"]
 """Keep the reports that corrected records have; all records are drawn anew by `new-epoch`."""
-
-HELP = "For records that left before and have other values now: keep their reports."
-"""What a command says of the choice."""

@@ -7,7 +7,7 @@ cannot reach the check, the report or the outbox.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,9 +30,6 @@ from pramana_core.errors import (
 from pramana_core.plan import Block, Plan
 from pramana_core.text_files import read_text
 from pramana_core.wire.channels import PlanMessage
-
-_NAMED = 5
-"""A message names so many variables."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +64,11 @@ def planned(site: Site) -> PlannedSite:
         )
     if waiting := awaiting_plan(site):
         raise UnprotectedVariable(
-            f"Nothing says yet how the sensitive variables {_some(waiting)} are randomized: they"
-            " have no channel, and the site file names no plan of the study.",
+            f"The sensitive variables {first_few(map(repr, waiting))} have no channel, and the site"
+            " file names no plan of the study.",
             where=waiting[0],
-            remedy="If the study has a plan, `owner-agent join` fetches it, and it says so for each"
-            " of them; otherwise `owner-agent design` proposes channels. `owner-agent check` looks"
-            " at the table meanwhile.",
+            remedy="If the study has a plan, `owner-agent join` fetches it; otherwise `owner-agent"
+            " design` proposes channels. `owner-agent check` looks at the table meanwhile.",
         )
     for section in site.file.variables:
         try:
@@ -127,10 +123,6 @@ def without_protection(site: Site) -> Site:
     sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
     left = {"variables": sections, "blocks": (), "study_plan": None}
     return site.model_copy(update={"file": site.file.model_copy(update=left)})
-
-
-def _some(names: Sequence[str]) -> str:
-    return first_few(map(repr, names), _NAMED)
 
 
 def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:
@@ -207,22 +199,19 @@ def _groupings(
     inside = {name for block in site.file.blocks for name in block.variables}
     for section in site.file.variables:
         if section.name in agreed:
-            _refuse_second_channel(section)
+            if section.channel is not None:
+                raise ConfigError(
+                    f"Variable {section.name!r} has a channel, and the study plan has one for it.",
+                    where=section.name,
+                    remedy="Take the channel out of the site file; `owner-agent plan` shows the"
+                    " plan's.",
+                )
             if section.name == first:
                 yield agreed, None
         elif section.name in joint:
             yield joint[section.name].variables, joint[section.name].channel
         elif section.name not in inside:
             yield (section.name,), section.channel
-
-
-def _refuse_second_channel(section: VariableSection) -> None:
-    if section.channel is not None:
-        raise ConfigError(
-            f"Variable {section.name!r} has a channel, and is reported as the study plan says.",
-            where=section.name,
-            remedy="Take the channel out of the site file; `owner-agent plan` shows the plan's.",
-        )
 
 
 def _block(

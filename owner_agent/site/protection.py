@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
 import numpy.typing as npt
 
+from pramana_core.alike import first_few
 from pramana_core.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
@@ -27,9 +27,6 @@ from pramana_core.errors import (
 from pramana_core.plan import Block
 
 Codes = npt.NDArray[np.intp]
-
-_NAMED = 5
-"""A message names so many categories."""
 
 
 def require_protected(block: Block, sensitive: frozenset[str]) -> None:
@@ -59,7 +56,8 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
         if given_away := _given_away(block, name):
             raise UnprotectedVariable(
                 f"Variable {name!r} is sensitive but could be read off its reports: records that"
-                f" have {_some(given_away)} are always reported as no others can be.",
+                f" have {first_few(map(repr, given_away))} are always reported as no others"
+                " are.",
                 where=name,
                 remedy="Give it a channel that reports the same under several categories; put a"
                 " category that is a group of its own into another group; or say sensitive ="
@@ -94,12 +92,6 @@ def _given_away(block: Block, name: str) -> tuple[str, ...]:
         return categories if certain.all() else ()
     found = set(_values(block, name)[certain].tolist())
     return tuple(category for code, category in enumerate(categories) if code in found)
-
-
-def _some(categories: Sequence[str]) -> str:
-    more = len(categories) - _NAMED
-    named = ", ".join(map(repr, categories[:_NAMED]))
-    return f"{named} or {more} others" if more > 0 else named
 
 
 def _proven_units(block: Block, name: str) -> Units:

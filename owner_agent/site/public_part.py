@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -81,7 +80,13 @@ def read_part(path: Path) -> PublicPart:
     """Read a public part as its owner wrote it. Raises ConfigError."""
     absent = "Ask the owner for the file that `owner-agent init` or `public-part` wrote."
     content = read_toml(path, "public part", absent)
-    _require_no_site(content, path)
+    if "table" in content or "record_id" in content:
+        raise ConfigError(
+            f"{path} is a site file, which is for its owner's eyes only, and no public part.",
+            where=str(path),
+            remedy=f"Have its owner run `owner-agent public-part --site {path.name}`, and take the"
+            " file that it writes.",
+        )
     try:
         part = PublicPart.model_validate(content)
     except ValidationError as error:
@@ -95,17 +100,6 @@ def read_part(path: Path) -> PublicPart:
             remedy=_AGAIN.format(part.owner),
         )
     return part
-
-
-def _require_no_site(content: Mapping[str, Any], path: Path) -> None:
-    """Refuse a site file in place of its public part: it should not have been handed over."""
-    if "table" in content or "record_id" in content:
-        raise ConfigError(
-            f"{path} is a site file, which is for its owner's eyes only, and no public part.",
-            where=str(path),
-            remedy=f"Have its owner run `owner-agent public-part --site {path.name}`, and take the"
-            " file that it writes.",
-        )
 
 
 def _digest(owner: str, variables: tuple[PublicVariable, ...]) -> str:

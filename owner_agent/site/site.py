@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -192,9 +191,8 @@ class Site(BaseModel):
     @property
     def share_model(self) -> ShareModelSection:
         """Of what a tree is shared. Raises ConfigError where the file does not say."""
-        return _required(
-            self.file.share_model, "share_model", "with target, attributes and requirement"
-        )
+        wanted = "with target, attributes and requirement"
+        return _required(self.file.share_model, "share_model", wanted)
 
     @property
     def peer(self) -> PeerSection:
@@ -244,14 +242,10 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
     try:
         return Site(file=SiteFile.model_validate(content), folder=folder)
     except ValidationError as error:
-        keys = _all_keys(SiteFile.model_json_schema())
+        schema = SiteFile.model_json_schema()
+        parts = [schema, *schema.get("$defs", {}).values()]
+        keys = {key for part in parts for key in part.get("properties", {})}
         raise all_mistakes(error, f"site file {source}", "The owner's guide", keys) from None
-
-
-def _all_keys(schema: Mapping[str, Any]) -> set[str]:
-    """Return the names of all keys that a schema has anywhere."""
-    parts = [schema, *schema.get("$defs", {}).values()]
-    return {key for part in parts for key in part.get("properties", {})}
 
 
 def _column_mistakes(site: SiteFile) -> list[str]:

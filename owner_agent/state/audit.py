@@ -13,7 +13,6 @@ from owner_agent.state.ledger_file import state_directory
 from pramana_core.audit import AuditLog
 
 AUDIT = "audit.jsonl"
-"""The file's name in a state directory."""
 
 _LONGEST_TEXT = 200
 

@@ -22,28 +22,17 @@ def utc_now() -> datetime:
 class WaitingTimes:
     """How long an agent waits for others, and how often it repeats things, in seconds."""
 
-    work: float = 600.0
-    """For another owner's answer that needs work; a session file says otherwise."""
-    connect: float = 10.0
-    """Until another owner takes a call at all; a session file may say otherwise."""
-    quick: float = 20.0
-    """For another owner's answer that needs no work."""
-    least: float = 5.0
-    """For any answer, even at the very end of a session."""
-    grace: float = 15.0
-    """Longer than a session may last, so as to hear why it ended."""
-    asking: float = 20.0
-    """To ask the others whether they wrote a result, when the session's time is over."""
-    last: float = 20.0
-    """For telling owners of a session's end, good or bad, whatever its time."""
-    poll: float = 0.2
-    """How often owners that learn are asked how far they are."""
-    sweep: float = 1.0
-    """How often a session is looked at that nobody calls any more."""
-    start: float = 30.0
-    """Until its own server is up, or down."""
-    brief: float = 10.0
-    """For a miner's answer that is not worth a long wait."""
+    work: float = 600.0  # for another owner's answer that needs work, unless a session file differs
+    connect: float = 10.0  # until another owner takes a call, unless a session file differs
+    quick: float = 20.0  # for another owner's answer that needs no work
+    least: float = 5.0  # for any answer, even at the very end of a session
+    grace: float = 15.0  # beyond the longest time of a session, to hear why it ended
+    asking: float = 20.0  # for questions whether a result was written, after a session's time
+    last: float = 20.0  # for notices of a session's end, whatever its time
+    poll: float = 0.2  # between questions how far owners are
+    sweep: float = 1.0  # between looks at a session that nobody calls any more
+    start: float = 30.0  # until its own server is up, or down
+    brief: float = 10.0  # for a miner's answer that is not worth a long wait
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from pramana_core.errors import HistoryLost, StoreCorrupt
 from pramana_core.full_disks import no_room, storing
 
 LEDGER = "ledger.sqlite"
-"""The ledger's name in a state directory."""
 
 SCHEMA_VERSION = 7
 """Raised with every change of the tables: a ledger of another version is refused, unchanged."""

@@ -37,7 +37,12 @@ class TlsFiles:
         """Return what httpx checks a connection with. Raises ConfigError or KeyFileError."""
         if self == TlsFiles():
             return True
-        context = self._believing()
+        import ssl
+
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file)
+        except OSError:
+            raise _unusable("ca_file", self.ca_file) from None
         if self.client_certificate is not None:
             key = self.client_key or self.client_certificate
             try:
@@ -46,14 +51,6 @@ class TlsFiles:
             except OSError:
                 raise _unusable("client_certificate", self.client_certificate) from None
         return context
-
-    def _believing(self) -> ssl.SSLContext:
-        import ssl
-
-        try:
-            return ssl.create_default_context(cafile=self.ca_file)
-        except OSError:
-            raise _unusable("ca_file", self.ca_file) from None
 
 
 def _unusable(name: str, path: Path | None) -> ConfigError:

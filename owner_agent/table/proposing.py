@@ -102,7 +102,6 @@ class ProposedSite:
     rows: int
     columns: tuple[str, ...]
     record_id: str
-    candidates: tuple[str, ...]
     variables: tuple[ProposedVariable, ...]
     left_out: Mapping[str, str]
 
@@ -136,9 +135,7 @@ def propose_site(path: Path, record_id: str | None = None, *, header: bool = Fal
             left_out[name] = found
         else:
             variables.append(found)
-    return ProposedSite(
-        path, table.rows, tuple(table.columns), chosen, candidates, tuple(variables), left_out
-    )
+    return ProposedSite(path, table.rows, tuple(table.columns), chosen, tuple(variables), left_out)
 
 
 def require_columns(asked: Sequence[str], names: Sequence[str]) -> None:
@@ -199,7 +196,9 @@ def _proposed(
     read = numbers(column)
     numeric = np.isfinite(read).sum() == rows - found.get("", 0) - sum(found[w] for w in words)
     distinct = len(texts) - len(words)
-    if distinct == rows and (_IDENTIFIES.search(name) or _is_numbering(read)):
+    # Different numbers without gaps number the records.
+    numbering = np.isfinite(read).all() and np.ptp(read) == rows - 1
+    if distinct == rows and (_IDENTIFIES.search(name) or numbering):
         return "it identifies records"
     numbered = [text for text in texts if text not in words] if numeric else []
     codes = why_codes(name, numbered) if numeric else ""
@@ -229,11 +228,6 @@ def _proposed(
     return ProposedVariable(name, tuple(ordered), missing=missing if empty else None, rare=rare)
 
 
-def _is_numbering(values: Floats) -> bool:
-    """Return whether different numbers are those from one to another, without gaps."""
-    return bool(np.isfinite(values).all() and np.ptp(values) == len(values) - 1)
-
-
 def _number(text: str) -> float:
     """Return a number that is written; a word for a missing one comes last."""
     return math.inf if text in _MISSING_WORDS else float(text)
@@ -243,7 +237,10 @@ def _cuts(values: Floats) -> tuple[float, ...]:
     """Return round numbers between groups of nearly as many records; none where there are none."""
     low, high = np.quantile(values, [0.1, 0.9])
     spread = float(high - low) or float(np.ptp(values))
-    grid = _round_up(spread / _FINENESS)
+    # The next of 1, 2 and 5 times a power of ten.
+    step = spread / _FINENESS
+    power = 10.0 ** math.floor(math.log10(step))
+    grid = next(power * times for times in (1, 2, 5, 10) if power * times >= step * (1 - 1e-9))
     if not (values % 1).any():
         grid = max(grid, 1.0)
     fewest = max(FEWEST_RECORDS, min(50, len(values) // 20))
@@ -256,9 +253,3 @@ def _cuts(values: Floats) -> tuple[float, ...]:
             continue
         return by_halves(tuple(float(f"{cut - grid / 2:.12g}") for cut in made.cuts), values)
     return ()
-
-
-def _round_up(step: float) -> float:
-    """Return the next of 1, 2 and 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(power * times for times in (1, 2, 5, 10) if power * times >= step * (1 - 1e-9))

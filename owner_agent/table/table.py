@@ -175,22 +175,19 @@ def _clean(name: str) -> str:
 
 def _unreadable(path: Path) -> TableError:
     """Return why a table cannot be read: the line that is not UTF-8, or the format at all."""
-    if not path.name.endswith(".parquet") and (line := _line_not_utf8(path)):
+    parquet = path.name.endswith(".parquet")
+    if not parquet and (line := _line_not_utf8(path)):
         return TableError(
             f"Line {line} of the table {path} is not in UTF-8.",
             where=str(path),
             remedy='Export it again in UTF-8; spreadsheets call that "CSV UTF-8".',
         )
     return TableError(
-        f"The table {path} cannot be read as {_format(path)}.",
+        f"The table {path} cannot be read as {'Parquet' if parquet else 'CSV'}.",
         where=str(path),
         remedy="Open it with the tool that wrote it and export it again. In CSV a quotation mark"
         " that is never closed takes in all that follows it.",
     )
-
-
-def _format(path: Path) -> str:
-    return "Parquet" if path.name.endswith(".parquet") else "CSV"
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -343,27 +340,21 @@ def _present(
 ) -> list[str]:
     """Return the columns to read; what is not there may only be optional."""
     wanted = [name for name in columns if name in present or name not in optional]
-    _require_columns(path, present, wanted)
-    return wanted
-
-
-def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in present]
-    if missing:
+    if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(
-            f"The table {path} has no column {', '.join(repr(name) for name in missing)}"
+            f"The table {path} has no column {', '.join(map(repr, missing))}"
             f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
             remedy=f"It has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the table, or"
             " `column` in the site file if you gave one.",
         )
-    twice = sorted({name for name in wanted if list(present).count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in wanted if list(present).count(name) > 1}):
         raise TableError(
             f"The table {path} has more than one column called {twice}.",
             where=", ".join(twice),
             remedy="Give each column a name of its own.",
         )
+    return wanted
 
 
 def _unmarked_cells(cells: pa.Array) -> pa.Array:

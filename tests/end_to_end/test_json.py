@@ -16,9 +16,7 @@ SITE = ("--site", "absent.toml")
 STORE = ("--data", "absent")
 
 WRONG = {
-    "owner-agent init": ("absent.csv",),
     "owner-agent design": ("--gamma", "19", *SITE),
-    "owner-agent join": ("absent.invitation", *SITE),
     "owner-agent publish": ("--yes", *SITE),
     "owner-agent learn": ("--peers", "absent.toml", *SITE),
     "owner-agent predict": ("absent.json", "absent.csv"),

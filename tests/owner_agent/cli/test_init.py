@@ -139,7 +139,6 @@ def test_a_rare_category_is_not_taken_by_yes(fresh, init):
         (),
         ("--yes", "--categories", "diagnosis=well,ill"),
         ("--yes", "--categories", "diagnosis=well,ill,SECRET-DIAGNOSIS"),
-        ("--yes", "--json", "--categories", "diagnosis=well,ill,SECRET-DIAGNOSIS"),
         ("--yes", "--record-id", "parents"),
         ("--yes", "--cuts", "diagnosis=1,2"),
         ("--yes", "--leave-out", "diagnosis"),

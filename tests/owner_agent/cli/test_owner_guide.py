@@ -53,7 +53,7 @@ def test_the_sample_site_file_is_valid(tmp_path):
         MaskSection, TellSection, sharing.ShareModelSection, sharing.TargetSection,
         sharing.AttributeSection, sharing.RequirementSection,
         sharing.GrowthSection, sharing.PrivateSection,
-        channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
+        channels.SymmetricSpec, channels.CyclicSpec, channels.MatrixSpec,
         channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
         channels.MaskSpec,
         channels.CutAndPasteSpec, channels.SampledSpec,

@@ -10,9 +10,8 @@ import pytest
 from rich.console import Console
 
 from owner_agent.report.plan import report
-from owner_agent.site.planning import PlannedSite, planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.protection import require_protected
-from owner_agent.site.site import site_from
 from pramana_core.channels import (
     RESOLUTION,
     Choice,
@@ -264,15 +263,3 @@ def test_a_report_of_every_scheme_loads_nothing_and_its_tables_fit():
         assert row["half_width"] is None or percent(row["half_width"]) in said
         assert bound(row["gamma"]) in text
     assert made.as_dict()["plan_digest"] in text
-
-
-def test_a_site_file_is_reported(tmp_path):
-    content = {
-        "owner": "o", "table": "t.csv", "record_id": "id",
-        "variables": [
-            {"name": "x", "categories": ["a", "b"], "sensitive": True,
-             "channel": {"kind": "symmetric", "gamma": 3.0}},
-        ],
-    }  # fmt: skip
-    made = report(planned(site_from(content, tmp_path)), 10)
-    assert made.numbers["variables"][0]["gamma"] == pytest.approx(3)

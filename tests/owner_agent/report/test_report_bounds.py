@@ -6,20 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from owner_agent.report.measures import bounds
 from owner_agent.report.plan import LISTED_CHOICES, report, warnings
 from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import (
     RESOLUTION,
     Choice,
-    Dense,
     Identity,
     Sampled,
     Symmetric,
 )
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification
 
 
 def block(names, sizes, channel):
@@ -70,24 +67,6 @@ def test_blocks_that_prove_nearly_anything_together_are_warned_of(gamma, expecte
     assert len(said) == expected
     assert all("gamma 400" in line for line in said)
     assert not warnings(plan_of(*blocks, sensitive={"a"}))
-
-
-def test_epsilons_add_where_gamma_is_beyond_all_numbers():
-    many = [binary(6, f"v{i}") for i in range(400)]
-    assert Amplification.together(many).epsilon == pytest.approx(400 * math.log(6), rel=1e-6)
-    assert Amplification.together(many).gamma == math.inf
-    together = bounds(Amplification.together(many))
-    assert Amplification.together(many).written_gamma == ">1e308"
-    assert together["rho_2"] == pytest.approx(1)
-    assert together["gamma"] is None
-    assert together["epsilon"] == pytest.approx(716.7, abs=0.05)
-    assert Amplification.together([]).epsilon == 0
-    public = block(["x"], [2], Identity(2))
-    assert Amplification.together([many[0], public]).written_gamma == "∞"
-    three = [binary(3, "a"), block(["b"], [2], Dense.binary(0.1, 0.25))]
-    product = np.kron(three[0].channel.matrix(), three[1].channel.matrix())
-    ratio = (product.max(axis=0) / product.min(axis=0)).max()
-    assert Amplification.together(three).epsilon == pytest.approx(math.log(ratio), rel=1e-9)
 
 
 # Many variables and subsets ----------------------------------------------------------------------

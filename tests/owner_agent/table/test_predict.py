@@ -1,7 +1,6 @@
 """`owner-agent predict`: classes by rules written out here, for whoever's table, told to nobody."""
 
 import csv
-import io
 import json
 import sys
 
@@ -290,19 +289,3 @@ def test_what_else_is_refused(folder, called):
         assert called(*words)[0] == 2, words
     assert (folder / "taken.csv").read_text() == "mine"
     assert not list(folder.glob("*predictions*"))
-
-
-def test_labels_that_need_quotes_stay_whole(folder):
-    label = 'north, "upper"'
-    inputs = Domain((Variable("region", ("south", label)),))
-    target = Variable("it, too", ("a", 'b "b"'))
-    plane = Plane('b "b"', (Weight("(intercept)", -1.0), Weight("x", 2.0)))
-    columns = (Column("region", "x", (0.0, 1.0)),)
-    options = LinearOptions(loss="perceptron")
-    model = LinearClassifier(inputs, target, columns, (plane,), options, "cells", 9)
-    with (folder / "q.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["region"], ["south"], [label]])
-    found = predict(model, RecordSource(folder / "q.csv"), lambda *_: None)
-    assert list(csv.DictReader(io.StringIO(found.csv().decode()))) == [
-        {"row": "1", "it, too": "a"}, {"row": "2", "it, too": 'b "b"'},
-    ]  # fmt: skip
