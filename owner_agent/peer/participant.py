@@ -22,12 +22,10 @@ from owner_agent.peer.agreement import (
     stated,
 )
 from owner_agent.peer.exact import counted_from, exact_tables, require_own_shareable
-from owner_agent.peer.exchange.entitlement import entitled
 from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
 from owner_agent.peer.exchange.local_records import hold, offer
 from owner_agent.peer.exchange.network import digest_of_files, files_of, merge, part_of
 from owner_agent.peer.exchange.outgoing import (
-    Consent,
     OutgoingPackage,
     forget,
     outgoing,
@@ -68,6 +66,7 @@ from owner_agent.peer.remote import RemotePartner
 from owner_agent.peer.session import Session, error_of
 from owner_agent.peer.session_results import earlier_status, finish_written, no_session, stage
 from owner_agent.release.history import known_entries, not_known_by_miner
+from owner_agent.release.options import PublishOptions
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
@@ -134,7 +133,7 @@ class Participant:
     environment: Environment
     partners: Callable[[str], RemotePartner]
     notify: Notify
-    accepts: Consent = field(default_factory=Consent)
+    accepts: PublishOptions = field(default_factory=PublishOptions)
     only: SessionFile | None = None
     leads: Proposal | None = None
     session: Session | None = None
@@ -448,7 +447,7 @@ class Participant:
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, OutgoingPackage]]:
         # No two peers see two randomizations of one value.
         for peer in mine.proposal.participants:
-            names = entitled(mine.proposal, mine.holdings, self.name, peer)
+            names = mine.proposal.entitled(mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
                 now = self.environment.now()
@@ -560,7 +559,7 @@ def opened(
     path: Path,
     environment: Environment,
     notify: Notify,
-    accepts: Consent = Consent(),  # noqa: B008 - frozen
+    accepts: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
     """Open an owner for sessions, by its site file; its connections are closed in the end.
 

@@ -2,27 +2,16 @@
 
 import pytest
 
-from owner_agent.peer.exchange.entitlement import entitled, require_one_owner
 from owner_agent.peer.exchange.incoming import counted_names
 from owner_agent.peer.exchange.outgoing import share_of
 from owner_agent.peer.protocol.messages import Proposal
 from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import StructureError, VariablesMissing
 from pramana_core.plan import Block, Plan
 
 # clinic: A S, laboratory: T L, registry: E D.
 STRUCTURE = {"A": [], "S": [], "T": ["A"], "L": ["S", "T"], "E": ["T", "L"], "D": ["E", "S"]}
 HOLDINGS = {"clinic": ("A", "S"), "laboratory": ("T", "L"), "registry": ("E", "D")}
-
-
-def test_a_variable_has_one_owner():
-    with pytest.raises(StructureError) as twice:
-        require_one_owner(["A"], {"clinic": ("A",), "registry": ("D", "A")})
-    assert twice.value.where == "A"
-    with pytest.raises(VariablesMissing) as missing:
-        require_one_owner(["A", "Q"], HOLDINGS)
-    assert missing.value.where == "Q"
 
 
 def proposal(task):
@@ -61,7 +50,7 @@ TASKS = {
     ],
 )
 def test_what_each_task_entitles_to(task, sender, receiver, expected):
-    assert entitled(proposal(TASKS[task]), HOLDINGS, sender, receiver) == expected
+    assert proposal(TASKS[task]).entitled(HOLDINGS, sender, receiver) == expected
 
 
 X, Y, Z = (Variable(name, ("0", "1")) for name in "xyz")

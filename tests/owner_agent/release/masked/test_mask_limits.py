@@ -15,6 +15,12 @@ from pramana_core.errors import MaskingError, OptionError
 from pramana_core.mask.measures import Measures
 from pramana_core.report.page import html
 from pramana_core.report.report import Report
+from tests.owner_agent.release.kinds import KINDS, MASK
+
+rows = KINDS["masked"].rows
+site_text = MASK
+written = KINDS["masked"].table
+
 
 FAR = (400, -350)
 """Ages that nobody has."""
@@ -29,7 +35,7 @@ def _lone(rows: list[str], lone: int) -> list[str]:
 
 
 @pytest.fixture
-def masked(shop, rows, written, site_text):
+def masked(shop):
     """Mask the shop's table with lines added to the site file, so many of its records alone; with
     debts, half of its customers have none."""
 
@@ -67,7 +73,7 @@ def _leverages(rows: list[str]) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked, rows):
+def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked):
     found, stated, page = _page(masked("max_leverage = 1.0\n", lone=2))
     named = {name for name, high in found.items() if high}
     assert named == {"C-00000", "C-00001"}
