@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from owner_agent.http import tell_failure
 from owner_agent.peer.agreement import (
     agree_on_announcements,
     agree_on_offers,
@@ -89,7 +90,6 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Plan
-from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import Progress, unwatched
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.services import problem_of
@@ -233,14 +233,10 @@ class Participant:
         """Check what all would send."""
         mine.announcements = stated(mine, self.everybody(), Announcement, announcements)
         agree_on_announcements(mine, self.name)
-        for line in session_lines(self.loss(mine)):
+        for line in session_lines(session_loss(mine.drawn)):
             self.notify(line)
         mine.phase = "agreed"
         return mine.status()
-
-    def loss(self, mine: Session) -> StudyDisclosure:
-        """Return the loss of a record by the columns that all announced."""
-        return session_loss(mine.drawn)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -268,7 +264,7 @@ class Participant:
                 raise NotFound("There is no such part.", where=str(number))
             with self._ending(mine), self._own_affairs():
                 enter_package(mine, caller, self.environment, self.accepts)
-            return made.part(number)
+            return made.bodies.part(number)
 
     def status(self, caller: str, session: str) -> Status:
         """Return how far this owner is, or that it wrote the result of an earlier session.
@@ -285,14 +281,6 @@ class Participant:
         merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
-
-    def check_agreed(self, session: str, agreed: Statements) -> None:
-        """Check, where this owner began the session, that all agree to what it made ready.
-
-        Raises PeerDeviated.
-        """
-        mine = self.mine(session, self.name, initiator=True)
-        agree_on_result(mine, self.everybody(), agreed)
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
         """Write the result that all have made ready and signed. Harmless if repeated.
@@ -409,7 +397,8 @@ class Participant:
             self.give_up(mine, error)
             raise
         except Exception as error:
-            # What an unforeseen error says may quote a record.
+            # The text of an unforeseen error may quote a record.
+            tell_failure(f"Session {mine.proposal.session[:12]}", error)
             ended = SessionEnded(
                 f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
             )

@@ -55,10 +55,6 @@ class OutgoingPackage:
     entry: Entry
     bodies: StoredRelease
 
-    def part(self, number: int) -> bytes:
-        """Return one part's bytes. Raises StoreCorrupt."""
-        return self.bodies.part(number)
-
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return what a peer entitled to some variables gets to see; None if that is nothing.
