@@ -218,12 +218,13 @@ class Participant:
             require_own_shareable(mine.holding, mine.proposal)
         with self._own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
-        drawn = {block.name for made in mine.outgoing.values() for block in made.drawn}
-        blocks = tuple(block for block in mine.holding.plan.plan.blocks if block.name in drawn)
+        # Of a joint block nobody hears of variables that nobody is sent.
+        sent = {draw.variable for made in mine.outgoing.values() for draw in made.entry.draws}
+        share = share_of(mine.holding.plan.plan, sorted(sent))
         made = Announcement(
             proposal=mine.proposal.digest,
             offers=mine.offers_digest,
-            drawn=PlanMessage.from_plan(Plan(blocks)) if blocks else None,
+            drawn=None if share is None else PlanMessage.from_plan(share.plan),
             packages={peer: made.package for peer, made in mine.outgoing.items()},
         )
         mine.phase = "announced"

@@ -51,7 +51,6 @@ class OutgoingPackage:
     """One peer's package, ready to leave, with what the ledger will say of it."""
 
     package: Package
-    drawn: tuple[Block, ...]
     entry: Entry
     bodies: StoredRelease
 
@@ -131,7 +130,7 @@ def outgoing(
         sketch=sketch_of(holding.keys),
         beginning=past.beginning,
     )
-    return OutgoingPackage(package, share.drawn, entry, bodies)
+    return OutgoingPackage(package, entry, bodies)
 
 
 def forget(holding: LocalRecords, made: OutgoingPackage) -> None:

@@ -121,7 +121,7 @@ class Package(Message):
 class Announcement(Statement):
     """What an owner would send to whom, and (`offers`) the digest of all offers.
 
-    `drawn` are the blocks drawn for anybody; by the task follows which part of them goes to whom.
+    `drawn` are the blocks of what anybody gets; which part goes to whom follows from the task.
     """
 
     noun = "announcement"

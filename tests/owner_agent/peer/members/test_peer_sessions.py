@@ -223,6 +223,29 @@ def test_a_margin_of_a_joint_draw_is_sent(empty_world, make_site, codes):
         assert found["E", "yes", label]["estimate"] == pytest.approx(theta[b, 1], abs=1e-9)
 
 
+@pytest.mark.slow
+def test_nobody_hears_of_a_variable_that_nobody_is_sent(empty_world, make_site, codes):
+    """C and D are one block, and E needs D alone: the margin is announced, and C is not named."""
+    joint = '[[blocks]]\nvariables = ["C", "D"]\nchannel = { kind = "symmetric", p = 0.5 }\n'
+    sites = {"north": {"A": None, "B": None}, "south": {"C": None, "D": None}, "east": {"E": None}}
+    for owner, variables in sites.items():
+        text = make_site(owner, variables)
+        if owner == "south":
+            text = text.replace("sensitive = false", "sensitive = true") + joint
+        empty_world.add(owner, text, {n: codes[n] for n in variables})
+    empty_world.open()
+    structure = {"A": [], "D": [], "E": ["D", "A"]}
+    empty_world.run(empty_world.proposal({"kind": "parameters", "structure": structure}))
+    assert list(empty_world.packages()["south", "east"]) == ["D"]
+    (announced,) = {
+        sent.answer for sent in empty_world.wire.sent
+        if sent.receiver == "south" and sent.line.endswith("/offers")
+    }  # fmt: skip
+    said = json.loads(json.loads(announced)["content"])
+    assert [[v["name"] for v in b["variables"]] for b in said["drawn"]["blocks"]] == [["D"]]
+    assert not any(b'"C"' in sent.body + sent.answer for sent in empty_world.wire.sent)
+
+
 # Structure ---------------------------------------------------------------------------------------
 
 ORDER = ["A", "B", "C", "D", "E"]
