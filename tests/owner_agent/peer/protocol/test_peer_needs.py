@@ -1,13 +1,18 @@
 """Who needs what, against examples worked by hand (Ma 5.2.1, definitions 1 and 2; 5.2.2)."""
 
+import inspect
 import itertools
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from owner_agent.peer.exchange.incoming import counted_names
 from owner_agent.peer.exchange.outgoing import share_of
+from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.peer.protocol.steps import STEPS
+from owner_agent.peer.session import Session
 from pramana_core.channels import (
     Choice,
     CutAndPaste,
@@ -21,6 +26,7 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
+from tests.places import ROOT
 
 # clinic: A S, laboratory: T L, registry: E D.
 STRUCTURE = {"A": [], "S": [], "T": ["A"], "L": ["S", "T"], "E": ["T", "L"], "D": ["E", "S"]}
@@ -123,3 +129,20 @@ def test_what_a_peer_gets_follows_from_what_is_announced(name):
         announced = share_of(plan, [n for share in shares for n in share.domain.names]).plan
         for names, share in zip(peers, shares, strict=True):
             assert share_of(announced, names).plan == share
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_the_participant_takes_and_answers_what_the_table_says(step):
+    method = getattr(Participant, step.name)
+    hints = get_type_hints(method)
+    taken = [hints[name] for name in list(inspect.signature(method).parameters)[1:]]
+    about = [str, str] if step.phase is None else [Session]
+    assert taken == about + ([] if step.request is None else [step.request])
+    assert hints["return"] is step.answer
+
+
+def test_no_two_steps_have_one_request_and_all_are_documented():
+    requests = {f"`{step.method} {step.path}`".replace("{session}", "{id}") for step in STEPS}
+    assert len(requests) == len(STEPS)
+    page = (ROOT / "docs" / "peers.md").read_text()
+    assert [request for request in requests if f"| {request} |" not in page] == []

@@ -1,20 +1,25 @@
-"""`max_told` and `bounds` of the site file: demanded, kept or refused, and said on the page."""
+"""Limits of masking: `max_told`, `bounds`, records named on the page, sentences that are sent."""
 
 from __future__ import annotations
 
 import html as quoting
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from owner_agent.release.masked import PreparedMask, read_columns
-from owner_agent.report.masked import mask_report
+from owner_agent.release.masked import PreparedMask, protection, read_columns
+from owner_agent.report.masked import FIRST, MOST_NAMED, mask_report, named_records
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError, OptionError
+from pramana_core.mask import METHODS
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measures
 from pramana_core.report.page import html
 from pramana_core.report.report import Report
+from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn
 from tests.owner_agent.release.kinds import KINDS, MASK
 
 rows = KINDS["masked"].rows
@@ -119,3 +124,32 @@ def test_bounds_that_true_values_lie_beyond_are_refused_before_anything_is_maske
     with pytest.raises(OptionError) as refused:
         read_columns(load_site(shop.folder / "site.toml"))
     assert refused.value.where == "mask.bounds"
+
+
+@pytest.mark.parametrize(("exposed", "shown"), [(0, FIRST), (7, 7), (250, MOST_NAMED)])
+def test_records_are_named_up_to_a_number(exposed: int, shown: int):
+    weights = np.where(np.arange(400) < exposed, 0.9, 0.01)[:, None]
+    influence = Influence(weights, np.ones((400, 1)))
+    table = SimpleNamespace(
+        record_ids=[f"C-{place}" for place in range(400)],
+        confidential=SimpleNamespace(names=("debt",)),
+    )
+    made: Any = SimpleNamespace(
+        copies=(SimpleNamespace(influence=influence),), chosen=SimpleNamespace(table=table)
+    )
+    rows = named_records(made)
+    assert len(rows) == shown
+    assert sum(row["exposed"] for row in rows) == min(exposed, shown)
+
+
+def test_long_lists_of_told_columns_can_be_sent():
+    names = [f"laboratory value number {i}" for i in range(1, 41)]
+    for method in METHODS.values():
+        said = protection(method, names, 2)
+        message = MaskedTableMessage(
+            columns=[TableColumn(name="x", role="masked", type="numeric")],
+            method=method.name,
+            copies=2,
+            protection=list(said),
+        )
+        assert "40 columns" in " ".join(message.protection)
