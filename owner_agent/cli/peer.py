@@ -18,8 +18,8 @@ from pramana_core.errors import PramanaError
 from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from owner_agent.peer.exchange.outgoing import Consent
     from owner_agent.peer.joint import JointOutcome
+    from owner_agent.release.options import PublishOptions
     from owner_agent.state.environment import Environment
 
 AcceptOption = Annotated[
@@ -45,13 +45,13 @@ def peer(
     corrections: CorrectionsOption = None,
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
-    from owner_agent.peer.exchange.outgoing import Consent
     from owner_agent.peer.participant import opened
     from owner_agent.peer.protocol.session_file import load_session_file
     from owner_agent.peer.server import PeerServer
+    from owner_agent.release.options import PublishOptions
 
     agreed = None if only is None else load_session_file(only)
-    consent = Consent(accept_added_loss, corrections)
+    consent = PublishOptions(accept_added_loss=accept_added_loss, corrections=corrections)
     with opened(site, environment_of(context), _tell, consent) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
@@ -70,14 +70,16 @@ def learn(
 ) -> None:
     """Begin a session with the known peers, and learn together."""
     from owner_agent.cli.sessions_shown import outcome_json, show_outcome
-    from owner_agent.peer.exchange.outgoing import Consent
+    from owner_agent.release.options import PublishOptions
 
-    consent = Consent(accept_added_loss, corrections)
+    consent = PublishOptions(accept_added_loss=accept_added_loss, corrections=corrections)
     outcome = _session(site, environment_of(context), peers, consent)
     print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
 
 
-def _session(path: Path, environment: Environment, peers: Path, consent: Consent) -> JointOutcome:
+def _session(
+    path: Path, environment: Environment, peers: Path, consent: PublishOptions
+) -> JointOutcome:
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.joint import run_session

@@ -330,7 +330,7 @@ def withdraw(
     site: SiteOption = SITE,
 ) -> None:
     """Ask the miner to use a release no more; the ledger keeps it."""
-    from owner_agent.release.withdraw import withdraw as withdraw_release
+    from owner_agent.release.delivery import withdraw as withdraw_release
     from owner_agent.site.site import load_site
 
     withdraw_release(load_site(site), release, environment_of(context))

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from owner_agent.peer.exchange.entitlement import entitled, require_one_owner
 from owner_agent.peer.exchange.incoming import check_package, drawn_plan
 from owner_agent.peer.exchange.local_records import require_aligned
 from owner_agent.peer.protocol.identity import PublicIdentity, pinned, statement_of
-from owner_agent.peer.protocol.messages import Offer, Proposal, ResultAgreement, Stated, Statements
+from owner_agent.peer.protocol.messages import (
+    Holdings,
+    Offer,
+    Proposal,
+    ResultAgreement,
+    Stated,
+    Statements,
+)
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.session import Session
 from owner_agent.site.site import Site, load_site
-from pramana_core.errors import ConfigError, Forbidden, PeerDeviated
+from pramana_core.errors import (
+    ConfigError,
+    Forbidden,
+    PeerDeviated,
+    StructureError,
+    VariablesMissing,
+)
 
 
 def consent(
@@ -81,8 +93,29 @@ def agree_on_offers(mine: Session) -> None:
         if offer.proposal != proposal.digest:
             raise PeerDeviated(f"{owner} answers to another proposal.", where=owner)
         _require_wanted(owner, offer, proposal.task.names)
-    require_one_owner(proposal.task.names, mine.holdings)
+    _require_one_owner(proposal.task.names, mine.holdings)
     require_aligned(mine.offers, proposal.study)
+
+
+def _require_one_owner(names: Sequence[str], holdings: Holdings) -> None:
+    """Check that each variable has exactly one owner. Raises VariablesMissing, StructureError."""
+    found: dict[str, str] = {}
+    for owner, mine in holdings.items():
+        for name in mine:
+            if name in found:
+                raise StructureError(
+                    f"Both {found[name]} and {owner} have a variable {name!r}.",
+                    where=name,
+                    remedy="Rename one of them.",
+                )
+            found[name] = owner
+    absent = [name for name in names if name not in found]
+    if absent:
+        raise VariablesMissing(
+            f"No participant has the variables {absent}.",
+            where=", ".join(absent),
+            remedy="Correct their names in the session file, or invite their owner.",
+        )
 
 
 def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
@@ -124,7 +157,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
         offer, drawn = mine.offers[owner], announcement.drawn
         if drawn is not None:
             mine.drawn[owner] = drawn_plan(owner, drawn, offer)
-        names = entitled(mine.proposal, mine.holdings, owner, own)
+        names = mine.proposal.entitled(mine.holdings, owner, own)
         package, plan = announcement.packages.get(own), mine.plan_for(owner, own)
         if names and (package is None or plan is None or not {*names} <= {*plan.domain.names}):
             raise PeerDeviated(f"{owner} announces no columns for {own}, or not all.", where=owner)

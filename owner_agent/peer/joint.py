@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from owner_agent.peer.agreement import agree_on_result
+from owner_agent.peer.exchange.session_loss import session_loss
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements
 from owner_agent.peer.protocol.steps import (
@@ -78,7 +80,7 @@ def run_session(
             led.end(SessionEnded(f"{name} {what}.", where=name))
             raise
     folder = participant.site.folder / participant.site.peer.results / session
-    disclosure = participant.loss(participant.mine(session, name))
+    disclosure = session_loss(participant.mine(session, name).drawn)
     return JointOutcome(session, folder, written.digest or "", unconfirmed, disclosure)
 
 
@@ -110,7 +112,8 @@ class _Coordinator:
         self.each("start", BEGIN)
         parts = Statements(all=self.learned())
         agreed = Statements(all=self.each("networks", PARTS, parts))
-        self.participant.check_agreed(self.proposal.session, agreed)
+        mine = self.participant.mine(self.proposal.session, self.participant.name)
+        agree_on_result(mine, self.participant.everybody(), agreed)
         # An owner that has gone since still ends it everywhere.
         for partner in self.others:
             status = partner.ask(STATUS, self.proposal.session)

@@ -11,7 +11,6 @@ from typing import Any
 
 from owner_agent.peer.exact import require_allowed
 from owner_agent.peer.exchange.local_records import LocalRecords
-from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.exchange.session_record import (
     ExactTable,
     SessionRecord,
@@ -25,6 +24,7 @@ from owner_agent.peer.session import Session
 from owner_agent.release.composition import refuse_conflicts
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.release.options import PublishOptions
 from owner_agent.release.populations import population_of
 from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
@@ -52,7 +52,9 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
             ledger.mark(entry, state, now)
 
 
-def enter_package(session: Session, peer: str, environment: Environment, consent: Consent) -> None:
+def enter_package(
+    session: Session, peer: str, environment: Environment, consent: PublishOptions
+) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
     Something else may have left since they were announced, so the ledger is looked at again, with
@@ -66,7 +68,7 @@ def enter_package(session: Session, peer: str, environment: Environment, consent
     with _publishing(session.holding.site.state, environment):
         entries = ledger.entries()
         draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
-        if not consent.added_loss:
+        if not consent.accept_added_loss:
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier)

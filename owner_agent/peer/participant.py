@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from owner_agent.http import tell_failure
 from owner_agent.peer.agreement import (
     agree_on_announcements,
     agree_on_offers,
@@ -22,12 +23,10 @@ from owner_agent.peer.agreement import (
     stated,
 )
 from owner_agent.peer.exact import counted_from, exact_tables, require_own_shareable
-from owner_agent.peer.exchange.entitlement import entitled
 from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
 from owner_agent.peer.exchange.local_records import hold, offer
 from owner_agent.peer.exchange.network import digest_of_files, files_of, merge, part_of
 from owner_agent.peer.exchange.outgoing import (
-    Consent,
     OutgoingPackage,
     forget,
     outgoing,
@@ -68,6 +67,7 @@ from owner_agent.peer.remote import RemotePartner
 from owner_agent.peer.session import Session, error_of
 from owner_agent.peer.session_results import earlier_status, finish_written, no_session, stage
 from owner_agent.release.history import known_entries, not_known_by_miner
+from owner_agent.release.options import PublishOptions
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
@@ -90,7 +90,6 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Plan
-from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import Progress, unwatched
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.services import problem_of
@@ -134,7 +133,7 @@ class Participant:
     environment: Environment
     partners: Callable[[str], RemotePartner]
     notify: Notify
-    accepts: Consent = field(default_factory=Consent)
+    accepts: PublishOptions = field(default_factory=PublishOptions)
     only: SessionFile | None = None
     leads: Proposal | None = None
     session: Session | None = None
@@ -219,12 +218,13 @@ class Participant:
             require_own_shareable(mine.holding, mine.proposal)
         with self._own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
-        drawn = {block.name for made in mine.outgoing.values() for block in made.drawn}
-        blocks = tuple(block for block in mine.holding.plan.plan.blocks if block.name in drawn)
+        # Of a joint block nobody hears of variables that nobody is sent.
+        sent = {draw.variable for made in mine.outgoing.values() for draw in made.entry.draws}
+        share = share_of(mine.holding.plan.plan, sorted(sent))
         made = Announcement(
             proposal=mine.proposal.digest,
             offers=mine.offers_digest,
-            drawn=PlanMessage.from_plan(Plan(blocks)) if blocks else None,
+            drawn=None if share is None else PlanMessage.from_plan(share.plan),
             packages={peer: made.package for peer, made in mine.outgoing.items()},
         )
         mine.phase = "announced"
@@ -234,14 +234,10 @@ class Participant:
         """Check what all would send."""
         mine.announcements = stated(mine, self.everybody(), Announcement, announcements)
         agree_on_announcements(mine, self.name)
-        for line in session_lines(self.loss(mine)):
+        for line in session_lines(session_loss(mine.drawn)):
             self.notify(line)
         mine.phase = "agreed"
         return mine.status()
-
-    def loss(self, mine: Session) -> StudyDisclosure:
-        """Return the loss of a record by the columns that all announced."""
-        return session_loss(mine.drawn)
 
     def begin(self, mine: Session) -> Status:
         """Start to fetch and to learn, in a thread of its own."""
@@ -269,7 +265,7 @@ class Participant:
                 raise NotFound("There is no such part.", where=str(number))
             with self._ending(mine), self._own_affairs():
                 enter_package(mine, caller, self.environment, self.accepts)
-            return made.part(number)
+            return made.bodies.part(number)
 
     def status(self, caller: str, session: str) -> Status:
         """Return how far this owner is, or that it wrote the result of an earlier session.
@@ -286,14 +282,6 @@ class Participant:
         merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
-
-    def check_agreed(self, session: str, agreed: Statements) -> None:
-        """Check, where this owner began the session, that all agree to what it made ready.
-
-        Raises PeerDeviated.
-        """
-        mine = self.mine(session, self.name, initiator=True)
-        agree_on_result(mine, self.everybody(), agreed)
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
         """Write the result that all have made ready and signed. Harmless if repeated.
@@ -410,7 +398,8 @@ class Participant:
             self.give_up(mine, error)
             raise
         except Exception as error:
-            # What an unforeseen error says may quote a record.
+            # The text of an unforeseen error may quote a record.
+            tell_failure(f"Session {mine.proposal.session[:12]}", error)
             ended = SessionEnded(
                 f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
             )
@@ -448,7 +437,7 @@ class Participant:
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, OutgoingPackage]]:
         # No two peers see two randomizations of one value.
         for peer in mine.proposal.participants:
-            names = entitled(mine.proposal, mine.holdings, self.name, peer)
+            names = mine.proposal.entitled(mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
                 now = self.environment.now()
@@ -560,7 +549,7 @@ def opened(
     path: Path,
     environment: Environment,
     notify: Notify,
-    accepts: Consent = Consent(),  # noqa: B008 - frozen
+    accepts: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
     """Open an owner for sessions, by its site file; its connections are closed in the end.
 

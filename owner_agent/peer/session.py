@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from owner_agent.peer.exchange.entitlement import Holdings, entitled
 from owner_agent.peer.exchange.local_records import LocalRecords
 from owner_agent.peer.exchange.outgoing import OutgoingPackage, share_of
 from owner_agent.peer.protocol.identity import PeerIdentity, state
 from owner_agent.peer.protocol.messages import (
     Announcement,
+    Holdings,
     NetworkPart,
     Offer,
     Phase,
@@ -71,7 +71,7 @@ class Session:
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
         """Return the plan of what a sender drew for a receiver; None if that is nothing."""
-        names = entitled(self.proposal, self.holdings, sender, receiver)
+        names = self.proposal.entitled(self.holdings, sender, receiver)
         drawn = self.drawn.get(sender)
         share = None if drawn is None else share_of(drawn, names)
         return None if share is None else share.plan

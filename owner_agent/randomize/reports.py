@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from owner_agent.randomize.coordinated import PartKey
-from owner_agent.randomize.draws import BlockKey
+from owner_agent.randomize.choices import ChoiceSampler, Coin
+from owner_agent.randomize.draws import BlockKey, coins
 from owner_agent.randomize.sampling import sampler, true_cells
+from owner_agent.randomize.words import Draws
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.kernels.counting import processors
@@ -104,14 +106,36 @@ class Randomizer:
 
 def _drawing(block: Block, secrets: Secrets, study: str, epoch: int) -> _Drawing:
     """Return what draws a block's reports from pseudonyms and true codes."""
-    if isinstance(block.channel, Coordinated):
-        return PartKey(block, block.channel, secrets, study, epoch).reports
     key = BlockKey(secrets, study, block, epoch)
+    if isinstance(block.channel, Coordinated):
+        return _drawing_part(block.names, block.channel, key, partial(coins, secrets, study))
     reported = sampler(block.channel, tuple(v.size for v in block.variables))
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
         words = key.words(keys, true_cells(block, columns))
         return reported([columns[name] for name in block.names], words)
+
+    return drawing
+
+
+def _drawing_part(
+    names: Sequence[str],
+    channel: Coordinated,
+    key: BlockKey,
+    coins_of: Callable[[str, Pseudonyms], Draws],
+) -> _Drawing:
+    """Return what draws an owner's part of a study plan.
+
+    The study's coin, the same in every epoch, chooses the variables that a record reports. The
+    draws depend on the true values of these alone: a report repeats for as long as they are the
+    same.
+    """
+    coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, sampler)
+
+    def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
+        chosen = coin.choices(coins_of(channel.coin, keys))
+        true = [columns[name] for name in names]
+        return reported(true, chosen, key.words(keys, reported.cells(true, chosen)))
 
     return drawing
 

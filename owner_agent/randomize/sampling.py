@@ -296,7 +296,7 @@ def _(channel: Product, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
-    """Let the first word be the record's coin (see `coordinated`), and report by those after."""
+    """Let the first word be the record's coin (see `reports`), and report by those after."""
     coin = Coin(channel)
     reports = ChoiceSampler(channel.choices, sizes, sampler)
     return lambda true, words: reports(true, coin.choices(words.word(0)), words.after(1))

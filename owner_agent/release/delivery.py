@@ -1,4 +1,4 @@
-"""Sending what the miner lacks of a prepared release, until it is sealed."""
+"""Sending what the miner lacks of a prepared release, what must agree before, and withdrawing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
 from owner_agent.release.client import Miner
 from owner_agent.release.history import require_known
 from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.outbox import StoredRelease
-from owner_agent.site.adopting import AdoptedPlan
+from owner_agent.site.adopting import FETCH, AdoptedPlan, short
+from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
+from owner_agent.state.keys import KeyStore
 from owner_agent.state.ledger_file import WAYS_OUT
-from pramana_core.errors import Conflict, HistoryLost, Refused, TransportError, Unreachable
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.tokens import TokenStore
+from pramana_core.alike import did_you_mean
+from pramana_core.errors import (
+    Conflict,
+    HistoryLost,
+    NotFound,
+    NotReady,
+    Refused,
+    StudyPlanNotFollowed,
+    TransportError,
+    Unreachable,
+)
 from pramana_core.progress import Progress
 from pramana_core.wire.release_kinds import SHARED_TREE
 from pramana_core.wire.releases import Release
@@ -150,3 +164,97 @@ def withdrawn(entry: Entry, where: str) -> Conflict:
         where=entry.name,
         remedy=remedy,
     )
+
+
+def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
+    """Ask a site's miner, and check that `require_agreed` and `require_one_secret` hold.
+
+    Raises StudyPlanNotFollowed, LinkageDiffers, Unauthenticated, Refused or Unreachable.
+    """
+    token = TokenStore(site.state).load(site.miner.study)
+    with Miner.of(site, token, environment) as miner:
+        require_agreed(adopted, miner, site.miner.study)
+        linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
+        require_one_secret(linkage, miner, site.miner.study)
+
+
+def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
+    """Check that the fingerprint of a linkage secret is that of the other owners.
+
+    Raises LinkageDiffers, Refused or Unreachable.
+    """
+    if linkage is not None:
+        miner.linkage(study, linkage).require_accepted()
+
+
+def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
+    """Check that the miner's study plan is the one that this owner follows.
+
+    Raises StudyPlanNotFollowed, Refused or Unreachable.
+    """
+    plan = miner.study_plan(study)
+    if adopted is None and plan is not None:
+        raise StudyPlanNotFollowed(
+            f"Study {study!r} has the study plan {short(plan.digest)}, and the site file names"
+            " none: this release would add to the loss that the plan states for a record.",
+            where="study_plan",
+            remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
+        )
+    if adopted is None or (plan is not None and plan.digest == adopted.plan.digest):
+        return
+    here = f"the site file follows {short(adopted.plan.digest)}"
+    there = "has no study plan" if plan is None else f"has the study plan {short(plan.digest)}"
+    raise StudyPlanNotFollowed(
+        f"Study {study!r} {there} at the miner, and {here}; nothing was sent.",
+        where="study_plan",
+        remedy="Ask whoever runs the study which plan its owners agreed on."
+        " `owner-agent join` shows the miner's.",
+    )
+
+
+def require_beside(columns: Collection[str], miner: Miner, study: str, section: str) -> None:
+    """Check that a release which is no part of the study's plan has none of the plan's columns.
+
+    Raises StudyPlanNotFollowed, Refused or Unreachable.
+    """
+    plan = miner.study_plan(study)
+    if plan is None:
+        return
+    planned = {variable.name for _, owned in plan.owners for variable in owned}
+    if both := [name for name in columns if name in planned]:
+        raise StudyPlanNotFollowed(
+            f"The study plan {short(plan.digest)} of study {study!r} randomizes"
+            f" {', '.join(both)}; this release would add to the loss that the plan states. Nothing"
+            " was sent.",
+            where=section,
+            remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
+            " must stay true.",
+        )
+
+
+def withdraw(site: Site, name: str, environment: Environment) -> Entry:
+    """Ask the miner to use a release no more; what left stays in the ledger.
+
+    Raises NotFound, NotReady, Refused or Unreachable.
+    """
+    with publishing_alone(site.state):
+        ledger = Ledger(site.state)
+        entry = ledger.find(site.miner.url, site.miner.study, name)
+        if entry is None:
+            made = [e.name for e in ledger.entries() if e.study == site.miner.study]
+            raise NotFound(
+                f"No release {name!r} was made for study {site.miner.study!r} at"
+                f" {site.miner.url}{did_you_mean([name], made)}.",
+                where=name,
+                remedy="`owner-agent ledger` lists them.",
+            )
+        if entry.release_id is None:
+            raise NotReady(
+                f"The miner never confirmed release {name!r}; there is nothing to withdraw.",
+                where=name,
+            )
+        token = TokenStore(site.state).load(site.miner.study)
+        with Miner.of(site, token, environment) as miner:
+            miner.withdraw(entry.release_id)
+            ledger.mark(entry, "withdrawn", environment.now())
+        return entry

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from owner_agent.release.agreement import require_agreed_by
+from owner_agent.release.delivery import require_agreed_by
 from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.corrected import Corrected
 from owner_agent.report.figures import posterior_picture

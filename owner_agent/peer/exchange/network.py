@@ -14,8 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owner_agent.peer.exchange.entitlement import Holdings
-from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
+from owner_agent.peer.protocol.messages import (
+    FamilyMessage,
+    Holdings,
+    NetworkPart,
+    Proposal,
+    StatedLink,
+)
 from owner_agent.peer.protocol.tasks import Findings
 from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError

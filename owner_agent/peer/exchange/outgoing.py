@@ -19,21 +19,12 @@ from owner_agent.release.composition import joined, planned_draws, refuse_confli
 from owner_agent.release.corrections import ReleaseHistory, overlay_reported
 from owner_agent.release.history import known_entries
 from owner_agent.release.ledger import Draw, Entry, Ledger
-from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.options import PART_RECORDS, PublishOptions
 from owner_agent.release.outbox import OUTBOX, Outgoing, StoredRelease, discard, prepare
 from owner_agent.release.populations import population_of, sketch_of
-from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.protection import require_protected
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.releases import release_digest
-
-
-@dataclass(frozen=True)
-class Consent:
-    """What the custodian accepts beforehand: a further loss, and how corrected records are met."""
-
-    added_loss: bool = False
-    corrections: CorrectionChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -60,13 +51,8 @@ class OutgoingPackage:
     """One peer's package, ready to leave, with what the ledger will say of it."""
 
     package: Package
-    drawn: tuple[Block, ...]
     entry: Entry
     bodies: StoredRelease
-
-    def part(self, number: int) -> bytes:
-        """Return one part's bytes. Raises StoreCorrupt."""
-        return self.bodies.part(number)
 
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
@@ -105,7 +91,7 @@ def outgoing(
     peer: str,
     share: Share,
     now: datetime,
-    consent: Consent,
+    consent: PublishOptions,
 ) -> OutgoingPackage:
     """Randomize what a peer gets, remember it, and prepare it; the ledger is not written yet.
 
@@ -123,7 +109,7 @@ def outgoing(
     settled = overlay_reported(made, past.identities(plan, holding.secrets), past)
     settled.require_chosen(consent.corrections or holding.site.file.corrections)
     draws = draws_of(holding, share, settled.identities, entries)
-    if not consent.added_loss:
+    if not consent.accept_added_loss:
         refuse_conflicts(draws, entries)
         if settled.exchange is not None:
             settled.exchange.require_small("--accept-added-loss")
@@ -144,7 +130,7 @@ def outgoing(
         sketch=sketch_of(holding.keys),
         beginning=past.beginning,
     )
-    return OutgoingPackage(package, share.drawn, entry, bodies)
+    return OutgoingPackage(package, entry, bodies)
 
 
 def forget(holding: LocalRecords, made: OutgoingPackage) -> None:

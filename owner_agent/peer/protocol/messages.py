@@ -8,6 +8,7 @@ A session runs through these in order: `Proposal` (the initiator's), an `Offer` 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
@@ -34,6 +35,9 @@ from pramana_core.wire.releases import PartManifest
 from pramana_core.wire.services import ProblemDetail
 
 LONGEST_SECONDS = 24 * 3600.0
+
+Holdings = Mapping[str, tuple[str, ...]]
+"""The variables of each owner; no two owners have the same variable."""
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
@@ -76,6 +80,14 @@ class Proposal(PeerMessage):
         """Return the participants but one."""
         return [name for name in self.participants if name != owner]
 
+    def entitled(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
+        """Return the sender's variables that the receiver gets; the sender decides by this alone.
+
+        The order is that of the sender's own list.
+        """
+        needed = self.task.needs(holdings[receiver]) if sender != receiver else ()
+        return tuple(name for name in holdings[sender] if name in needed)
+
 
 class OfferedVariable(Message):
     """A variable that the session names and this owner has."""
@@ -109,7 +121,7 @@ class Package(Message):
 class Announcement(Statement):
     """What an owner would send to whom, and (`offers`) the digest of all offers.
 
-    `drawn` are the blocks drawn for anybody; by the task follows which part of them goes to whom.
+    `drawn` are the blocks of what anybody gets; which part goes to whom follows from the task.
     """
 
     noun = "announcement"

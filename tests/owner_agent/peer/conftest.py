@@ -23,13 +23,13 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from owner_agent.peer.exchange.outgoing import Consent
 from owner_agent.peer.joint import JointOutcome, run_session
 from owner_agent.peer.participant import Participant, opened
 from owner_agent.peer.protocol.identity import PeerIdentity, load_identity, make_identity
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
 from owner_agent.peer.server import create_peer_app
+from owner_agent.release.options import PublishOptions
 from owner_agent.site.corrections import CorrectionChoice
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
@@ -263,7 +263,7 @@ class World:
             participant = self.stack.enter_context(
                 opened(
                     self.folder(owner) / "site.toml", self.environment(owner), lines.append,
-                    Consent(owner in accept, corrections),
+                    PublishOptions(accept_added_loss=owner in accept, corrections=corrections),
                 )
             )  # fmt: skip
             self.participants[owner] = participant

@@ -1,11 +1,18 @@
 """Whatever a miner or a network does, the agent gets one of its own errors, and no secret leaks."""
 
+from __future__ import annotations
+
+import json
+
 import httpx
 import pytest
 
 from owner_agent.release.client import Miner, requested_delay
+from owner_agent.release.joining import join
 from owner_agent.state.environment import Environment
-from pramana_core.errors import Refused, Unreachable
+from owner_agent.state.tokens import TokenStore
+from pramana_core.errors import Refused, StorageFull, Unreachable
+from tests.full_disk import files_no_longer_than
 
 PROBLEM = {
     "type": "urn:x", "title": "t", "status": 409, "detail": "No such thing.", "code": "conflict",
@@ -99,3 +106,17 @@ def test_every_request_says_which_version_is_spoken():
         # A miner of the last version names none in its answers, and has no `expires`.
         assert miner.accept("x" * 20).expires is None
     assert seen == ["1"]
+
+
+def stored(bench) -> str:
+    return TokenStore(bench.state).load("asia")
+
+
+def test_a_token_that_found_no_room_is_fetched_again(bench):
+    TokenStore(bench.state).path("asia").unlink()
+    log = bench.state / "audit.jsonl"
+    with files_no_longer_than(10), pytest.raises(StorageFull):
+        join(bench.site, bench.miner.invitation, bench.environment)
+    assert bench.miner.requests == []  # An invitation is not used up for nothing.
+    assert join(bench.site, bench.miner.invitation, bench.environment).token == stored(bench)
+    assert [json.loads(line)["action"] for line in log.read_text().splitlines()] == ["join"]

@@ -31,11 +31,11 @@ from hypothesis.stateful import (
 
 from owner_agent.release import new_epoch as epochs
 from owner_agent.release.composition import spent
+from owner_agent.release.delivery import withdraw
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
-from owner_agent.release.withdraw import withdraw
 from pramana_core.errors import PramanaError
 from tests.owner_agent.conftest import NOW, SITE, Bench, FakeMiner, Killed
 from tests.owner_agent.release.publishing import differences

@@ -15,10 +15,10 @@ from owner_agent.randomize.reports import Randomizer
 from owner_agent.release import publish as steps
 from owner_agent.release.approval import Approval
 from owner_agent.release.composition import spent
+from owner_agent.release.delivery import withdraw
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import MANIFEST
-from owner_agent.release.withdraw import withdraw
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
 from owner_agent.table import table as tables

@@ -2,15 +2,19 @@
 
 import itertools
 import shutil
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from owner_agent.release.client import Miner
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.state.ledger_file import TRACES
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
     KeyFileError,
@@ -108,3 +112,94 @@ def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
         _publish(left)
     drawn_anew(left, seconds=1)
     assert differences(left.miner.releases.values()) == 0
+
+
+TOKEN = "token-of-clinic-north-0123456789"
+
+
+def _new_epoch(bench, seconds=0):
+    now = bench.environment.now() + timedelta(seconds=seconds)
+    return begin_new_epoch(bench.site, replace(bench.environment, now=lambda: now), anyway=True)
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
+    shutil.rmtree(left.state)
+    TokenStore(left.state).save("asia", TOKEN)
+    shutil.copytree(left.folder / "backup" / "keys", left.state / "keys")
+    left.miner.releases = {}  # Another miner, or another name at this one.
+    with pytest.raises(HistoryLost) as refused:
+        _publish(left, accept_added_loss=True)
+    assert "backup" in refused.value.remedy
+    assert "new-epoch" in refused.value.remedy
+    assert not left.miner.releases
+    for _ in range(epochs):
+        _new_epoch(left)
+        _publish(left)
+        (entry,) = Ledger(left.state).entries()
+        assert entry.beginning == Ledger(left.state).beginning > 1 << 32
+
+
+def test_keyed_draws_are_told_alike_without_a_ledger_though_records_came_and_went(left, table_text):
+    """The miner compares by them what an agent without memory would report differently."""
+    (first,) = [release["manifest"] for release in left.miner.sealed()]
+    left.miner.releases = {}
+    shutil.rmtree(left.state)
+    left.join()
+    head, *rows = table_text(60).splitlines()
+    left.write(table="\n".join([head, *rows[5:]]) + "\n")
+    _publish(left)
+    (second,) = [release["manifest"] for release in left.miner.sealed()]
+    *drawn, openly = zip(first.draws, second.draws, strict=True)
+    assert [before == after for before, after in [*drawn, openly]] == [False, False, True]
+    assert first.keyed_draws == second.keyed_draws
+    assert not {*first.draws} & {*first.keyed_draws}
+    # In another epoch nothing can be compared.
+    _new_epoch(left)
+    _publish(left, accept_added_loss=True)
+    third = left.miner.sealed()[-1]["manifest"]
+    both = zip(first.keyed_draws, third.keyed_draws, strict=True)
+    assert [before == after for before, after in both] == [False, False, True]
+
+
+def test_a_loss_of_a_variable_that_was_renamed_counts_on_every_column(left, site_text):
+    """Of `smoker` the miner has a release; the site file has `is_smoker` of the same column now."""
+    (left.state / "ledger.sqlite").unlink()
+    left.write(site_text.replace('name = "smoker"', 'name = "is_smoker"'))
+    assert not _new_epoch(left).losses.keys() & {"smokes", "smoker"}
+    with pytest.raises(PlanConflict) as refused:
+        _publish(left)
+    assert "'smokes': epsilon 2.015 would become 4.03" in str(refused.value)
+    _publish(left, accept_added_loss=True)
+    losses = spent(Ledger(left.state).entries())
+    assert losses["smokes"] == pytest.approx(2 * 2.0149, abs=1e-4)
+    assert losses["age"] > losses["smokes"] / 2
+    assert _publish(left).already
+
+
+def test_a_new_epoch_of_a_folder_that_lacks_nothing_is_refused_unless_it_is_wanted(left, command):
+    ended = command("new-epoch")
+    assert ended.exit_code == 2
+    assert "Nothing is missing here" in ended.err
+    assert "--yes" in ended.err
+    assert Ledger(left.state).beginning == 0
+    assert command("new-epoch", "--yes").exit_code == 0
+    assert Ledger(left.state).beginning > 0
+
+
+def test_a_miner_hears_of_the_releases_to_its_study_alone(left, table_text, monkeypatch):
+    ledger, sent = Ledger(left.state), []
+    (known,) = ledger.entries()
+    ledger.put(replace(known, study="elsewhere", content="0" * 64, digest="f" * 64, draws=()))
+    create = Miner.create_release
+
+    def noted(self, study, manifest):
+        sent.append(manifest.builds_on)
+        return create(self, study, manifest)
+
+    monkeypatch.setattr(Miner, "create_release", noted)
+    left.write(table=table_text(60))
+    _publish(left, accept_added_loss=True, accept_new_people=True, corrections="keep")
+    (named,) = sent
+    assert known.digest in named
+    assert "f" * 64 not in named

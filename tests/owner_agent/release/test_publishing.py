@@ -1,4 +1,4 @@
-"""What draws of published records cost: other names, other ids, copies, more rows."""
+"""What draws of published records cost: other names, other ids, copies, more rows, corrections."""
 
 import json
 import math
@@ -8,19 +8,20 @@ import httpx
 import pytest
 
 from owner_agent.release.composition import spent
+from owner_agent.release.delivery import withdraw
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.outbox import MANIFEST, prepare
-from owner_agent.release.withdraw import withdraw
 from pramana_core.errors import (
     LimitExceeded,
     NotFound,
     NotReady,
     OptionError,
     PlanConflict,
+    RecordsCorrected,
     StoreCorrupt,
     Unreachable,
 )
-from tests.owner_agent.release.publishing import published
+from tests.owner_agent.release.publishing import drawn_anew, published, reports_of
 
 
 def _states(bench):
@@ -186,3 +187,37 @@ def test_impossible_parts(bench, table_text, per_part, rows, error):
     with pytest.raises(error):
         published(bench, part_records=per_part)
     assert bench.miner.requests == []
+
+
+@pytest.fixture
+def corrected(bench, table_text):
+    """The bench after a release, with every smoker corrected to a non-smoker since."""
+    published(bench)
+    bench.write(table=table_text(50).replace(",yes,", ",no,"))
+    return bench
+
+
+def test_the_site_file_may_choose_for_good(corrected, site_text):
+    corrected.write('corrections = "keep"\n' + site_text)
+    assert published(corrected).stale == 22
+    drawn_anew(corrected)
+    assert published(corrected).stale == 0
+
+
+def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table_text):
+    """A change of one variable would choose another subset for two records in three."""
+    block = (
+        '[[blocks]]\nvariables = ["smoker", "age"]\n'
+        'channel = { kind = "sampled", size = 1, gamma = 5.0 }\n'
+    )
+    text = site_text.replace('channel = { kind = "binary", p1 = 0.1, p2 = 0.25 }', "")
+    site = text.replace('channel = { kind = "symmetric", p = 0.4 }', "") + block
+    bench.write(site)
+    published(bench)
+    bench.write(site, table_text(50).replace(",yes,", ",no,"))
+    with pytest.raises(RecordsCorrected):
+        published(bench)
+    bench.write(site, table_text(51).replace(",yes,", ",no,"))
+    published(bench, corrections="keep")
+    old, new = (reports_of(release) for release in bench.miner.sealed())
+    assert {key: new[key] for key in old} == old

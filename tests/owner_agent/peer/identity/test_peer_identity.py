@@ -111,24 +111,6 @@ def server_context(identity, known):
     return context
 
 
-def test_tls_lets_pinned_owners_through_and_nobody_else(site_of):
-    north, south, eve = (make_identity(site_of(n), NOW) for n in ("north", "south", "eve"))
-    server = server_context(south, {"north": north.public})
-    client, _ = shake(client_context(north, south.public), server)
-    assert client.version() == "TLSv1.3"
-    with pytest.raises(ssl.SSLError):  # a caller that is not known
-        shake(client_context(eve, south.public), server)
-    with pytest.raises(ssl.SSLError):  # a server that is another
-        shake(client_context(north, eve.public), server)
-    nobody = client_context(north, south.public)
-    bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    bare.check_hostname = False
-    bare.verify_mode = ssl.CERT_NONE
-    with pytest.raises(ssl.SSLError):  # a caller without a certificate
-        shake(bare, server)
-    assert nobody.verify_mode == ssl.CERT_REQUIRED
-
-
 def test_a_file_of_two_certificates_pins_the_first_alone(site_of):
     """Whoever smuggles a second certificate into the file is not let in by it."""
     north, south, eve = (make_identity(site_of(n), NOW) for n in ("north", "south", "eve"))

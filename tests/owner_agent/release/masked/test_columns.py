@@ -5,9 +5,14 @@ import pytest
 
 from owner_agent.release.masked import read_columns
 from pramana_core.errors import EmptyTable, TableError, UnknownCategory
+from tests.owner_agent.release.kinds import KINDS, MASK
+
+rows = KINDS["masked"].rows
+site_text = MASK
+written = KINDS["masked"].table
 
 
-def test_columns_are_read_as_the_site_file_says(shop, rows):
+def test_columns_are_read_as_the_site_file_says(shop):
     read = read_columns(shop.site)
     assert read.told.names == ("age", "gender")
     assert read.told["gender"].categories == ("f", "m")
@@ -37,7 +42,7 @@ def test_columns_are_read_as_the_site_file_says(shop, rows):
         (0, "C-00000", TableError),
     ],
 )
-def test_what_is_wrong_is_said_without_a_value(shop, rows, written, site_text, place, value, error):
+def test_what_is_wrong_is_said_without_a_value(shop, place, value, error):
     cells = rows[1].split(",")
     cells[place] = value
     shop.write(site_text, written([rows[0], ",".join(cells), *rows[2:]]))
@@ -47,9 +52,7 @@ def test_what_is_wrong_is_said_without_a_value(shop, rows, written, site_text, p
     assert cells[4] not in raised.value.message
 
 
-def test_records_with_empty_cells_are_dropped_where_the_file_says_so(
-    shop, rows, written, site_text
-):
+def test_records_with_empty_cells_are_dropped_where_the_file_says_so(shop):
     one, two = (row.split(",") for row in rows[:2])
     holes = [",".join([*one[:3], "", one[4]]), ",".join([two[0], two[1], "", *two[3:]])]
     table = written([*holes, *rows[2:]])

@@ -1,20 +1,31 @@
-"""`max_told` of the site file: demanded, kept or refused, and said on the page."""
+"""Limits of masking: `max_told`, records named on the page, sentences that are sent."""
 
 from __future__ import annotations
 
 import html as quoting
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from owner_agent.release.masked import PreparedMask
-from owner_agent.report.masked import mask_report
+from owner_agent.release.masked import PreparedMask, protection
+from owner_agent.report.masked import FIRST, MOST_NAMED, mask_report, named_records
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError
+from pramana_core.mask import METHODS
+from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measures
 from pramana_core.report.page import html
 from pramana_core.report.report import Report
+from pramana_core.wire.release_kinds import MaskedTableMessage, TableColumn
+from tests.owner_agent.release.kinds import KINDS, MASK
+
+rows = KINDS["masked"].rows
+site_text = MASK
+written = KINDS["masked"].table
+
 
 FAR = (400, -350)
 """Ages that nobody has."""
@@ -29,7 +40,7 @@ def _lone(rows: list[str], lone: int) -> list[str]:
 
 
 @pytest.fixture
-def masked(shop, rows, written, site_text):
+def masked(shop):
     """Mask the shop's table with lines added to the site file, so many of its records alone; with
     debts, half of its customers have none."""
 
@@ -67,7 +78,7 @@ def _leverages(rows: list[str]) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked, rows):
+def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked):
     found, stated, page = _page(masked("max_leverage = 1.0\n", lone=2))
     named = {name for name, high in found.items() if high}
     assert named == {"C-00000", "C-00001"}
@@ -92,3 +103,31 @@ def test_values_below_zero_are_said(masked):
     free = masked("", debts=True)
     (hint,) = (words for words in _report(free).numbers["warnings"] if "below 0" in words)
     assert "methods that shuffle keep to true values" in hint
+
+
+@pytest.mark.parametrize(("exposed", "shown"), [(0, FIRST), (7, 7), (250, MOST_NAMED)])
+def test_records_are_named_up_to_a_number(exposed: int, shown: int):
+    weights = np.where(np.arange(400) < exposed, 0.9, 0.01)[:, None]
+    influence = Influence(weights, np.ones((400, 1)))
+    table = SimpleNamespace(
+        record_ids=[f"C-{place}" for place in range(400)],
+        confidential=SimpleNamespace(names=("debt",)),
+    )
+    made: Any = SimpleNamespace(
+        masked=SimpleNamespace(influence=influence), chosen=SimpleNamespace(table=table)
+    )
+    rows = named_records(made)
+    assert len(rows) == shown
+    assert sum(row["exposed"] for row in rows) == min(exposed, shown)
+
+
+def test_long_lists_of_released_columns_can_be_sent():
+    names = [f"laboratory value number {i}" for i in range(1, 41)]
+    for method in METHODS.values():
+        words = protection(method, names)
+        message = MaskedTableMessage(
+            columns=[TableColumn(name="x", role="masked", type="numeric")],
+            method=method.name,
+            protection=list(words),
+        )
+        assert "40 columns" in " ".join(message.protection)

@@ -8,6 +8,10 @@ from owner_agent.release.publish import publish
 from owner_agent.state.keys import KeyStore
 from pramana_core.mixed import basis_of, with_constant
 from pramana_core.wire.parts import decode_part
+from tests.owner_agent.release.kinds import KINDS, MASK
+
+rows = KINDS["masked"].rows
+site_text = MASK
 
 
 def _publish(bench, **options):
@@ -52,7 +56,7 @@ def test_what_arrives_is_the_masked_table_sorted_by_pseudonym(shop):
     assert release["manifest"].table.protection[0].startswith("Masked records carry no gamma")
 
 
-def test_the_wire_holds_no_true_value_of_a_masked_column(shop, rows):
+def test_the_wire_holds_no_true_value_of_a_masked_column(shop):
     _publish(shop)
     (release,) = shop.miner.sealed()
     sent = b"".join([request.content for request in shop.miner.requests])

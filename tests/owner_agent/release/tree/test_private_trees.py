@@ -16,11 +16,16 @@ from pramana_core.model_sharing import private as growing
 from pramana_core.model_sharing.conditions import Interval
 from pramana_core.model_sharing.private import depth_for, thresholds_of
 from pramana_core.model_sharing.private_options import PrivateOptions
+from tests.owner_agent.release.kinds import KINDS, PRIVATE
 from tests.owner_agent.release.tree.sharing import shared, unwatched
+
+private_text = PRIVATE
+rows = KINDS["tree"].rows
+written = KINDS["tree"].table
 
 
 @pytest.fixture
-def private(clinic, private_text):
+def private(clinic):
     """The clinic, which shares a private tree."""
     clinic.write(private_text)
     return clinic
@@ -30,9 +35,7 @@ def _tree(bench):
     return PreparedTree.of(bench.site, unwatched).tree
 
 
-def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(
-    private, private_text, rows, written
-):
+def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(private):
     first = PreparedTree.of(private.site, unwatched)
     private.write(private_text, written(rows[::-1]))
     assert _tree(private) == first.tree
@@ -45,7 +48,7 @@ def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(
     assert manifest.model.to_tree() == first.tree
 
 
-def test_other_records_and_options_have_other_noise(private, private_text, rows, written):
+def test_other_records_and_options_have_other_noise(private):
     first = _tree(private)
     private.write(private_text.replace("epsilon = 2", "epsilon = 2.001"))
     assert _tree(private) != first
@@ -56,7 +59,7 @@ def test_other_records_and_options_have_other_noise(private, private_text, rows,
 
 
 def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
-    private, private_text, rows, written, monkeypatch
+    private, monkeypatch
 ):
     """At a border of `depth_for` one record less would give another depth."""
     text = private_text.replace("[share_model]", '[share_model]\nmissing = "drop"')
@@ -78,9 +81,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     assert len(control) == 2
 
 
-def test_a_record_more_that_is_left_out_makes_another_tree_if_it_grows_deeper(
-    private, private_text, rows, written
-):
+def test_a_record_more_that_is_left_out_makes_another_tree_if_it_grows_deeper(private):
     """Trees of one identity are one tree: the noise of two must not be the same."""
     text = private_text.replace("[share_model]", '[share_model]\nmissing = "drop"')
     seen = {}
@@ -119,9 +120,7 @@ def test_thresholds_are_those_of_the_declared_grid(private):
     assert told <= {*grid, 0.0, 100.0}
 
 
-def test_the_epsilon_counts_once_for_each_column_and_adds_to_randomized_releases(
-    private, private_text
-):
+def test_the_epsilon_counts_once_for_each_column_and_adds_to_randomized_releases(private):
     head, _, section = private_text.partition("[share_model]")
     variable = """
 [[variables]]
@@ -148,9 +147,7 @@ channel = { kind = "symmetric", p = 0.5 }
     assert {draw.epsilon for draw in tree.draws} == {2}
 
 
-def test_a_second_tree_is_refused_unless_the_custodian_allows_it(
-    private, private_text, rows, written
-):
+def test_a_second_tree_is_refused_unless_the_custodian_allows_it(private):
     shared(private)
     private.write(private_text, written(rows[1:]))
     with pytest.raises(PlanConflict) as raised:

@@ -8,7 +8,10 @@ from owner_agent.release.publish import PreparedRecords, publish
 from owner_agent.release.tree import PreparedTree, TreePlan
 from owner_agent.state.keys import KeyStore
 from pramana_core.model_sharing.requirements import Requirement
+from tests.owner_agent.release.kinds import TREE
 from tests.owner_agent.release.tree.sharing import shared, unwatched
+
+site_text = TREE
 
 
 def _promised(made):
@@ -42,9 +45,7 @@ def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
         ('{ k = 5, c = 9, l = 3, counts = "hits" }', None),
     ],
 )
-def test_what_is_promised_is_what_the_counts_that_are_told_show(
-    clinic, site_text, requirement, told
-):
+def test_what_is_promised_is_what_the_counts_that_are_told_show(clinic, requirement, told):
     asked = site_text.replace("{ k = 10, c = 8, l = 2 }", requirement)
     assert asked != site_text
     clinic.write(asked)
@@ -73,7 +74,7 @@ def _head(site_text):
     return site_text.partition("[share_model]")[0]
 
 
-def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic, site_text):
+def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic):
     public = VARIABLE.format(sensitive="false", channel="", **WARD)
     clinic.write(_head(site_text) + public + "[share_model]" + site_text.split("[share_model]")[1])
     publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
