@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -268,17 +267,15 @@ def starting(data: Path) -> Iterator[Callable[..., Miner]]:
             limits: Limits | None = None,
             learn: Any = learn_model,
             entered: bool = True,
-            wanted_seconds: float = 0.2,
             crew: Any = None,
             at: Path | None = None,
             **options: Any,
         ) -> Miner:
             clock, place = Clock(), at or data
-            crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
             settings = Settings(place, limits=limits or Limits(), **options)
             if settings.storage.database is None:
                 _make_tables(place)
-            app = create_app(settings, clock=clock, crew=crew)
+            app = create_app(settings, clock=clock, crew=crew or crew_of(learn))
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
                 stack.enter_context(client)
@@ -305,21 +302,6 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Miner, Per
         yield miner, miner.study("s"), miner.owner("s", "north")
 
 
-@pytest.fixture
-def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
-    """Do something once a miner is asked to stop: `(miner, act)`."""
-
-    def begin(miner: Miner, act: Callable[[], None]) -> None:
-        def wait() -> None:
-            while not miner.app.state.crew.stopping:
-                time.sleep(0.005)
-            act()
-
-        threading.Thread(target=wait, daemon=True).start()
-
-    return begin
-
-
 @pytest.fixture(scope="session")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The OpenAPI document, which takes long to make and is the same for every miner."""
@@ -343,42 +325,23 @@ def north(miner: Miner) -> Person:
     return miner.owner("asia", "north")
 
 
-@pytest.fixture(name="assert_problem")
-def _assert_problem() -> Callable[..., ProblemDetail]:
-    return assert_problem
-
-
-@pytest.fixture(name="build")
-def _build() -> Callable[..., Built]:
-    return build
-
-
-@pytest.fixture(name="manifest")
-def _manifest() -> Callable[..., Built]:
-    return manifest
-
-
-@pytest.fixture(name="keys_of")
-def _keys_of() -> Callable[..., Any]:
-    return keys_of
+def job_specs(first: str, second: str) -> dict[str, dict[str, Any]]:
+    """What each kind of job on counts asks for of two variables."""
+    return {
+        "association-rules": {"minimum_support": 0.1, "variables": [first, second]},
+        "bayes-classifier": {"target": first, "features": [second]},
+        "bayes-net-parameters": {"structure": {first: [], second: [first]}},
+        "bayes-net-structure": {"variables": [first, second]},
+        "contingency-table": {"variables": [first, second]},
+        "decision-tree": {"target": first, "attributes": [second]},
+        "linear-classifier": {"target": first, "features": [second]},
+    }
 
 
 BINARY = ("no", "yes")
 
 PLAN_A = Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
 PLAN_C = Plan.unrandomized(Domain.of(C=BINARY))
-
-
-@pytest.fixture(name="plan_a")
-def _plan_a() -> Plan:
-    """A and B as they are."""
-    return PLAN_A
-
-
-@pytest.fixture(name="plan_c")
-def _plan_c() -> Plan:
-    """C as it is."""
-    return PLAN_C
 
 
 def release_of_a() -> Built:
@@ -394,6 +357,12 @@ def release_of_c() -> Built:
 
 release_a = pytest.fixture(release_of_a, name="release_a")
 release_c = pytest.fixture(release_of_c, name="release_c")
+_plan_a = pytest.fixture(lambda: PLAN_A, name="plan_a")
+_plan_c = pytest.fixture(lambda: PLAN_C, name="plan_c")
+_assert_problem = pytest.fixture(lambda: assert_problem, name="assert_problem")
+_build = pytest.fixture(lambda: build, name="build")
+_manifest = pytest.fixture(lambda: manifest, name="manifest")
+_keys_of = pytest.fixture(lambda: keys_of, name="keys_of")
 
 
 @pytest.fixture

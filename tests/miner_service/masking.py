@@ -1,4 +1,4 @@
-"""Masked releases as an owner would send them, and a small kind of job that learns from them."""
+"""Masked releases as an owner would send them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miner_service.kinds.masked import RegressionKind
-from pramana_core.wire.parts import content_digest, encode_part, parts_of
+from pramana_core.wire.parts import encode_part, parts_of
 from pramana_core.wire.release_kinds import MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 
@@ -99,58 +98,3 @@ def announced(
         digest=release_digest(table.digest, manifests),
     )
     return Masked(body.model_dump(mode="json"), parts, table, columns or {})
-
-
-def send_clumsily(owner: Any, study: str, built: Masked) -> str:
-    """Publish a release with everything sent twice, damaged once, and the parts in reverse."""
-    releases = f"/v1/studies/{study}/releases"
-    answers = [owner("POST", releases, json=built.body) for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [201, 200]
-    path = str(answers[1].headers["location"])
-    for number in reversed(range(len(built.parts))):
-        part = built.parts[number]
-        digest = {"Content-Digest": content_digest(part)}
-        damaged = owner.put(path, number, part[:-1] + bytes([part[-1] ^ 1]), **digest)
-        assert damaged.json()["code"] == "part-invalid"
-        assert [owner.put(path, number, part, **digest).status_code for _ in range(2)] == [201, 200]
-    answers = [owner("POST", f"{path}/seal") for _ in range(2)]
-    assert [answer.json()["state"] for answer in answers] == ["sealed", "sealed"]
-    return path
-
-
-def design(tables: Any, target: str) -> np.ndarray:
-    """Least squares of the test: a constant, numbers, and an indicator of each code but 0."""
-    columns = [np.ones(tables.records)]
-    for column in tables.columns:
-        if column.name == target:
-            continue
-        if hasattr(column, "codes"):
-            columns += [(column.codes == k) * 1.0 for k in range(1, len(column.categories))]
-        else:
-            columns.append(column.values)
-    return np.column_stack(columns)
-
-
-class LeastSquares(RegressionKind):
-    """A kind of job that shows what it received."""
-
-    def learn(self, spec, prepared, tables, on_step):
-        found = []
-        for number, table in enumerate(tables):
-            fit = np.linalg.lstsq(design(table, spec.target), table[spec.target].values, rcond=None)
-            found.append(fit[0].tolist())
-            on_step(number + 1, len(tables))
-        masking = [
-            {
-                "release": release.source.release,
-                "owner": release.source.owner,
-                "method": release.table.method,
-                "masked": release.table.masked,
-                "copies": release.table.copies,
-            }
-            for release in prepared.needed
-        ]
-        return {"document": {"coefficients": found}, "masking": masking}
-
-
-LEAST_SQUARES = LeastSquares()

@@ -11,20 +11,11 @@ from miner_service.http.pages.job_forms import job_forms
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from tests.miner_service.conftest import Person, build, starting
+from tests.miner_service.conftest import Person, build, job_specs, starting
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.masking import masked
 
-SPECS = {
-    "association-rules": {"minimum_support": 0.2},
-    "bayes-classifier": {"target": "a"},
-    "bayes-net-parameters": {"structure": {"a": [], "b": ["a"]}},
-    "bayes-net-structure": {},
-    "contingency-table": {"variables": ["a", "b"]},
-    "decision-tree": {"target": "a"},
-    "linear-classifier": {"target": "a"},
-    "regression": {"target": "debt"},
-}
+SPECS = {**job_specs("a", "b"), "regression": {"target": "debt"}}
 """What each kind needs; `model-sharing` joins no records."""
 
 PLAN = Plan(

@@ -182,7 +182,10 @@ def test_a_job_whose_release_goes_away_fails_and_says_so(held, how):
     assert "Release r1 of north" in job["problem"]["detail"]
 
 
-def test_a_job_that_fails_carries_the_problem_and_may_run_again(start, release_a):
+def test_a_job_that_fails_carries_the_problem_and_runs_again_on_the_releases_in_use(
+    start, release_a
+):
+    """The key is that of the content; the release that had it before was withdrawn."""
     tries = []
 
     def fails_once(spec, prepared, services, on_node):
@@ -192,17 +195,22 @@ def test_a_job_that_fails_carries_the_problem_and_may_run_again(start, release_a
         return learn_model(spec, prepared, services, on_node)
 
     miner = start(learn=fails_once)
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", release_a)
+    analyst, north = miner.study("asia"), miner.owner("asia", "north")
+    first = north.publish("asia", release_a)
     body = {"spec": {"structure": {"A": []}}}
     path = analyst("POST", JOBS, json=body).headers["location"]
     job = analyst.wait(path)
-    assert job["state"] == "failed"
-    assert job["problem"]["code"] == "not-converged"
+    assert (job["state"], job["problem"]["code"]) == ("failed", "not-converged")
     assert job["problem"]["remedy"] == "Allow more."
+    release_a.body["name"] = "r2"
+    second = north.publish("asia", release_a)
+    assert north("POST", f"{first}/withdraw").status_code == 200
     again = analyst("POST", JOBS, json=body)
     assert (again.status_code, again.headers["location"]) == (202, path)
-    assert analyst.wait(path)["state"] == "succeeded"
+    job = analyst.wait(path)
+    assert job["state"] == "succeeded", job
+    used = analyst.get(f"/v1/models/{job['model']}")["releases"]
+    assert list(used) == [second.rsplit("/", 1)[1]]
 
 
 def test_an_unforeseen_failure_of_a_job_is_told_without_its_cause(start, release_a, caplog):
