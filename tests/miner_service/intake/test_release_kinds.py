@@ -16,17 +16,7 @@ RELEASES = "/v1/studies/asia/releases"
 class Kind:
     """A kind of release: one, another of the same name, and what is no release of it."""
 
-    kind: str
-    field: str
     budgeted = False
-
-    def release(self, name: str = "r1") -> Built:
-        """Build a release."""
-        raise NotImplementedError
-
-    def other(self) -> dict[str, Any]:
-        """Return a manifest of other content under the same name."""
-        raise NotImplementedError
 
 
 class Randomized(Kind):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -228,18 +227,6 @@ def test_an_owner_that_was_removed_holds_nothing_back(limited, release, assert_p
     assert_problem(back.put(path, 0, first.parts[0]), 409, "budget-exceeded")
     assert limited.snapshot() == before
     assert total(back)["epsilon"] == pytest.approx(math.log(4), rel=1e-6)
-
-
-def test_of_owners_that_announce_at_once_only_as_many_pass_as_there_is_room_for(limited, release):
-    owners = [limited.owner("asia", f"o{n}") for n in range(6)]
-    bodies = [release(plan(**{f"v{n}": 4})).body for n in range(6)]  # 1.386 each: two fit
-    with ThreadPoolExecutor(6) as pool:
-        answers = pool.map(
-            lambda owner, body: owner("POST", "/v1/studies/asia/releases", json=body),
-            owners,
-            bodies,
-        )
-        assert sorted(a.status_code for a in answers) == [201, 201, 409, 409, 409, 409]
 
 
 def test_a_refusal_does_not_depend_on_whose_records_are_whose(limited, release, assert_problem):

@@ -83,6 +83,10 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     before = miner.snapshot()
     answer = analyst("POST", JOBS, json={"spec": SPEC})
     assert_problem(answer, 409, "records-do-not-align")
+    # Moments say nothing of what is missing.
+    for spec in (SPEC, {"kind": "bayes-net-structure"}):
+        asked = {"spec": {**spec, "records": "any", "estimator": "moment"}}
+        assert_problem(analyst("POST", JOBS, json=asked), 422, "option-invalid")
     assert miner.snapshot() == before
     model = analyst.learn("asia", {**SPEC, "records": "common"})
     assert model["records"] == 60
@@ -99,12 +103,15 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
 
 
 def test_a_variable_from_two_owners_is_a_conflict(aligned, build, plan_c, assert_problem):
-    aligned.owner("asia", "west").publish("asia", build(plan_c, range(100), {"C": [0] * 100}))
+    aligned.owner("asia", "west").publish("asia", build(plan_c, range(95, 130), {"C": [0] * 35}))
     before = aligned.snapshot()
-    answer = aligned.analyst("POST", JOBS, json={"spec": SPEC})
-    assert_problem(answer, 409, "conflict")
+    for records in ("common", "any"):
+        answer = aligned.analyst("POST", JOBS, json={"spec": {**SPEC, "records": records}})
+        assert_problem(answer, 409, "conflict")
     assert aligned.snapshot() == before
-    assert aligned.analyst.learn("asia", {"structure": {"A": []}})["records"] == 100
+    assert (
+        aligned.analyst.learn("asia", {"structure": {"A": []}, "records": "any"})["records"] == 100
+    )
 
 
 def test_a_removed_owners_release_is_no_longer_aligned(aligned, assert_problem):

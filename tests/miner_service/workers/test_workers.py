@@ -26,7 +26,7 @@ from miner_service.jobs.workers import LocalWorkers
 from miner_service.settings import MEBIBYTE, JobSettings, Limits, Settings
 from miner_service.store.queue import Lease
 from miner_service.store.sqlite import SqliteStore
-from pramana_core.errors import LimitExceeded, NotReady, StorageFull
+from pramana_core.errors import NotReady, StorageFull
 from tests.miner_service.conftest import Miner, Person, starting
 from tests.miner_service.workers.learning import learn
 
@@ -378,11 +378,3 @@ def test_a_job_that_ran_too_long_has_failed(start, release_a, tmp_path):
     path = analyst("POST", "/v1/studies/asia/jobs", json={"spec": SPEC}).headers["location"]
     job = analyst.wait(path)
     assert (job["state"], job["problem"]["code"], job["runs"]) == ("failed", "limit-exceeded", 1)
-
-
-def test_a_job_may_not_run_for_ever(supervised):
-    supervisor, run = supervised
-    supervisor._end_late_runs(run.began + 119)
-    assert not run.process.killed
-    supervisor._end_late_runs(run.began + 121)
-    assert isinstance(run.reason, LimitExceeded)

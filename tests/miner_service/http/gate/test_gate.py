@@ -33,7 +33,7 @@ def scope_of(method, path, headers, scheme="http"):
     }
 
 
-def asked(miner, method, path, headers={}, scheme="http"):
+def asked(miner, method, path, headers, scheme="http"):
     """Ask as the server does: the body is only produced when it is asked for.
 
     The usual client of tests reads the whole body before it sends it.
@@ -244,5 +244,5 @@ def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
         assert answer.status_code == status
         assert {name: answer.headers[name] for name in EVERY_ANSWER} == dict(EVERY_ANSWER)
         assert "strict-transport-security" not in answer.headers
-    _, told, _, _ = asked(miner, "GET", "/x", scheme="https")
+    _, told, _, _ = asked(miner, "GET", "/x", {}, "https")
     assert "max-age" in told["strict-transport-security"]
