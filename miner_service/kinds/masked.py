@@ -12,7 +12,6 @@ from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds.base import (
-    Content,
     Held,
     JobKind,
     JobResult,
@@ -158,32 +157,22 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
                 access.aligner,
                 access.load,
             )
-        content = self.learn(spec, prepared, tables, on_step)
-        return JobResult(tables[0].records, content)
-
-    def learn(
-        self,
-        spec: RegressionSpec,
-        prepared: TablesJob,
-        tables: Sequence[MixedTable],
-        on_step: Progress,
-    ) -> Content:
-        """Learn from one table of the variables per copy."""
-        *features, target = prepared.variables
+        *features, target = variables
         model = learn_regression(tables, target, features, spec.options(), on_step)
-        notes = _units_warnings(tables[0], prepared.needed) if prepared.apart else ()
+        notes = _units_warnings(tables[0], needed) if prepared.apart else ()
         masking = [
             MaskingMessage(
                 release=release.source.release,
                 owner=release.source.owner,
                 method=release.table.method,
-                masked=[name for name in release.table.masked if name in prepared.variables],
+                masked=[name for name in release.table.masked if name in variables],
                 copies=release.table.copies,
             )
-            for release in prepared.needed
+            for release in needed
         ]
         model = replace(model, notes=(*model.notes, *notes))
-        return {"masking": masking, "document": DOCUMENT.write(model)}
+        content = {"masking": masking, "document": DOCUMENT.write(model)}
+        return JobResult(tables[0].records, content)
 
 
 def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tuple[str, ...]:

@@ -205,19 +205,12 @@ def next_job(session: Session) -> JobRow | None:
     return session.scalar(queued.order_by(JobRow.created, JobRow.seq).limit(1))
 
 
-def register_supervisor(
-    session: Session, name: str, host: str, workers: int, now: datetime
-) -> None:
-    """Note that a supervisor has begun; the row of its earlier life is replaced."""
-    leave(session, name)
-    session.add(SupervisorRow(name=name, host=host, workers=workers, started=now, beat=1, seen=now))
-
-
 def show_up(session: Session, name: str, host: str, workers: int, now: datetime) -> None:
     """Give a supervisor's sign of life, also where others thought it gone."""
     row = session.get(SupervisorRow, name)
     if row is None:
-        register_supervisor(session, name, host, workers, now)
+        times = {"started": now, "beat": 1, "seen": now}
+        session.add(SupervisorRow(name=name, host=host, workers=workers, **times))
     else:
         row.beat += 1
         row.seen = now

@@ -64,11 +64,6 @@ def store_report_plan(session: Session, study: str, owner: str, plan: Plan, now:
     session.flush()
 
 
-def find_batch(session: Session, key: str) -> ReportBatchRow | None:
-    """Return the receipt of a batch, if it was counted."""
-    return session.get(ReportBatchRow, key)
-
-
 def count_batch(
     session: Session,
     row: ReportPlanRow,

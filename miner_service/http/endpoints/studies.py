@@ -214,10 +214,7 @@ plan_router = RuledRouter(tags=["study plans"])
 
 @plan_router.put("/studies/{study}/plan", status_code=201, responses=found_before(StudyPlanView))
 def put_study_plan(
-    study: StudyPath,
-    body: StudyPlanMessage,
-    services: ServicesDep,
-    response: Response,
+    study: StudyPath, body: StudyPlanMessage, services: ServicesDep, response: Response
 ) -> StudyPlanView:
     """Give the study its plan: who reports what. Another one only while no release follows it."""
     plan, new = agree(services, study, body)

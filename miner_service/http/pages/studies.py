@@ -93,11 +93,7 @@ def show_owners(
 
 @router.get("/studies/{study}/releases", name="list_releases")
 def show_releases(
-    request: Request,
-    study: StudyPath,
-    services: ServicesDep,
-    caller: CallerDep,
-    paging: NewestDep,
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
 ) -> Response:
     """Show what was released for a study, under which plan; an owner sees what is hers."""
     found = releases.list_releases(study, services, caller, paging)

@@ -143,7 +143,7 @@ def test_a_job_that_waits_is_cancelled(start, build, plan_a):
         owner.publish("s", build(plan_a, range(100), codes))
         browser = Browser(miner)
         browser.sign_in(analyst.token)
-        miner.app.state.crew.ask_to_stop()
+        miner.app.state.crew.stop()
         asked = {"kind": "contingency-table", "variables": ["A"]}
         begun = browser.post("/pages/studies/s/jobs", asked)
         assert begun.status_code == 200, text_of(begun)
