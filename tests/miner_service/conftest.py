@@ -40,6 +40,7 @@ from pramana_core.wire.parts import (
     encode_part,
     parts_of,
 )
+from pramana_core.wire.release_kinds import MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, ProblemDetail
 from tests.forked import Forked
@@ -63,11 +64,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class Built:
-    """A release as its owner has it before it is sent."""
+    """A release before it is sent, and its columns in the order in which they are sent."""
 
     body: dict[str, Any]
     parts: list[bytes]
-    plan: Plan
+    columns: dict[str, Any] = field(default_factory=dict)
 
 
 def keys_of(ids: Sequence[int]) -> Any:
@@ -77,43 +78,48 @@ def keys_of(ids: Sequence[int]) -> Any:
 
 
 def build(
-    plan: Plan,
+    content: Plan | MaskedTableMessage,
     ids: Sequence[int],
-    codes: dict[str, Any],
+    values: dict[str, Any],
     *,
     per_part: int = 1000,
     name: str = "r1",
     encode: Callable[..., bytes] = encode_part,
 ) -> Built:
-    """Build a release of records `ids` whose reported codes are `codes`."""
-    keys = keys_of(ids)
+    """Build a release of records `ids`, of a plan's reported codes or of a table's values."""
+    randomized = isinstance(content, Plan)
+    schema = RecordSchema.of(content) if randomized else content.schema_of_parts
+    keys, places = keys_of(ids), parts_of(len(ids), per_part)
     order = np.argsort(np.frombuffer(keys.tobytes(), dtype="S16"))
+    kind = np.uint8 if randomized else None
+    columns = {n: np.asarray(column, dtype=kind)[order] for n, column in values.items()}
     parts = [
-        encode(
-            RecordSchema.of(plan),
-            keys[order[a:b]],
-            {v: np.asarray(c, dtype=np.uint8)[order[a:b]] for v, c in codes.items()},
-        )
-        for a, b in parts_of(len(ids), per_part)
+        encode(schema, keys[order[a:b]], {n: column[a:b] for n, column in columns.items()})
+        for a, b in places
     ]
-    sizes = [b - a for a, b in parts_of(len(ids), per_part)]
-    return manifest(plan, parts, sizes, name)
+    built = manifest(content, parts, [b - a for a, b in places], name)
+    return replace(built, columns=columns)
 
 
-def manifest(plan: Plan, parts: list[bytes], sizes: list[int], name: str = "r1") -> Built:
+def manifest(
+    content: Plan | MaskedTableMessage, parts: list[bytes], sizes: list[int], name: str = "r1"
+) -> Built:
     """Announce parts."""
     announced = [
         PartManifest(number=i, records=n, bytes=len(p), sha256=hashlib.sha256(p).hexdigest())
         for i, (p, n) in enumerate(zip(parts, sizes, strict=True))
     ]
+    told = {"kind": "masked-records", "table": content}
+    if isinstance(content, Plan):
+        told = {"plan": PlanMessage.from_plan(content)}
     body = ReleaseCreate(
         name=name,
-        plan=PlanMessage.from_plan(plan),
+        **told,
         records=sum(sizes),
         parts=announced,
-        digest=release_digest(plan.digest, announced),
+        digest=release_digest(content.digest, announced),
     )
-    return Built(body.model_dump(mode="json"), parts, plan)
+    return Built(body.model_dump(mode="json"), parts)
 
 
 def assert_problem(response: Any, status: int, code: str, *words: str) -> ProblemDetail:
@@ -212,9 +218,10 @@ class Miner:
     def __post_init__(self) -> None:
         self.nobody = Person(self.client, None)
 
-    def study(self, name: str) -> Person:
+    def study(self, name: str, **said: Any) -> Person:
         """Open a study; return an analyst of it."""
-        assert self.admin("POST", "/v1/studies", json={"name": name}).status_code in (200, 201)
+        made = self.admin("POST", "/v1/studies", json={"name": name, **said})
+        assert made.status_code in (200, 201), made.text
         issued = self.admin("POST", f"/v1/studies/{name}/tokens", json={"name": "ana"}).json()
         return Person(self.client, issued["token"], issued["id"])
 

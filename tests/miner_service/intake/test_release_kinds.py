@@ -45,7 +45,7 @@ class Shared(Kind):
     kind, field = "knowledge-model", "model"
 
     def release(self, name: str = "r1") -> Any:
-        return Built(body(model(), name), [], None)  # type: ignore[arg-type]
+        return Built(body(model(), name), [])
 
     def other(self) -> dict[str, Any]:
         return body(model(requirement={"k": 2}), "r1")

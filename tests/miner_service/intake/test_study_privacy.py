@@ -142,8 +142,7 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
 @pytest.fixture
 def limited(miner):
     """A study that may tell epsilon 3 of a record and 1.5 of a column."""
-    made = {"name": "asia", "max_epsilon_record": 3.0, "max_epsilon_column": 1.5}
-    assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
+    miner.study("asia", max_epsilon_record=3.0, max_epsilon_column=1.5)
     return miner
 
 
@@ -244,8 +243,7 @@ def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem)
         words = ["study", "budget", "asia", *words, "--data", str(miner.data)]
         assert CliRunner().invoke(app, words).exit_code == 0
 
-    study = {"name": "asia", "max_epsilon_record": 1}
-    assert miner.admin("POST", "/v1/studies", json=study).status_code == 201
+    miner.study("asia", max_epsilon_record=1)
     north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
     over = release(plan(a=4))
     answer = north("POST", "/v1/studies/asia/releases", json=over.body)
