@@ -1,4 +1,4 @@
-"""What one running miner is made of, and how its stored releases become a job's input."""
+"""The parts of one running miner, and how its stored releases become a job's input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from miner_service.alignment.copies import Copies, ReleaseInUse, Reports
 from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.pieces import LocalPlace, PassPlace, PieceReader
 from miner_service.kinds import kind_of
-from miner_service.kinds.base import Held, PreparedJob
+from miner_service.kinds.base import PreparedJob, ReleaseContent
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys
@@ -45,9 +45,9 @@ class Services:
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
-    """Held while a part is checked, which takes memory."""
+    """Locked while a part is checked, which takes memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
-    """Held while parts become columns, which takes memory."""
+    """Locked while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
         load = self.segments.data_path
@@ -106,7 +106,7 @@ class Services:
         rows = release_rows.releases_in_use(session, study, kind.release_kind)
         prepared: PreparedJob = kind.prepare(
             spec,
-            [held(row) for row in rows.values()],
+            [release_content(row) for row in rows.values()],
             self.alignment(session, study, kind.release_kind),
             self.settings.limits,
             self.aligner,
@@ -156,6 +156,6 @@ def _sent(row: ReleaseRow) -> ReleaseInUse:
     )
 
 
-def held(row: ReleaseRow) -> Held:
+def release_content(row: ReleaseRow) -> ReleaseContent:
     """Return a sealed release with what it holds."""
     return source_of(row), release_rows.content_of(row)

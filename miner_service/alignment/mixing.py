@@ -89,12 +89,12 @@ def _copies_of(
         release.table.copy_names(min(copy, release.table.copies)) for copy in range(1, copies + 1)
     ]
     wanted = list(dict.fromkeys(own[name] for own in names for name in variables))
-    held = load(release.source.release, wanted)
+    loaded = load(release.source.release, wanted)
     made: dict[str, Column] = {}
     for own in names:
         for name in variables:
             if own[name] not in made:
-                made[own[name]] = _column(described[name], held[own[name]][rows])
+                made[own[name]] = _column(described[name], loaded[own[name]][rows])
     records = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
     return [MixedTable(tuple(made[own[name]] for name in variables), records) for own in names]
 

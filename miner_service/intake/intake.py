@@ -181,7 +181,7 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
     kind.require(content)
     plan = kind.plan(content)
     for block in () if plan is None else plan.blocks:
-        # Matrices without a closed form must be held whole.
+        # Matrices without a closed form are kept whole in memory.
         remedy = "Use a symmetric or sampled channel, or blocks of fewer variables."
         rows, most = block.channel.listed_rows, limits.channel_size
         require_at_most(rows, most, "rows of a matrix", block.name, remedy)

@@ -246,7 +246,7 @@ def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
 
 
 _SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
-"""A plan is long to read, and asked for with each part."""
+"""A plan is long to read, and each part needs it."""
 
 
 def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer) -> None:

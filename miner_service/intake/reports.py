@@ -218,7 +218,7 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
 # and more reports replace each other; places are told apart by how many records a release has, so
 # that nobody takes two reports for two of one person.
 _PART = 1 << 17
-"""At most so many records in a part."""
+"""The most records of a part."""
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:

@@ -12,10 +12,10 @@ from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds.base import (
-    Held,
     JobKind,
     JobResult,
     PreparedJob,
+    ReleaseContent,
     copies_in_words,
     read_document,
     render,
@@ -53,7 +53,7 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run; `apart`: its releases hold different people."""
+    """A job that can run; `apart`: its releases have different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
@@ -103,14 +103,14 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
     def prepare(
         self,
         spec: RegressionSpec,
-        held: Sequence[Held],
+        released: Sequence[ReleaseContent],
         alignment: Alignment,
         limits: Limits,
         aligner: Aligner,
     ) -> TablesJob:
         """Check that a job can run on masked releases. Raises Conflict, DomainError and others."""
         self.check(spec)
-        releases = tuple(MaskedRelease(source, table) for source, table in held)
+        releases = tuple(MaskedRelease(source, table) for source, table in released)
         if not releases and not alignment.missing:
             raise VariablesMissing(
                 f"No masked release is in use in study {alignment.study}.",

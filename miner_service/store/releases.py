@@ -45,7 +45,7 @@ def content_of(row: ReleaseRow) -> Any:
 
 
 def plan_of(row: ReleaseRow) -> Plan | None:
-    """Return the plan whose channels bound what a release tells; None if nothing does."""
+    """Return the plan whose channels bound what a release discloses; None if nothing does."""
     plan: Plan | None = kind_of_release(row).plan(content_of(row))
     return plan
 
@@ -127,7 +127,7 @@ def consistency_of(row: ReleaseRow) -> Consistency | None:
 
 
 def repeated_of(row: ReleaseRow) -> list[RepeatedReports] | None:
-    """Return what was found of a release's reports beside earlier ones when it was sealed."""
+    """Return what comparing a release's reports with earlier ones found when it was sealed."""
     return None if row.repeated is None else _REPEATED.validate_json(row.repeated)
 
 

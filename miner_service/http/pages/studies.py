@@ -25,7 +25,7 @@ from pramana_core.wire.releases import Alignment, Release
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COLUMNS = 40
-"""So many columns the page of a study shows: those of which most was told."""
+"""The most columns on the page of a study: those with the largest losses."""
 
 _ALL_COLUMNS = 1000
 _FEW = 5
@@ -135,7 +135,7 @@ class BudgetBar:
 
 @dataclass(frozen=True)
 class Spent:
-    """The bars of a study: of owners and of the record, and of columns, the most told first."""
+    """The bars of a study: of owners and of the record, and of columns, the largest first."""
 
     owners: list[BudgetBar]
     columns: list[BudgetBar]
@@ -188,7 +188,7 @@ def _length(spent: float | None) -> float:
 
 
 def overlaps(alignment: Alignment) -> list[tuple[str, int, int | None]]:
-    """Return of each owner its records, and how many of these are at every owner, if told."""
+    """Return of each owner its records, and how many of these are at every owner, if shown."""
     return [
         (
             one.owner,

@@ -30,7 +30,7 @@ def test_a_part_of_one_kind_is_refused_by_a_release_of_the_other(
     miner, north, release_a, manifest, plan_a, assert_problem
 ):
     built = masked(range(40))
-    as_masked = manifest(table_of(), release_a.parts[:1], [40])
+    as_masked = manifest(table_of(), release_a.parts[:1], [40], "m1")
     as_plan = manifest(plan_a, built.parts[:1], [40])
     for release, part in ((as_masked, release_a.parts[0]), (as_plan, built.parts[0])):
         path = north.announce("asia", release)
