@@ -86,11 +86,12 @@ class Services:
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
         """Return the alignment of each active owner's release in use; others are missing."""
-        in_use = {name: release_rows.releases_in_use(session, study, name) for name in KINDS}
+        names = [one.name for one in KINDS.values()]
+        in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
         sources = [source_of(row) for row in in_use[kind].values()]
         there = {owner for rows in in_use.values() for owner in rows}
         missing = [o for o in release_rows.active_owners(session, study) if o not in there]
-        used = {kind} if sources else {name for name in KINDS if in_use[name]}
+        used = {kind} if sources else {name for name in names if in_use[name]}
         no_records = bool(used) and not any(KINDS[name].has_records for name in used)
         found = self.aligner.align(study, sources, missing, no_records=no_records)
         return found.model_copy(update={"same": self.same(session, study, kind)})
