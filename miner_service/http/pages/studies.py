@@ -20,7 +20,7 @@ from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.wire.privacy import Owner, StudyPrivacy
-from pramana_core.wire.releases import Alignment, Release
+from pramana_core.wire.releases import Release
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -74,7 +74,6 @@ def show_study(
         single=single,
         spent=Spent.of(told, caller, _COLUMNS),
         alignment=alignment,
-        overlaps=overlaps(alignment),
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,
         models=models.items,
@@ -185,18 +184,6 @@ def _scale(lines: list[BudgetBar]) -> float:
 
 def _length(spent: float | None) -> float:
     return math.inf if spent is None else spent
-
-
-def overlaps(alignment: Alignment) -> list[tuple[str, int, int | None]]:
-    """Return of each owner its records, and how many of these are at every owner, if shown."""
-    return [
-        (
-            one.owner,
-            one.records,
-            None if one.not_everywhere is None else one.records - one.not_everywhere,
-        )
-        for one in alignment.owners
-    ]
 
 
 def next_step(
