@@ -1,4 +1,4 @@
-"""What one running miner is made of, and how its stored releases become a job's input."""
+"""The parts of one running miner, and how its stored releases become a job's input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from miner_service.alignment.copies import Copies, ReleaseInUse, Reports
 from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.pieces import LocalPlace, PassPlace, PieceReader
 from miner_service.kinds import kind_of
-from miner_service.kinds.base import Held, PreparedJob
+from miner_service.kinds.base import PreparedJob, ReleaseContent
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.columns import load_columns, load_keys
@@ -45,9 +45,9 @@ class Services:
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
-    """Held while a part is checked, which takes memory."""
+    """Locked while a part is checked, which takes memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
-    """Held while parts become columns, which takes memory."""
+    """Locked while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
         load = self.segments.data_path
@@ -86,10 +86,12 @@ class Services:
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
         """Return the alignment of each active owner's release in use; others are missing."""
-        rows = release_rows.releases_in_use(session, study, kind)
-        sources = [source_of(row) for row in rows.values()]
-        missing = release_rows.owners_without_release(session, study)
-        used = {kind} if sources else release_rows.kinds_in_use(session, study)
+        names = [one.name for one in KINDS.values()]
+        in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
+        sources = [source_of(row) for row in in_use[kind].values()]
+        there = {owner for rows in in_use.values() for owner in rows}
+        missing = [o for o in release_rows.active_owners(session, study) if o not in there]
+        used = {kind} if sources else {name for name in names if in_use[name]}
         no_records = bool(used) and not any(KINDS[name].has_records for name in used)
         found = self.aligner.align(study, sources, missing, no_records=no_records)
         return found.model_copy(update={"same": self.same(session, study, kind)})
@@ -105,7 +107,7 @@ class Services:
         rows = release_rows.releases_in_use(session, study, kind.release_kind)
         prepared: PreparedJob = kind.prepare(
             spec,
-            [held(row) for row in rows.values()],
+            [release_content(row) for row in rows.values()],
             self.alignment(session, study, kind.release_kind),
             self.settings.limits,
             self.aligner,
@@ -155,6 +157,6 @@ def _sent(row: ReleaseRow) -> ReleaseInUse:
     )
 
 
-def held(row: ReleaseRow) -> Held:
+def release_content(row: ReleaseRow) -> ReleaseContent:
     """Return a sealed release with what it holds."""
     return source_of(row), release_rows.content_of(row)

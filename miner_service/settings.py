@@ -271,8 +271,6 @@ class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
-    stop_seconds: float = 10.0
-    """How long a service that ends waits for its workers."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:

@@ -56,11 +56,11 @@ _PAUSE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class CountingTask(Generic[T]):
-    """What a worker is asked: a pass over records, by a version of this program."""
+    """The work of a worker: a pass over records, by a version of this program."""
 
     version: str | None
     records: RecordSet
-    asked: Pass[T]
+    work: Pass[T]
 
 
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
@@ -102,7 +102,7 @@ class WorkerRecords:
                 remedy="Install one version everywhere, and start the workers again.",
             )
         try:
-            return self._reader.counted(task.records, pieces, task.asked)
+            return self._reader.counted(task.records, pieces, task.work)
         except OSError as error:  # told as it is, the miner would take it for a lost connection
             raise StoreCorrupt(
                 "A worker of the cluster cannot read the records of this job:"
@@ -227,10 +227,10 @@ class ClusterPlace:
         self._client: Client | None = None
 
     def __call__(
-        self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
+        self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
         """Return what a pass counts of all pieces. Raises NotReady, WorkerLost, EmptyTable."""
-        task = CountingTask(installed_version(), records, asked)
+        task = CountingTask(installed_version(), records, work)
         with self._answering():
             client = self._connected()
             threads = self._threads(client, tick)
@@ -318,7 +318,7 @@ def _nthreads(client: Client) -> int:
 
 
 def _groups(parts: Sequence[T], most: int) -> list[list[T]]:
-    """Return parts in their order, in at most so many groups that are about equal."""
+    """Return parts in their order, in at most `most` groups of about equal size."""
     number = min(len(parts), most)
     ends = [len(parts) * place // number for place in range(number + 1)]
     return [list(parts[start:stop]) for start, stop in itertools.pairwise(ends)]

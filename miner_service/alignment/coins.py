@@ -68,7 +68,11 @@ class CoinPass:
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
         """Return how many of some records do."""
-        marks = [np.array([_mark(name) for name in b.names], dtype=np.uint64) for b in self.blocks]
+        hashes = {name: hashlib.sha256(name.encode()).digest()[:8] for name in self.names}
+        marks = [
+            np.array([int.from_bytes(hashes[name]) for name in b.names], dtype=np.uint64)
+            for b in self.blocks
+        ]
         possible, wrong = _possible(self.blocks, marks), 0
         for start in range(0, reports.records, _CHUNK):
             tick()
@@ -81,10 +85,6 @@ class CoinPass:
                     np.add(reported, mark, out=reported, where=reported_here)
             wrong += int(np.count_nonzero(~np.isin(reported, possible)))
         return wrong
-
-
-def _mark(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
 
 
 def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:

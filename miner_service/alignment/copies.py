@@ -73,10 +73,10 @@ def repeated(
                 if differs.any():
                     found[draw].differing.add(place)
         for draw, (known, changed, same) in seen.items():
-            told = found[draw]
-            told.records += int(np.count_nonzero(known))
-            told.changed += int(np.count_nonzero(changed))
-            told.anew |= bool(np.any(known & ~same))
+            tally = found[draw]
+            tally.records += int(np.count_nonzero(known))
+            tally.changed += int(np.count_nonzero(changed))
+            tally.anew |= bool(np.any(known & ~same))
     return found
 
 
@@ -86,7 +86,7 @@ NEARLY = 0.95
 """Releases are the same if so large a share of the larger one's records is."""
 
 FEWEST = 20
-"""Of fewer records nothing is concluded, and nobody told: they may agree by chance."""
+"""Of fewer records nothing is concluded, and nobody tally: they may agree by chance."""
 
 Load = Callable[[str, Sequence[str]], Reports]
 """Returns pseudonyms and columns of a sealed release."""

@@ -76,11 +76,11 @@ def _chosen(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> list[Chosen]:
     """Return the sets of records of a job."""
-    asked = [release.source for release, _ in needed]
+    own = [release.source for release, _ in needed]
     # Records in common are those of all releases in use, not only of those that are needed.
-    sources = asked if spec.records == "any" else [release.source for release in releases]
+    sources = own if spec.records == "any" else [release.source for release in releases]
     if len({source.keys_digest for source in sources}) == 1:
-        return [(asked, None, sources[0].records)]
+        return [(own, None, sources[0].records)]
     counts = aligner.together(sources)
     if spec.records == "any":
         names = [source.release for source in sources]
@@ -122,8 +122,8 @@ def _stratum(
         [source.records for source in sources], access.aligner.load_keys, access.piece_records
     )
 
-    def run(asked: Pass[T], tick: Tick, /) -> T:
-        return access.count(chosen, pieces, asked, tick)
+    def run(work: Pass[T], tick: Tick, /) -> T:
+        return access.count(chosen, pieces, work, tick)
 
     reports = PartitionedCounts(whole.reported_sizes, records, run, tick)
     require_one_coin([(source.owner, block) for source, block in blocks], reports, tick)

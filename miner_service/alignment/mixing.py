@@ -52,20 +52,16 @@ def columns_together(
     `needed` has the variables that each release gives, by its id; columns have the order of
     `variables`.
     """
+    sources = [release.source for release in releases]
+    places: Sequence[Rows] = [_all_of(release) for release in releases]
+    if len({source.keys_digest for source in sources}) > 1:
+        places = aligner.common(sources)
     found = [
         _columns_of(release, own, load, rows)
-        for release, rows in zip(releases, _in_all(releases, aligner), strict=True)
+        for release, rows in zip(releases, places, strict=True)
         if (own := needed.get(release.source.release))
     ]
     return reduce(MixedTable.beside, found).project(variables)
-
-
-def _in_all(releases: Sequence[MaskedRelease], aligner: Aligner) -> list[Rows]:
-    """Return, per release, which of its records are in all of them."""
-    sources = [release.source for release in releases]
-    if len({source.keys_digest for source in sources}) == 1:
-        return [_all_of(release) for release in releases]
-    return aligner.common(sources)
 
 
 def _all_of(release: MaskedRelease) -> slice:

@@ -79,7 +79,7 @@ class PassPlace(Protocol):
     """Where passes over the records of jobs are taken: in this process, or on a cluster."""
 
     def __call__(
-        self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
+        self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
         """Return what a pass counts of all pieces. What `tick` raises stops it."""
 
@@ -99,7 +99,7 @@ class PieceReader:
         self,
         records: RecordSet,
         pieces: Sequence[Places],
-        asked: Pass[T],
+        work: Pass[T],
         tick: Tick = no_cancel,
         threads: int = 1,
     ) -> T | None:
@@ -109,7 +109,7 @@ class PieceReader:
         """
         self._check(records)
         readers = [partial(self._reports, records, places) for places in pieces]
-        return counted_here(readers, asked, tick, threads)
+        return counted_here(readers, work, tick, threads)
 
     def _check(self, records: RecordSet) -> None:
         for release, digest in zip(records.releases, records.digests, strict=True):
@@ -176,8 +176,8 @@ class LocalPlace:
         self._threads = processors()
 
     def __call__(
-        self, records: RecordSet, pieces: Sequence[Places], asked: Pass[T], tick: Tick, /
+        self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
         """Return what a pass counts of all pieces. Raises EmptyTable if they have no records."""
-        found = self._reader.counted(records, pieces, asked, tick, self._threads)
+        found = self._reader.counted(records, pieces, work, tick, self._threads)
         return total([] if found is None else [found])

@@ -107,11 +107,11 @@ def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyR
 
 def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup]:
     """Return the records of a range, grouped by the sources that have them."""
-    held = [own[part] for own, part in zip(keys, within.slices, strict=True)]
-    sizes = [len(own) for own in held]
-    if len(set(sizes)) == 1 and all(np.array_equal(own, held[0]) for own in held[1:]):
+    parts = [own[part] for own, part in zip(keys, within.slices, strict=True)]
+    sizes = [len(own) for own in parts]
+    if len(set(sizes)) == 1 and all(np.array_equal(own, parts[0]) for own in parts[1:]):
         return [RecordGroup(within.slices, sizes[0])] if sizes[0] else []
-    patterns = _patterns(held)
+    patterns = _patterns(parts)
     own_patterns = np.split(patterns, np.cumsum(sizes)[:-1])
     found = []
     for number in np.flatnonzero(np.bincount(patterns)):
@@ -129,10 +129,10 @@ def _rows_of(part: slice, which: npt.NDArray[np.bool_]) -> tuple[Rows, int]:
     return (part if records == len(which) else part.start + np.flatnonzero(which)), records
 
 
-def _patterns(held: Sequence[KeyText]) -> npt.NDArray[np.intp]:
+def _patterns(parts: Sequence[KeyText]) -> npt.NDArray[np.intp]:
     """Return a number per record of all sources, one after the other: equal where they are at the
     same sources, and below 2^16 or the number of records."""
-    words = key_words(np.concatenate(held).view(f"V{KEY_BYTES}"))
+    words = key_words(np.concatenate(parts).view(f"V{KEY_BYTES}"))
     # Of runs that ascend a stable sort is a merge. The first halves nearly always decide.
     order = np.argsort(words[:, 0], kind="stable")
     first, second = words[order].T
@@ -143,9 +143,11 @@ def _patterns(held: Sequence[KeyText]) -> npt.NDArray[np.intp]:
         again = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
     starts = np.flatnonzero(np.concatenate([[True], ~again]))
     pattern = np.zeros(len(starts), dtype=np.intp)
-    for low in range(0, len(held), _BITS):
-        bits = [1 << place - low if low <= place < low + _BITS else 0 for place in range(len(held))]
-        marks = np.repeat(np.array(bits, dtype=np.intp), [len(own) for own in held])[order]
+    for low in range(0, len(parts), _BITS):
+        bits = [
+            1 << place - low if low <= place < low + _BITS else 0 for place in range(len(parts))
+        ]
+        marks = np.repeat(np.array(bits, dtype=np.intp), [len(own) for own in parts])[order]
         pattern = (pattern << _BITS) + np.add.reduceat(marks, starts)
         if low:
             _, pattern = np.unique(pattern, return_inverse=True)

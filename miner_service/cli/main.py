@@ -19,7 +19,7 @@ from miner_service.cli.opening import (
     say,
     settings_of,
 )
-from miner_service.cli.operations import add_operations
+from miner_service.cli.operations import backup_command, check_command, restore_command
 from miner_service.cli.study import study_commands
 from pramana_core.errors import Conflict, OptionError
 from pramana_core.opening import require_tls_files
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 app = application("Pramana's miner: collects randomized releases and learns models from them.")
 
 app.add_typer(study_commands(), name="study")
-add_operations(app)
+for command in (backup_command, restore_command, check_command):
+    app.command(command.__name__.removesuffix("_command"))(command)
 Workers = Annotated[
     int | None,
     typer.Option(

@@ -29,13 +29,6 @@ FOUND = 4
 """The exit code of a check that found something."""
 
 
-def add_operations(app: typer.Typer) -> None:
-    """Add the commands to the miner's."""
-    app.command("backup")(backup_command)
-    app.command("restore")(restore_command)
-    app.command("check")(check_command)
-
-
 @on_store(files=True)
 def backup_command(
     services: Services,

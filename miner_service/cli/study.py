@@ -139,8 +139,8 @@ def _invite(services: Services, study: str, files: dict[str, Path], url: str) ->
 
     for owner, file in files.items():
         with noted(services, "create_invitation", study, 201) as answer:
-            asked = InvitationCreate(owner=owner)
-            made = studies.create_invitation(study, asked, services, answer)
+            body = InvitationCreate(owner=owner)
+            made = studies.create_invitation(study, body, services, answer)
         invitation = InvitationFile(
             miner=url, study=study, owner=owner, secret=str(made.secret), expires=made.expires
         )
@@ -203,10 +203,10 @@ def _issue(services: Services, study: str, holder: str, role: str) -> TokenIssue
     from miner_service.http.endpoints import studies
     from pramana_core.wire.privacy import TokenCreate
 
-    asked = _message(TokenCreate, name=holder, role=role)
+    body = _message(TokenCreate, name=holder, role=role)
     require_study(services, study)
     with noted(services, "issue_token", study, 201) as answer:
-        return studies.issue_token(study, asked, services, answer)
+        return studies.issue_token(study, body, services, answer)
 
 
 def _token_words(issued: TokenIssued) -> str:

@@ -24,13 +24,13 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
     Owners without releases count by the fingerprint that they last asked about, but refuse nothing.
     """
     people = study_message(find_study(session, study)).people
-    released = {o: told for o, told in linkages_now(session, study).items() if o != owner}
+    released = {o: mark for o, mark in linkages_now(session, study).items() if o != owner}
     known = released | {
-        o: told
-        for o, told in linkages_of_joined(session, study).items()
+        o: mark
+        for o, mark in linkages_of_joined(session, study).items()
         if o != owner and released.get(o) is None
     }
-    others = [o for o, told in known.items() if linkage and told is not None and told != linkage]
+    others = [o for o, mark in known.items() if linkage and mark is not None and mark != linkage]
     agree = LinkageSecrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
     return LinkageCheck(
         study=study,

@@ -163,21 +163,21 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
         if not arrived and row.state != "open":
             continue
         kind, content = kind_of_release(row), content_of(row)
-        told = kind.plan(content)
-        if told and _is_public(told):
+        plan_sent = kind.plan(content)
+        if plan_sent and _is_public(plan_sent):
             continue
         why = departures(plan, row.owner, kind, content)
         if why:
-            said = f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
-            raise Conflict(said, where=row.id, remedy=_IN_THE_WAY)
+            message = f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
+            raise Conflict(message, where=row.id, remedy=_IN_THE_WAY)
     single = session.get(ReportPlanRow, study)
     # Withdrawn before anybody answered, it told nothing.
     if single is not None and plan is not None and (single.records or single.state == "open"):
         published = report_plan_of(single)
         why = departures(plan, single.owner, KINDS[RANDOMIZED], published)
         if why and not _is_public(published):
-            said = f"The plan published to {single.owner} would not follow: {'; '.join(why)}."
-            raise Conflict(said, where=single.owner, remedy=_IN_THE_WAY)
+            message = f"The plan published to {single.owner} would not follow: {'; '.join(why)}."
+            raise Conflict(message, where=single.owner, remedy=_IN_THE_WAY)
 
 
 def _is_public(plan: Plan) -> bool:

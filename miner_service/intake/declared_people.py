@@ -77,8 +77,8 @@ def _against(services: Services, session: Session, study: str) -> PeopleDeclarat
         why = _unchecked(
             LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
         )
-    said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
-    return PeopleDeclaration("different", apart=True, warnings=said)
+    doubt = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
+    return PeopleDeclaration("different", apart=True, warnings=doubt)
 
 
 def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:

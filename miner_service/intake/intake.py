@@ -7,7 +7,7 @@ everything when it is announced.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -30,11 +30,8 @@ from miner_service.store.releases import (
     parts_of_release,
     release_message,
 )
-from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.alike import first_few
 from pramana_core.errors import Conflict, NotFound, NotReady, PlanError, require_at_most
-from pramana_core.plan import Plan
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 from pramana_core.wire.release_kinds import ReleaseKind
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, release_digest
 
@@ -103,7 +100,8 @@ def _seal(services: Services, release: str) -> Release:
     schema = kind.schema_of(content)
     scratch = services.segments.scratch_path()
     with services.building:
-        decoded = _decoded(services, row, schema, parts)
+        bodies = ((services.segments.read_part(release, p.number, p.sha256), p) for p in parts)
+        decoded = (decode(schema, body, str(part.media)) for body, part in bodies)
         built = build_columns(schema, row.records, decoded, scratch=scratch)
     services.segments.put_data(release, scratch)
     found = examined(release, kind, content, lambda names: services.columns(release, names))
@@ -157,14 +155,6 @@ def _commit_seal(
     return message
 
 
-def _decoded(
-    services: Services, row: ReleaseRow, schema: RecordSchema, parts: Sequence[PartRow]
-) -> Iterator[tuple[Pseudonyms, dict[str, Values]]]:
-    for part in parts:
-        body = services.segments.read_part(row.id, part.number, part.sha256)
-        yield decode(schema, body, str(part.media))
-
-
 def _require_complete(release: str, missing: list[int]) -> None:
     if missing:
         raise Conflict(
@@ -190,8 +180,11 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
     content = kind.read(message)
     kind.require(content)
     plan = kind.plan(content)
-    if plan is not None:
-        _require_small_channels(plan, limits.channel_size)
+    for block in () if plan is None else plan.blocks:
+        # Matrices without a closed form are kept whole in memory.
+        remedy = "Use a symmetric or sampled channel, or blocks of fewer variables."
+        rows, most = block.channel.listed_rows, limits.channel_size
+        require_at_most(rows, most, "rows of a matrix", block.name, remedy)
     return content
 
 
@@ -215,10 +208,3 @@ def _require_small(limits: Limits, body: ReleaseCreate) -> None:
 def _require_few(counted: Mapping[str, tuple[int, int]]) -> None:
     for what, (found, allowed) in counted.items():
         require_at_most(found, allowed, f"{what} of the release", what, "Publish less at once.")
-
-
-def _require_small_channels(plan: Plan, allowed: int) -> None:
-    """Bound the channels whose matrices have no closed form and must be held whole."""
-    for block in plan.blocks:
-        remedy = "Use a symmetric or sampled channel, or blocks of fewer variables."
-        require_at_most(block.channel.listed_rows, allowed, "rows of a matrix", block.name, remedy)

@@ -160,7 +160,8 @@ def _require_bytes(
     expected: ExpectedPart, size: int, digest: bytes, digest_header: str | None
 ) -> None:
     found = digest.hex()
-    if digest_header is not None and digest_header.strip() != _digest_text(digest):
+    told = f"sha-256=:{b64encode(digest).decode()}:"
+    if digest_header is not None and digest_header.strip() != told:
         raise PartInvalid(
             f"Part {expected.number} was damaged on its way: it does not have the digest in its"
             " header.",
@@ -245,7 +246,7 @@ def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
 
 
 _SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
-"""A plan is long to read, and asked for with each part."""
+"""A plan is long to read, and each part needs it."""
 
 
 def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer) -> None:
@@ -274,7 +275,3 @@ def _other_length(part: ExpectedPart, found: str) -> PartInvalid:
         where=str(part.number),
         remedy="Send the bytes that the manifest describes.",
     )
-
-
-def _digest_text(sha256: bytes) -> str:
-    return f"sha-256=:{b64encode(sha256).decode()}:"

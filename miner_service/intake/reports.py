@@ -32,7 +32,7 @@ from miner_service.store.releases import (
     releases_of,
 )
 from miner_service.store.report_rows import CountedCells, find_reports, report_plan_of
-from miner_service.store.schema import PartRow, ReportPlanRow
+from miner_service.store.schema import PartRow, ReportBatchRow, ReportPlanRow
 from pramana_core.channels import Coordinated
 from pramana_core.errors import Conflict, PlanConflict, PlanError, require_at_most
 from pramana_core.plan import Plan
@@ -137,25 +137,20 @@ def count(
     key, digest = batch_key(study, gateway, body.batch), batch_digest(body.batch, cells)
     counted = form.counted(cells)
 
-    def change(session: Session) -> bool:
-        known = rows.find_batch(session, key)
-        if known is not None:
-            if known.digest != digest:
-                raise Conflict(
-                    "A batch of this name was counted with other reports; nothing was counted now.",
-                    where="batch",
-                    remedy="Other reports are another batch and need a name of their own.",
-                )
-            return False
-        row = find_reports(session, study)
-        if row.state != "open":
-            raise _taken_no_more(row)
-        rows.count_batch(session, row, key=key, gateway=gateway, digest=digest, cells=counted)
-        return True
-
     with services.database.write() as session:
-        new = change(session)
-    return BatchReceipt(study=study, batch=body.batch, records=len(cells)), new
+        known = session.get(ReportBatchRow, key)
+        if known is not None and known.digest != digest:
+            raise Conflict(
+                "A batch of this name was counted with other reports; nothing was counted now.",
+                where="batch",
+                remedy="Other reports are another batch and need a name of their own.",
+            )
+        if known is None:
+            row = find_reports(session, study)
+            if row.state != "open":
+                raise _taken_no_more(row)
+            rows.count_batch(session, row, key=key, gateway=gateway, digest=digest, cells=counted)
+    return BatchReceipt(study=study, batch=body.batch, records=len(cells)), known is None
 
 
 def counts(session: Session, study: str) -> ReportCounts:
@@ -223,7 +218,7 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
 # and more reports replace each other; places are told apart by how many records a release has, so
 # that nobody takes two reports for two of one person.
 _PART = 1 << 17
-"""At most so many records in a part."""
+"""The most records of a part."""
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:

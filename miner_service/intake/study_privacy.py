@@ -1,4 +1,4 @@
-"""What all releases of a study tell of a record, and whether the budget has room for more.
+"""What all releases of a study disclose of a record, and whether the budget has room for more.
 
 A release counts from its first part, one without parts from its announcement, reports of single
 records from their first batch. The budget also reserves what is announced, so that two owners
@@ -65,7 +65,7 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """What releases told that `left`, and those to come; `apart`: owners have different people."""
+    """Losses that `left` and those to come; `apart`: owners have different people."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
@@ -94,7 +94,7 @@ class AnnouncedReleases:
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
-    """Return what the releases of a study, but one of them, told or are about to tell."""
+    """Return what the releases of a study, but one of them, disclosed or will disclose."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
     there = list[ReleaseRow]()
@@ -103,10 +103,10 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             continue
         if arrived:
             there.append(row)
-            left += told_of(row)
+            left += losses_of(row)
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
-            to_come += told_of(row)
+            to_come += losses_of(row)
     for disclosures, arrived in _of_single_records(session, study):
         if arrived:
             left += disclosures
@@ -124,10 +124,10 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
     )
 
 
-def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return what a release tells, by block; of one that nothing bounds, its told columns.
+def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
+    """Return what a release discloses, by block; of one that nothing bounds, its public columns.
 
-    A private tree is one block of its epsilon; the same tree again tells nothing more.
+    A private tree is one block of its epsilon; the same tree again adds nothing.
     """
     bound = bound_of(row)
     if bound.epsilon is not None:
@@ -140,17 +140,17 @@ def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
             BlockDisclosure(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
             for name in found.message.told
         ]
-    return _told(row.owner, costs_of(row), draws_of(row), anew=row.id)
+    return _losses(row.owner, costs_of(row), draws_of(row), anew=row.id)
 
 
 def _of_single_records(
     session: Session, study: str
 ) -> Iterator[tuple[list[BlockDisclosure], bool]]:
-    """Yield what reports of single records tell, and whether any arrived."""
+    """Yield what reports of single records disclose, and whether any arrived."""
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
-        disclosures = _told(row.owner, costs(plan), draws_of_reports(study, plan), anew=study)
+        disclosures = _losses(row.owner, costs(plan), draws_of_reports(study, plan), anew=study)
         yield disclosures, row.records > 0
 
 
@@ -165,15 +165,15 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
     """Check that a plan of single records fits the budget. Raises BudgetExceeded."""
     row, found = people.find_study(session, study), announced(session, study)
-    disclosures = _told(owner, costs(plan), draws_of_reports(study, plan), anew=study)
+    disclosures = _losses(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
     if excess is not None:
         raise excess
 
 
-def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return what a release would tell; all of it is new without `draws`. Nothing is kept."""
-    return _told(owner, costs(plan), draws, anew="asked")
+def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
+    """Return what a release would disclose; all of it is new without `draws`. Nothing is kept."""
+    return _losses(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
@@ -185,8 +185,8 @@ def study_privacy(
     """
     row = people.find_study(session, study)
     plan = find_study_plan(session, study)
-    said = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
-    return _message(row, announced(session, study).seen_by(shown_to_owner), plan, said)
+    facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
+    return _message(row, announced(session, study).seen_by(shown_to_owner), plan, facts)
 
 
 def forecast(
@@ -202,12 +202,12 @@ def forecast(
     row = people.find_study(session, study)
     found = announced(session, study).seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
-    said = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
+    facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     after = found.with_other(disclosures)
     why = refused or _excess(row, found.owed, after.owed)
     return PrivacyForecast(
-        before=_message(row, found, plan, said),
-        after=_message(row, after, plan, said),
+        before=_message(row, found, plan, facts),
+        after=_message(row, after, plan, facts),
         refused=None if why is None else str(why),
     )
 
@@ -218,7 +218,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
     if study.max_epsilon_record is None and study.max_epsilon_column is None:
         return
     require_no_budget(study, release)
-    disclosures, found = told_of(release), announced(session, release.study, but=release.id)
+    disclosures, found = losses_of(release), announced(session, release.study, but=release.id)
     still = tuple(t for t in found.to_come if t not in disclosures)
     others = replace(found, to_come=still)
     excess = _excess(study, others.owed, others.with_other(disclosures).owed)
@@ -226,7 +226,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
         raise excess
 
 
-def _told(
+def _losses(
     owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
     # A block's digest is part of the identity: whatever an owner says, another channel is another
@@ -274,11 +274,11 @@ def _excess(
 
 
 def _message(
-    study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, said: PeopleDeclaration
+    study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, facts: PeopleDeclaration
 ) -> StudyPrivacy:
     together = total_loss(found.left)
     disclosure = together
-    if said.apart:
+    if facts.apart:
         disclosure = total_loss(found.left, different_people=True, removed=found.removed)
     owed = found.owed
     limit = study.max_epsilon_column
@@ -307,9 +307,9 @@ def _message(
             for owner, extremes in disclosure.owners.items()
         ],
         record=ExtremesMessage.of(disclosure.record),
-        different_people=said.apart,
-        people=said.people,
-        at_several=ExtremesMessage.of(together.record) if said.apart else None,
+        different_people=facts.apart,
+        people=facts.people,
+        at_several=ExtremesMessage.of(together.record) if facts.apart else None,
         budget=PrivacyBudget(
             max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
@@ -326,17 +326,17 @@ def _message(
         unbounded=[one.message for one in found.unbounded],
         changed=list(found.changed),
         warnings=[
-            *said.warnings,
-            *(_warnings_of_removed(found) if said.apart else []),
+            *facts.warnings,
+            *(_warnings_of_removed(found) if facts.apart else []),
             *warnings_of_changes(found.changed),
-            *_warnings(disclosure, plan, said),
+            *_warnings(disclosure, plan, facts),
             *warnings_of(found.unbounded, _randomized(found)),
         ],
     )
 
 
 def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
-    """Return owner and name of each column that was told by a channel that randomizes it."""
+    """Return owner and name of each column that left randomized."""
     return [
         (block.owner, name)
         for block in found.left
@@ -353,15 +353,15 @@ def _warnings(
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
     if plan is not None and record.epsilon > plan.amplification.epsilon * _SLACK:
-        said = (
+        sentence = (
             f"Of a record epsilon {record.epsilon:.4g} was told, more than the"
             f" {plan.amplification.epsilon:.4g} of the study's plan: something was drawn anew."
         )
-        return [said]
+        return [sentence]
     if plan is not None or declared.apart or record.epsilon <= most.epsilon * _SLACK:
         return []
     owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
-    said = (
+    sentence = (
         f"All owners together tell epsilon {record.epsilon:.4g} (gamma {record.written_gamma}) of a"
         f" record that they all have: the owners' own losses add ({owners})."
     )
@@ -369,7 +369,7 @@ def _warnings(
         " A study plan, agreed on before anything is released, bounds them together: `owner-agent"
         " design --write-study-plan FILE` makes one."
     )
-    return [said + (advice if declared.people != "different" else "")]
+    return [sentence + (advice if declared.people != "different" else "")]
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
@@ -377,11 +377,11 @@ def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []
-    said = (
+    sentence = (
         f"What {first_few(gone)} released before leaving the study counts for every other owner's"
         " people: they may have joined again under another name."
     )
-    return [said]
+    return [sentence]
 
 
 def _left(limit: float | None, loss: Amplification) -> float | None:

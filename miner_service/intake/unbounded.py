@@ -48,15 +48,15 @@ def bound_of(row: ReleaseRow) -> Bound:
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
-    """Return what is said of a release that nothing bounds; None for one that something does."""
+    """Return the statement on a release that nothing bounds; None for one that something does."""
     bound = bound_of(row)
     if bound.statement is None:
         return None
     message = UnboundedRelease(
         owner=row.owner,
         kind=kind_of_release(row).name,
-        confidential=[name for name, told in bound.columns.items() if not told],
-        told=[name for name, told in bound.columns.items() if told],
+        confidential=[name for name, public in bound.columns.items() if not public],
+        told=[name for name, public in bound.columns.items() if public],
         statement=bound.statement,
     )
     return Unbounded(row.digest, message)
@@ -85,11 +85,11 @@ def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, s
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
-    said = (
+    sentence = (
         f"The sums leave out {len(releases)} releases that carry no gamma (of {first_few(owners)}):"
         " for a record in one of them, no figure here is a bound on all that was told of it."
     )
-    return [said, *_twice(releases), *_both(releases, randomized)]
+    return [sentence, *_twice(releases), *_both(releases, randomized)]
 
 
 def _twice(releases: Sequence[Unbounded]) -> Iterator[str]:
@@ -105,12 +105,12 @@ def _twice(releases: Sequence[Unbounded]) -> Iterator[str]:
 
 
 def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> Iterator[str]:
-    held = {
+    columns = {
         (one.message.owner, name)
         for one in releases
         for name in (*one.message.confidential, *one.message.told)
     }
-    both = sorted(held & set(randomized))
+    both = sorted(columns & set(randomized))
     if both:
         yield (
             f"Columns were sent both randomized and without a bound"
@@ -154,7 +154,7 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
 
 def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
     """Return what a reader of a study's sums must know of reports that changed under one draw."""
-    said = []
+    sentences = []
     for owner in dict.fromkeys(one.owner for one in changes):
         mine = [one for one in changes if one.owner == owner]
         changed = [one for one in mine if one.records]
@@ -163,7 +163,7 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
             most = max(changed, key=lambda one: one.records)
             at_least = "At least " if len(changed) > 1 or most.releases > 2 else ""
             are = "is" if most.records == 1 else "are"
-            said.append(
+            sentences.append(
                 f"{at_least}{most.records:,} of {most.of:,} records of owner {owner} {are} reported"
                 f" differently in {most.releases} releases by the same draws ({first_few(each)}):"
                 " whoever has these releases knows whose values changed, and no epsilon bounds what"
@@ -172,12 +172,12 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
             )
         if missing := max(one.not_compared for one in mine):
             some = f"{missing:,} releases" if missing > 1 else "1 release"
-            said.append(
+            sentences.append(
                 f"{some} of owner {owner} could not be compared with others by the same draws"
                 " (withdrawn, or not readable): that no record is reported differently in them is"
                 " the owner's word, and the sums rest on it."
             )
-    return said
+    return sentences
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,14 +195,14 @@ def _changed(same: _SameDraws) -> ChangedReports:
     sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)
     entries = [_entry(row, names) for row in sealed]
     dropped = sum(row.state == "withdrawn" and row.sealing is None for row in group)
-    short = (place - (0 if told is None else told.compared) for place, told in enumerate(entries))
+    short = (place - (0 if one is None else one.compared) for place, one in enumerate(entries))
     differing = {
         name
-        for row, told in zip(sealed, entries, strict=True)
-        if told is not None and told.changed
-        for name in (row.id, *told.releases)
+        for row, entry in zip(sealed, entries, strict=True)
+        if entry is not None and entry.changed
+        for name in (row.id, *entry.releases)
     }
-    most = max((told for told in entries if told), key=lambda told: told.changed, default=None)
+    most = max((entry for entry in entries if entry), key=lambda entry: entry.changed, default=None)
     return ChangedReports(
         owner=group[-1].owner,  # under the name it has now
         variables=list(names),
@@ -271,8 +271,8 @@ class DrawnBlock:
 def drawn(row: ReleaseRow) -> list[DrawnBlock]:
     """Return the randomized blocks whose draws a release names."""
     blocks = costs_of(row)
-    said = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
-    if not said:
+    named = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
+    if not named:
         return []
-    each = zip(blocks, zip(*said, strict=True), strict=True)
+    each = zip(blocks, zip(*named, strict=True), strict=True)
     return [DrawnBlock(b.digest, b.names, frozenset(draws)) for b, draws in each if b.randomized]

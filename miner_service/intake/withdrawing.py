@@ -15,7 +15,7 @@ from pramana_core.wire.services import ProblemDetail, problem_of
 
 
 def closing(release: str) -> str:
-    """Return the name that is held while a release is sealed or withdrawn."""
+    """Return the name that is locked while a release is sealed or withdrawn."""
     return f"closing {release}"
 
 

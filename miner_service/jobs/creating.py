@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from miner_service.intake.study_privacy import told_of
+from miner_service.intake.study_privacy import losses_of
 from miner_service.intake.unbounded import unbounded_of
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import PreparedJob
@@ -64,14 +64,14 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
 
 
 def settled(
-    services: Services, session: Session, study: str, asked: JobSpec
+    services: Services, session: Session, study: str, wanted: JobSpec
 ) -> tuple[JobSpec, PreparedJob]:
     """Return a job as it would run, and on what. Raises as `create` does."""
-    if getattr(asked, "records", "identical") is None:
+    if getattr(wanted, "records", "identical") is None:
         people = study_message(find_study(session, study)).people
-        asked = asked.model_copy(update={"records": default_records(people)})
-    prepared = services.prepare(session, study, asked)
-    spec = kind_of(asked).settled(asked, prepared)
+        wanted = wanted.model_copy(update={"records": default_records(people)})
+    prepared = services.prepare(session, study, wanted)
+    spec = kind_of(wanted).settled(wanted, prepared)
     return spec, prepared
 
 
@@ -82,10 +82,10 @@ def _default_key(spec: JobSpec, alignment: Alignment) -> str:
     return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def _same(known: JobSpec, asked: JobSpec) -> bool:
-    """Whether a job is the one asked for; what it left open was settled as in that."""
-    left = [name for name in ("estimator", "order", "records") if getattr(asked, name, 0) is None]
-    return known == asked.model_copy(update={name: getattr(known, name, None) for name in left})
+def _same(known: JobSpec, wanted: JobSpec) -> bool:
+    """Whether a job is the one wanted; what it left open was settled as in that."""
+    left = [name for name in ("estimator", "order", "records") if getattr(wanted, name, 0) is None]
+    return known == wanted.model_copy(update={name: getattr(known, name, None) for name in left})
 
 
 def _twice(alignment: Alignment) -> str:
@@ -111,7 +111,7 @@ def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amp
     It is infinite if a release has no gamma, or nothing is randomized. Public columns do not count
     beside randomized ones.
     """
-    disclosures = [block for row in rows for block in told_of(row)]
+    disclosures = [block for row in rows for block in losses_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):
         return Amplification(math.inf)
     apart = find_study(session, study).people == "different"

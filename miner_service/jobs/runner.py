@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from miner_service.jobs.creating import record_loss
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import JobResult, PreparedJob
-from miner_service.services import Services, held
+from miner_service.services import Services, release_content
 from miner_service.settings import MEBIBYTE
 from miner_service.store.queue import FinishedModel, Lease, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
@@ -122,7 +122,7 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
     if lost:
         raise Conflict(f"Releases {lost} are no longer there.", remedy="Create the job again.")
     services.verify(rows)
-    releases = [held(row) for row in rows]
+    releases = [release_content(row) for row in rows]
     alignment = services.aligner.align(
         row.study,
         [source for source, _ in releases],

@@ -81,7 +81,7 @@ class Run:
 
 
 class Supervisor:
-    """Runs jobs until asked to stop, under a name of its own; `learn` replaces a kind's work."""
+    """Runs jobs until it is stopped, under a name of its own; `learn` replaces a kind's work."""
 
     def __init__(
         self, settings: Settings, database: Database, name: str, learn: Learn | None = None
@@ -113,7 +113,7 @@ class Supervisor:
         self._wake.set()
 
     def run(self) -> None:
-        """Run jobs until asked to stop."""
+        """Run jobs until `ask_to_stop`."""
         try:
             while not self._stopping.is_set():
                 try:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from miner_service.jobs.runner import Learn
     from miner_service.services import Services
 
+_STOP_SECONDS = 10.0
+
 
 class WorkerPool(Protocol):
     """The workers of a service, from its start to its end."""
@@ -46,7 +48,6 @@ class LocalWorkers:
         name = hashlib.sha256(place.encode()).hexdigest()[:8]
         self.supervisor = Supervisor(services.settings, services.database, name, learn)
         self._thread = threading.Thread(target=self.supervisor.run, name="jobs", daemon=True)
-        self._stop_seconds = services.settings.stop_seconds
         self.start, self.wake = self._thread.start, self.supervisor.wake
 
     @property
@@ -57,7 +58,7 @@ class LocalWorkers:
     def stop(self) -> None:
         """Ask to stop, and wait for the end."""
         self.supervisor.ask_to_stop()
-        self._thread.join(self._stop_seconds)
+        self._thread.join(_STOP_SECONDS)
 
 
 class DistantWorkers:

@@ -29,7 +29,7 @@ from pramana_core.wire.releases import Alignment
 Content = dict[str, Any]
 """What a model's message says besides its head."""
 
-Held = tuple[AlignedSource, Any]
+ReleaseContent = tuple[AlignedSource, Any]
 """A sealed release as a source of records, and what it holds: a plan, or a masked table."""
 
 
@@ -93,7 +93,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     def prepare(
         self,
         spec: SpecT,
-        held: Sequence[Held],
+        released: Sequence[ReleaseContent],
         alignment: Alignment,
         limits: Limits,
         aligner: Aligner,
@@ -163,7 +163,7 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
 
 
 def in_words(model: ModelHead) -> str:
-    """Return in a sentence what a model's releases tell of one person."""
+    """Return in a sentence what a model's releases disclose of one person."""
     amplification = model.told.to_amplification()
     learned = f"Learned from {model.records:,} records"
     if math.isinf(amplification.epsilon):

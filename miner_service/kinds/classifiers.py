@@ -64,7 +64,7 @@ MessageT = TypeVar("MessageT", bound=DocumentMessage)
 
 
 class _ClassifierKind(CountsKind[SpecT, MessageT]):
-    """A kind of job that learns to tell a class."""
+    """A kind of job that learns to predict a class."""
 
     learner: ClassVar[ClassLearner[Any, Any]]
     called: ClassVar[str] = "classifier"

@@ -12,10 +12,10 @@ from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import PlannedRelease, RecordAccess, marginals_of
 from miner_service.kinds.base import (
     Content,
-    Held,
     JobKind,
     JobResult,
     PreparedJob,
+    ReleaseContent,
     require_one_owner,
 )
 from miner_service.kinds.bounds import Extent, RecordLayout, weighs_reports
@@ -66,7 +66,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:
-        """Raise LimitExceeded if what is asked of these variables is too much."""
+        """Raise LimitExceeded if a job on these variables costs too much."""
 
     @abstractmethod
     def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
@@ -75,7 +75,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
     def prepare(
         self,
         spec: SpecT,
-        held: Sequence[Held],
+        released: Sequence[ReleaseContent],
         alignment: Alignment,
         limits: Limits,
         aligner: Aligner,
@@ -83,7 +83,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         """Check that a job can run on releases that hold plans."""
         self.check(spec)
         require_aligned(alignment, spec.records)
-        releases = tuple(PlannedRelease(source, plan) for source, plan in held)
+        releases = tuple(PlannedRelease(source, plan) for source, plan in released)
         reported = _reported(releases)
         variables = self.variables(spec, reported)
         _require_reported(variables, reported)

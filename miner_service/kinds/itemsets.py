@@ -59,7 +59,7 @@ def _shortened(found: FoundItemsets) -> FoundItemsets:
 
 
 def _listed(level: Level) -> Flags:
-    """Return which itemsets of a level are held frequent or not ruled out."""
+    """Return which itemsets of a level count as frequent or are not ruled out."""
     listed: Flags = level.chosen | (level.verdict != NOT_FREQUENT)
     return listed
 
@@ -75,15 +75,15 @@ def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
 
 
 def _page(model: AssociationRulesMessage) -> str:
-    held = [itemset for itemset in model.itemsets if itemset.chosen]
-    frequent = [held[at] for at in descending([i.support or 0 for i in held]).tolist()]
+    chosen = [itemset for itemset in model.itemsets if itemset.chosen]
+    frequent = [chosen[at] for at in descending([i.support or 0 for i in chosen]).tolist()]
     largest = sorted(frequent, key=lambda i: -len(i.items))
     order = descending([rule.confidence or 0 for rule in model.rules]).tolist()
     surest = [model.rules[at] for at in order]
     return render(
         "itemsets.html.j2",
         model,
-        held=len(held),
+        held=len(chosen),
         itemsets=[(_words(model, i.items), i) for i in largest[:SHOWN]],
         rules=[
             (_words(model, r.antecedent), _words(model, r.consequent), r) for r in surest[:SHOWN]

@@ -12,11 +12,10 @@ from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import RecordAccess
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds.base import (
-    Content,
-    Held,
     JobKind,
     JobResult,
     PreparedJob,
+    ReleaseContent,
     copies_in_words,
     read_document,
     render,
@@ -54,7 +53,7 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run; `apart`: its releases hold different people."""
+    """A job that can run; `apart`: its releases have different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
@@ -103,14 +102,14 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
     def prepare(
         self,
         spec: RegressionSpec,
-        held: Sequence[Held],
+        released: Sequence[ReleaseContent],
         alignment: Alignment,
         limits: Limits,
         aligner: Aligner,
     ) -> TablesJob:
         """Check that a job can run on masked releases. Raises DomainError and others."""
         self.check(spec)
-        releases = tuple(MaskedRelease(source, table) for source, table in held)
+        releases = tuple(MaskedRelease(source, table) for source, table in released)
         if not releases and not alignment.missing:
             raise VariablesMissing(
                 f"No masked release is in use in study {alignment.study}.",
@@ -155,30 +154,21 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
                 access.aligner,
                 access.load,
             )
-        return JobResult(table.records, self.learn(spec, prepared, table, on_step))
-
-    def learn(
-        self,
-        spec: RegressionSpec,
-        prepared: TablesJob,
-        table: MixedTable,
-        on_step: Progress,
-    ) -> Content:
-        """Learn from a table of the variables."""
-        *features, target = prepared.variables
+        *features, target = variables
         model = learn_regression(table, target, features, spec.options(), on_step)
-        notes = _units_warnings(table, prepared.needed) if prepared.apart else ()
+        notes = _units_warnings(table, needed) if prepared.apart else ()
         masking = [
             MaskingMessage(
                 release=release.source.release,
                 owner=release.source.owner,
                 method=release.table.method,
-                masked=[name for name in release.table.masked if name in prepared.variables],
+                masked=[name for name in release.table.masked if name in variables],
             )
-            for release in prepared.needed
+            for release in needed
         ]
         model = replace(model, notes=(*model.notes, *notes))
-        return {"masking": masking, "document": DOCUMENT.write(model)}
+        content = {"masking": masking, "document": DOCUMENT.write(model)}
+        return JobResult(table.records, content)
 
 
 def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tuple[str, ...]:

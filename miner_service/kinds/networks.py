@@ -53,10 +53,6 @@ def _content(learned: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
     return {name: part for name, part in document.items() if name != "kind"}
 
 
-def _write_bif(model: BayesNetMessage) -> str:
-    return write_bif(document_of(model).network, model.study)
-
-
 def _draw(model: BayesNetMessage) -> str:
     document = document_of(model)
     return draw_structure(document.network.structure, confidence=document.confidence).svg()
@@ -111,7 +107,11 @@ class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
     """Bayesian networks."""
 
     message = BayesNetMessage
-    views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif}
+    views: ClassVar = {
+        "page": _page,
+        "svg": _draw,
+        "bif": lambda m: write_bif(document_of(m).network, m.study),
+    }
 
 
 class ParametersKind(_NetworkKind[BayesNetParametersSpec]):

@@ -1,4 +1,4 @@
-"""Models made of the trees that owners released, without any records."""
+"""Models of the trees that owners released, without any records."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import ClassVar
 from miner_service.alignment.align import Aligner
 from miner_service.alignment.joining import RecordAccess
 from miner_service.kinds.base import (
-    Held,
     JobKind,
     JobResult,
     PreparedJob,
+    ReleaseContent,
     read_document,
     render,
     write_document,
@@ -171,17 +171,19 @@ def _page(message: ModelSharingMessage) -> str:
 
 def _promised(used: UsedTreeMessage) -> str:
     """Return in words what a release promises of its tree."""
-    said = []
+    promises = []
     if used.requirement is not None:
-        said.append(str(used.requirement))
+        promises.append(str(used.requirement))
     if used.epsilon is not None:
-        said.append(f"epsilon {used.epsilon:.4g}")
-    return "; ".join(said) or "nothing"
+        promises.append(f"epsilon {used.epsilon:.4g}")
+    return "; ".join(promises) or "nothing"
 
 
-def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[Held]:
+def _chosen(
+    spec: ModelSharingSpec, released: Sequence[ReleaseContent], study: str
+) -> list[ReleaseContent]:
     """Return the trees in use of the owners and of the class that are named."""
-    there = {source.owner for source, _ in held}
+    there = {source.owner for source, _ in released}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(
             f"No shared tree of {', '.join(absent)} is in use in study"
@@ -189,7 +191,7 @@ def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[He
             where="owners",
             remedy=f"Owners of trees in use are {sorted(there)}.",
         )
-    named = [one for one in held if spec.owners is None or one[0].owner in spec.owners]
+    named = [one for one in released if spec.owners is None or one[0].owner in spec.owners]
     targets = {source.owner: str(model.tree.target.name) for source, model in named}
     classes = sorted(set(targets.values()))
     if spec.target is None:
@@ -225,7 +227,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
     def prepare(
         self,
         spec: ModelSharingSpec,
-        held: Sequence[Held],
+        released: Sequence[ReleaseContent],
         alignment: Alignment,
         limits: Limits,
         _aligner: Aligner,
@@ -239,13 +241,13 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
                 remedy="Wait for them, name in `owners` whose trees are used, or remove the owners"
                 " that will not take part.",
             )
-        if not held:
+        if not released:
             raise VariablesMissing(
                 f"No shared tree is in use in study {alignment.study}.",
                 where="kind",
                 remedy="Let an owner publish one with `owner-agent share-model`.",
             )
-        chosen = _chosen(spec, held, alignment.study)
+        chosen = _chosen(spec, released, alignment.study)
         used = tuple(TreeSource(source.owner, source.release, model) for source, model in chosen)
         schemas = [source.tree.tree_schema() for source in used]
         try:

@@ -1,4 +1,4 @@
-"""The marker of a store, the same in its database and beside its files.
+"""The marker of a store, the same in its database and among its files.
 
 It is drawn at the first start and compared at every start: another store's files, or a disk that is
 not mounted, are found before anything is swept away.

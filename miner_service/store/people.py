@@ -119,5 +119,5 @@ def remove_study_plan(session: Session, study: str) -> None:
 
 @lru_cache(maxsize=16)
 def _read(text: str) -> StudyPlan:
-    """Read a stored plan: thousands of sets, asked for at every announcement and every view."""
+    """Read a stored plan: thousands of sets, needed at every announcement and every view."""
     return StudyPlanMessage.model_validate_json(text).to_plan()

@@ -88,7 +88,7 @@ class PostgresStore(Database):
         """Hold a name against all threads of all processes; wait for it. Raises NotReady."""
         key = lock_key(name)
         with super().exclusive(name), answering(), self._naming.connect() as connection:
-            # Asked for again and again: a statement that waits would be ended by a time-out.
+            # Tried again and again: a statement that waits would be ended by a time-out.
             while not connection.scalar(select(func.pg_try_advisory_lock(key))):
                 time.sleep(_POLL_SECONDS)
             try:
@@ -175,7 +175,7 @@ def _require_driver() -> None:
 
 
 def _engine(url: URL, **options: Any) -> Engine:
-    asked = str(url.query.get("options", ""))
+    given_options = str(url.query.get("options", ""))
     timeouts = " ".join(f"-c {name}={value}" for name, value in _ON_THE_SERVER.items())
     url = url.difference_update_query(["options"])
     defaults = {
@@ -187,7 +187,7 @@ def _engine(url: URL, **options: Any) -> Engine:
     return create_engine(
         url,
         # What the address asks for comes last, and is what holds.
-        connect_args={"options": f"{timeouts} {asked}".strip(), **given},
+        connect_args={"options": f"{timeouts} {given_options}".strip(), **given},
         # Parameters stay out of error messages: some are hashes of secrets.
         hide_parameters=True,
         pool_pre_ping=True,

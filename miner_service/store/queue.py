@@ -69,7 +69,7 @@ def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: da
 
 
 def drop_models_with(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
-    """Delete the models that have what a release held in them; their jobs have failed."""
+    """Delete the models that contain a release; their jobs have failed."""
     found = select(ModelRow, JobRow).join(JobRow, JobRow.id == ModelRow.job)
     for model, job in session.execute(found.where(ModelRow.holds_releases.is_(True))):
         if release in json.loads(job.releases):
@@ -122,7 +122,7 @@ def wanted(session: Session, holder: str) -> set[Lease]:
 
 
 def beat(session: Session, leases: Iterable[Lease]) -> None:
-    """Give a sign of life of runs; those no longer wanted are left as they are."""
+    """Give a sign of life of runs; those no longer wanted are unchanged."""
     for lease in leases:
         if (row := leased(session, lease)) is not None:
             row.beat += 1
@@ -205,19 +205,12 @@ def next_job(session: Session) -> JobRow | None:
     return session.scalar(queued.order_by(JobRow.created, JobRow.seq).limit(1))
 
 
-def register_supervisor(
-    session: Session, name: str, host: str, workers: int, now: datetime
-) -> None:
-    """Note that a supervisor has begun; the row of its earlier life is replaced."""
-    leave(session, name)
-    session.add(SupervisorRow(name=name, host=host, workers=workers, started=now, beat=1, seen=now))
-
-
 def show_up(session: Session, name: str, host: str, workers: int, now: datetime) -> None:
     """Give a supervisor's sign of life, also where others thought it gone."""
     row = session.get(SupervisorRow, name)
     if row is None:
-        register_supervisor(session, name, host, workers, now)
+        times = {"started": now, "beat": 1, "seen": now}
+        session.add(SupervisorRow(name=name, host=host, workers=workers, **times))
     else:
         row.beat += 1
         row.seen = now

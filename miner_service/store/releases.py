@@ -45,7 +45,7 @@ def content_of(row: ReleaseRow) -> Any:
 
 
 def plan_of(row: ReleaseRow) -> Plan | None:
-    """Return the plan whose channels bound what a release tells; None if nothing does."""
+    """Return the plan whose channels bound what a release discloses; None if nothing does."""
     plan: Plan | None = kind_of_release(row).plan(content_of(row))
     return plan
 
@@ -127,7 +127,7 @@ def consistency_of(row: ReleaseRow) -> Consistency | None:
 
 
 def repeated_of(row: ReleaseRow) -> list[RepeatedReports] | None:
-    """Return what was found of a release's reports beside earlier ones when it was sealed."""
+    """Return what comparing a release's reports with earlier ones found when it was sealed."""
     return None if row.repeated is None else _REPEATED.validate_json(row.repeated)
 
 
@@ -186,8 +186,10 @@ def create_release(
                 remedy=f"A release with {what} is another one and needs a name of its own.",
             )
         return row, False
+    of_content = body.name == f"r-{body.digest[: 2 * ID_BYTES]}"
     row = ReleaseRow(
-        id=_identity(session, body),
+        # What an owner calls it, where that names its content.
+        id=body.name if of_content and not release_exists(session, body.name) else new_id("r"),
         study=study,
         owner=owner,
         name=body.name,
@@ -211,12 +213,6 @@ def create_release(
     )
     session.flush()
     return row, True
-
-
-def _identity(session: Session, body: ReleaseCreate) -> str:
-    """Return what a release is called here: as its owner calls it, where that names its content."""
-    of_content = body.name == f"r-{body.digest[: 2 * ID_BYTES]}"
-    return body.name if of_content and not release_exists(session, body.name) else new_id("r")
 
 
 def release_exists(session: Session, identifier: str) -> bool:
@@ -315,16 +311,3 @@ def releases_in_use(
     return {
         owner: last[owner] for owner in owners if owner in last and last[owner].state == "sealed"
     }
-
-
-def kinds_in_use(session: Session, study: str) -> set[str]:
-    """Return of which kinds releases are in use."""
-    return {kind for kind in KINDS if releases_in_use(session, study, KINDS[kind].name)}
-
-
-def owners_without_release(session: Session, study: str) -> list[str]:
-    """Return the active owners who have no release in use, of whatever kind."""
-    there = set[str]()
-    for kind in KINDS.values():
-        there |= releases_in_use(session, study, kind.name).keys()
-    return [owner for owner in active_owners(session, study) if owner not in there]

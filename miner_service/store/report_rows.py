@@ -44,7 +44,7 @@ def report_plan_of(row: ReportPlanRow) -> Plan:
 
 @lru_cache(maxsize=16)
 def _read(stored: str) -> Plan:
-    """Read a stored plan: it may be long, and is asked for with each batch."""
+    """Read a stored plan: it may be long, and each batch needs it."""
     return PlanMessage.model_validate_json(stored).to_plan()
 
 
@@ -62,11 +62,6 @@ def store_report_plan(session: Session, study: str, owner: str, plan: Plan, now:
         )
     )
     session.flush()
-
-
-def find_batch(session: Session, key: str) -> ReportBatchRow | None:
-    """Return the receipt of a batch, if it was counted."""
-    return session.get(ReportBatchRow, key)
 
 
 def count_batch(
@@ -148,9 +143,9 @@ def miscounted(session: Session) -> Iterator[tuple[str, str]]:
         received = _sum(session, ReportBatchRow, row.study)
         if received != row.records:
             yield row.study, f"{row.records} reports are stated, {received} in its receipts."
-        held = _sum(session, ReportCellRow, row.study)
-        if held != (0 if row.state == "withdrawn" else row.records):
-            yield row.study, f"{row.records} reports are stated, {held} in its counts."
+        counted = _sum(session, ReportCellRow, row.study)
+        if counted != (0 if row.state == "withdrawn" else row.records):
+            yield row.study, f"{row.records} reports are stated, {counted} in its counts."
 
 
 def _sum(session: Session, table: type[ReportBatchRow | ReportCellRow], study: str) -> int:

@@ -74,7 +74,7 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study."""
+    """A bearer token; only its hash is kept; the admin's and a monitor's have no study."""
 
     __tablename__ = "tokens"
 
@@ -91,7 +91,7 @@ class TokenRow(Base):
 
 
 class InvitationRow(Base):
-    """An invitation, of which only the hash of the secret is kept; `days` are its token's."""
+    """An invitation; only the hash of its secret is kept; `days` are its token's."""
 
     __tablename__ = "invitations"
 

@@ -24,7 +24,7 @@ from pramana_core.errors import NotReady, StoreCorrupt
 from pramana_core.full_disks import is_full
 
 IDENTITY = "identity"
-"""The file with the identity of the store, beside its parts and columns."""
+"""The file with the identity of the store, next to its parts and columns."""
 
 States = Callable[[], Mapping[str, str]]
 """Reads the state of every release from the rows, by id."""

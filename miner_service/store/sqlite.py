@@ -26,7 +26,7 @@ _PRAGMAS = (
 class SqliteStore(Database):
     """A SQLite file with the miner's tables, made if they are missing. Raises StoreCorrupt.
 
-    One service has it to itself; commands beside it write rows and hold no names.
+    One service has it to itself; commands write rows at the same time and lock no names.
     """
 
     def __init__(self, path: Path) -> None:

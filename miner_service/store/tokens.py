@@ -56,7 +56,7 @@ def issue_token(
 
 
 class KnownToken(NamedTuple):
-    """What is asked of a token with every request."""
+    """What every request checks of a token."""
 
     id: str
     role: str

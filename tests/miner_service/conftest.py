@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +40,7 @@ from pramana_core.wire.parts import (
     encode_part,
     parts_of,
 )
+from pramana_core.wire.release_kinds import MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE, ProblemDetail
 from tests.forked import Forked
@@ -64,11 +64,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class Built:
-    """A release as its owner has it before it is sent."""
+    """A release before it is sent, and its columns in the order in which they are sent."""
 
     body: dict[str, Any]
     parts: list[bytes]
-    plan: Plan
+    columns: dict[str, Any] = field(default_factory=dict)
 
 
 def keys_of(ids: Sequence[int]) -> Any:
@@ -78,43 +78,48 @@ def keys_of(ids: Sequence[int]) -> Any:
 
 
 def build(
-    plan: Plan,
+    content: Plan | MaskedTableMessage,
     ids: Sequence[int],
-    codes: dict[str, Any],
+    values: dict[str, Any],
     *,
     per_part: int = 1000,
     name: str = "r1",
     encode: Callable[..., bytes] = encode_part,
 ) -> Built:
-    """Build a release of records `ids` whose reported codes are `codes`."""
-    keys = keys_of(ids)
+    """Build a release of records `ids`, of a plan's reported codes or of a table's values."""
+    randomized = isinstance(content, Plan)
+    schema = RecordSchema.of(content) if randomized else content.schema_of_parts
+    keys, places = keys_of(ids), parts_of(len(ids), per_part)
     order = np.argsort(np.frombuffer(keys.tobytes(), dtype="S16"))
+    kind = np.uint8 if randomized else None
+    columns = {n: np.asarray(column, dtype=kind)[order] for n, column in values.items()}
     parts = [
-        encode(
-            RecordSchema.of(plan),
-            keys[order[a:b]],
-            {v: np.asarray(c, dtype=np.uint8)[order[a:b]] for v, c in codes.items()},
-        )
-        for a, b in parts_of(len(ids), per_part)
+        encode(schema, keys[order[a:b]], {n: column[a:b] for n, column in columns.items()})
+        for a, b in places
     ]
-    sizes = [b - a for a, b in parts_of(len(ids), per_part)]
-    return manifest(plan, parts, sizes, name)
+    built = manifest(content, parts, [b - a for a, b in places], name)
+    return replace(built, columns=columns)
 
 
-def manifest(plan: Plan, parts: list[bytes], sizes: list[int], name: str = "r1") -> Built:
+def manifest(
+    content: Plan | MaskedTableMessage, parts: list[bytes], sizes: list[int], name: str = "r1"
+) -> Built:
     """Announce parts."""
     announced = [
         PartManifest(number=i, records=n, bytes=len(p), sha256=hashlib.sha256(p).hexdigest())
         for i, (p, n) in enumerate(zip(parts, sizes, strict=True))
     ]
+    told = {"kind": "masked-records", "table": content}
+    if isinstance(content, Plan):
+        told = {"plan": PlanMessage.from_plan(content)}
     body = ReleaseCreate(
         name=name,
-        plan=PlanMessage.from_plan(plan),
+        **told,
         records=sum(sizes),
         parts=announced,
-        digest=release_digest(plan.digest, announced),
+        digest=release_digest(content.digest, announced),
     )
-    return Built(body.model_dump(mode="json"), parts, plan)
+    return Built(body.model_dump(mode="json"), parts)
 
 
 def assert_problem(response: Any, status: int, code: str, *words: str) -> ProblemDetail:
@@ -213,9 +218,10 @@ class Miner:
     def __post_init__(self) -> None:
         self.nobody = Person(self.client, None)
 
-    def study(self, name: str) -> Person:
+    def study(self, name: str, **said: Any) -> Person:
         """Open a study; return an analyst of it."""
-        assert self.admin("POST", "/v1/studies", json={"name": name}).status_code in (200, 201)
+        made = self.admin("POST", "/v1/studies", json={"name": name, **said})
+        assert made.status_code in (200, 201), made.text
         issued = self.admin("POST", f"/v1/studies/{name}/tokens", json={"name": "ana"}).json()
         return Person(self.client, issued["token"], issued["id"])
 
@@ -268,17 +274,15 @@ def starting(data: Path) -> Iterator[Callable[..., Miner]]:
             limits: Limits | None = None,
             learn: Any = learn_model,
             entered: bool = True,
-            wanted_seconds: float = 0.2,
             crew: Any = None,
             at: Path | None = None,
             **options: Any,
         ) -> Miner:
             clock, place = Clock(), at or data
-            crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
             settings = Settings(place, limits=limits or Limits(), **options)
             if settings.storage.database is None:
                 _make_tables(place)
-            app = create_app(settings, clock=clock, crew=crew)
+            app = create_app(settings, clock=clock, crew=crew or crew_of(learn))
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
                 stack.enter_context(client)
@@ -305,21 +309,6 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Miner, Per
         yield miner, miner.study("s"), miner.owner("s", "north")
 
 
-@pytest.fixture
-def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
-    """Do something once a miner is asked to stop: `(miner, act)`."""
-
-    def begin(miner: Miner, act: Callable[[], None]) -> None:
-        def wait() -> None:
-            while not miner.app.state.crew.stopping:
-                time.sleep(0.005)
-            act()
-
-        threading.Thread(target=wait, daemon=True).start()
-
-    return begin
-
-
 @pytest.fixture(scope="session")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The OpenAPI document, which takes long to make and is the same for every miner."""
@@ -343,42 +332,23 @@ def north(miner: Miner) -> Person:
     return miner.owner("asia", "north")
 
 
-@pytest.fixture(name="assert_problem")
-def _assert_problem() -> Callable[..., ProblemDetail]:
-    return assert_problem
-
-
-@pytest.fixture(name="build")
-def _build() -> Callable[..., Built]:
-    return build
-
-
-@pytest.fixture(name="manifest")
-def _manifest() -> Callable[..., Built]:
-    return manifest
-
-
-@pytest.fixture(name="keys_of")
-def _keys_of() -> Callable[..., Any]:
-    return keys_of
+def job_specs(first: str, second: str) -> dict[str, dict[str, Any]]:
+    """What each kind of job on counts asks for of two variables."""
+    return {
+        "association-rules": {"minimum_support": 0.1, "variables": [first, second]},
+        "bayes-classifier": {"target": first, "features": [second]},
+        "bayes-net-parameters": {"structure": {first: [], second: [first]}},
+        "bayes-net-structure": {"variables": [first, second]},
+        "contingency-table": {"variables": [first, second]},
+        "decision-tree": {"target": first, "attributes": [second]},
+        "linear-classifier": {"target": first, "features": [second]},
+    }
 
 
 BINARY = ("no", "yes")
 
 PLAN_A = Plan.unrandomized(Domain.of(A=BINARY, B=("low", "mid", "high")))
 PLAN_C = Plan.unrandomized(Domain.of(C=BINARY))
-
-
-@pytest.fixture(name="plan_a")
-def _plan_a() -> Plan:
-    """A and B as they are."""
-    return PLAN_A
-
-
-@pytest.fixture(name="plan_c")
-def _plan_c() -> Plan:
-    """C as it is."""
-    return PLAN_C
 
 
 def release_of_a() -> Built:
@@ -394,6 +364,12 @@ def release_of_c() -> Built:
 
 release_a = pytest.fixture(release_of_a, name="release_a")
 release_c = pytest.fixture(release_of_c, name="release_c")
+_plan_a = pytest.fixture(lambda: PLAN_A, name="plan_a")
+_plan_c = pytest.fixture(lambda: PLAN_C, name="plan_c")
+_assert_problem = pytest.fixture(lambda: assert_problem, name="assert_problem")
+_build = pytest.fixture(lambda: build, name="build")
+_manifest = pytest.fixture(lambda: manifest, name="manifest")
+_keys_of = pytest.fixture(lambda: keys_of, name="keys_of")
 
 
 @pytest.fixture

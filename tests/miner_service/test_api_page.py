@@ -1,4 +1,4 @@
-"""docs/api.md is true: its examples run, its tables and limits are those of the service."""
+"""docs/api.md and docs/single-records.md are true: examples run, tables and limits are right."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pramana_core.wire.services import known_problems
 from tests.places import ROOT
 from tests.shells import run_script
 
-PAGE = ROOT / "docs" / "api.md"
+PAGE, SINGLE_RECORDS = ROOT / "docs" / "api.md", ROOT / "docs" / "single-records.md"
 
 
-def blocks(language):
-    """Return the page's blocks in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+def blocks(language, page=PAGE):
+    """Return a page's blocks in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -125,3 +125,18 @@ def test_the_examples_run(serve, tmp_path):
     assert "|--- A = yes" in done.stdout
     assert read_predictor((tmp_path / "tree.json").read_text()).target.name == "B"
     assert "<svg" in (tmp_path / "weights.svg").read_text()
+
+
+@pytest.mark.end_to_end
+@pytest.mark.skipif(not curl_is_new_enough(), reason="needs bash and curl 7.82 or newer")
+def test_the_example_of_single_records_runs(serve, tmp_path):
+    url, _, _ = serve("--admin-token-file", str(tmp_path / "admin"))
+    done = run_page(blocks("sh", SINGLE_RECORDS), url, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "by more than a factor of 9\n" in done.stdout
+    assert done.stdout.count('"batch":"0b6f3f64a5d14f0b","records":50') == 2
+    assert '"state":"open"' in done.stdout
+    assert '"state":"sealed"' in done.stdout
+    assert '"state":"closed"' in done.stdout
+    assert '"state":"withdrawn"' in done.stdout
+    assert (tmp_path / "report-0.json").stat().st_mode & 0o777 == 0o600

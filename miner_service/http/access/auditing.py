@@ -63,7 +63,7 @@ class AuditMiddleware:
                     if not _changes(scope):
                         refused = True
                         await _refuse(error, scope, receive, send)
-                    else:  # What was done is told as it is.
+                    else:  # What was done is logged without change.
                         log.critical("%s: a change is not in the audit log", error.code)
             if not refused:
                 await send(message)

@@ -67,7 +67,7 @@ async def get_paging(
         str | None, Query(max_length=64, description="`next` of the page before.")
     ] = None,
 ) -> Paging:
-    """Return which page is asked for."""
+    """Return the page of a list that a request wants."""
     return Paging(limit, cursor)
 
 

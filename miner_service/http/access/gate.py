@@ -38,7 +38,7 @@ _MEMORY = 48 << 20
 """The bytes of large JSON bodies in memory at once."""
 
 _LARGE_AT_ONCE = 2
-"""Large JSON bodies that are read at once: what is made of them takes more memory than they."""
+"""Large JSON bodies that are read at once: their objects take more memory than they."""
 
 _BLOCK = 512 * 1024
 """The bytes of a part that are gathered in memory before they are written."""
@@ -134,7 +134,7 @@ class Gate:
 
 
 def announced(request: Request) -> int | None:
-    """Return the length of a body in bytes, where the sender said it."""
+    """Return the length of a body in bytes, where the sender states it."""
     length = request.headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() else None
 

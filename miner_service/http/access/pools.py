@@ -1,4 +1,4 @@
-"""Threads for what takes long, apart from those that all short requests share."""
+"""Threads for what takes long, separate from those that all short requests share."""
 
 from __future__ import annotations
 

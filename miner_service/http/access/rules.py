@@ -20,7 +20,7 @@ class Scope(Enum):
     """What a caller must be able to see: where it is in the address, the parameter of that name."""
 
     OPEN = "open"
-    """Nothing: no token is asked for."""
+    """Nothing: no token is needed."""
     TOKENS_OWN = "own"
     """Nothing: a token is enough, and the answer holds only what it may see."""
     STUDY = "study"

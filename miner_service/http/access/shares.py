@@ -34,7 +34,9 @@ class Buckets:
         if missing + 1 > most:
             return (missing + 1 - most) / self.per_second
         if len(self._spent) >= _MOST_KEPT and sender not in self._spent:
-            self._spent = {s: held for s, held in self._spent.items() if self._missing(s, now) > 0}
+            self._spent = {
+                s: spent for s, spent in self._spent.items() if self._missing(s, now) > 0
+            }
         self._spent[sender] = (missing + 1, now)
         return 0.0
 
@@ -53,7 +55,7 @@ class InFlight:
 
     @contextmanager
     def held(self, token: str, size: int) -> Iterator[None]:
-        """Count a body of so many bytes while it is on its way. Raises TooManyRequests."""
+        """Count a body of `size` bytes while it is on its way. Raises TooManyRequests."""
         bodies, total = self._held.get(token, (0, 0))
         # One body alone may be larger than the share: another limit bounds it.
         if bodies and (bodies >= self.bodies or total + size > self.size):
@@ -82,7 +84,7 @@ class BodyMemory:
 
     @contextmanager
     def held(self, size: int) -> Iterator[None]:
-        """Count a body of so many bytes while it is on its way. Raises TooManyRequests."""
+        """Count a body of `size` bytes while it is on its way. Raises TooManyRequests."""
         if self._taken + size > self.size:
             raise slow_down(
                 "Too many large bodies are on their way.",

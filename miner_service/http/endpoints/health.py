@@ -75,10 +75,10 @@ async def require_all(
         return None
 
     words = await asyncio.gather(*map(word, checks.values()))
-    away = {what: said for what, said in zip(checks, words, strict=True) if said is not None}
+    away = {what: why for what, why in zip(checks, words, strict=True) if why is not None}
     if away:
         raise NotReady(
-            " ".join(f"{what}: {said}" for what, said in away.items()),
+            " ".join(f"{what}: {why}" for what, why in away.items()),
             where=", ".join(away),
             remedy="It is ready again by itself once these are.",
         )

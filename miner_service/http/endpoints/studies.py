@@ -14,7 +14,7 @@ from miner_service.http.access.routing import RuledRouter
 from miner_service.intake.admission import check_linkage, require_one_secret
 from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
 from miner_service.intake.intake import checked_content
-from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
+from miner_service.intake.study_privacy import forecast, losses_of_plan, study_privacy
 from miner_service.intake.withdrawing import gone
 from miner_service.store import owners, people, tokens
 from miner_service.store.paging import page_of
@@ -214,10 +214,7 @@ plan_router = RuledRouter(tags=["study plans"])
 
 @plan_router.put("/studies/{study}/plan", status_code=201, responses=found_before(StudyPlanView))
 def put_study_plan(
-    study: StudyPath,
-    body: StudyPlanMessage,
-    services: ServicesDep,
-    response: Response,
+    study: StudyPath, body: StudyPlanMessage, services: ServicesDep, response: Response
 ) -> StudyPlanView:
     """Give the study its plan: who reports what. Another one only while no release follows it."""
     plan, new = agree(services, study, body)
@@ -281,7 +278,7 @@ def forecast_privacy(
             require_one_secret(session, study, owner, body.linkage)
         except (StudyPlanNotFollowed, LinkageDiffers) as error:
             refused = error
-        disclosures = told_by_plan(owner, plan, body.draws)
+        disclosures = losses_of_plan(owner, plan, body.draws)
         return forecast(
             services, session, study, disclosures, refused, shown_to_owner=caller.as_owner
         )

@@ -171,16 +171,16 @@ def inputs_of(schema: Schema) -> tuple[Input, ...]:
 
 def nested(values: Mapping[str, Any], inputs: Iterable[Input]) -> dict[str, Any]:
     """Return what fields say as a specification has it: objects within it are objects again."""
-    asked: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for one in inputs:
         if one.name not in values:
             continue
         *above, last = one.path
-        place = asked
+        place = found
         for step in above:
             place = place.setdefault(step, {})
         place[last] = values[one.name]
-    return asked
+    return found
 
 
 def _inputs(schema: Schema, known: Mapping[str, Schema], within: str) -> Iterator[Input]:
@@ -253,8 +253,8 @@ class JobForm:
         values: dict[str, Any] = {}
         for one in self.inputs:
             values.update(one.read(sent, variables))
-        asked = {"kind": self.kind, **nested(values, self.inputs)}
-        return read_message(JobCreate, {"spec": asked}, leave_out=2)
+        spec = {"kind": self.kind, **nested(values, self.inputs)}
+        return read_message(JobCreate, {"spec": spec}, leave_out=2)
 
 
 @cache

@@ -67,9 +67,9 @@ def create_job(
     try:
         with services.database.read() as session:
             known = [name for name, _ in variables_of(session, study, form)]
-        asked = form.read(sent, known)
+        body = form.read(sent, known)
         answer = Response()
-        job = jobs.create_job(study, asked, services, crew, answer)
+        job = jobs.create_job(study, body, services, crew, answer)
     except PramanaError as error:
         return _form(request, services, study, form, sent, error=error)
     return RedirectResponse(f"{ROOT}/jobs/{job.id}", 303)

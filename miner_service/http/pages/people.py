@@ -45,8 +45,8 @@ def create_study(
 ) -> Response:
     """Create a study."""
     try:
-        asked = _read(StudyCreate, sent, "name", "title", "people", *_BUDGETS)
-        made = studies.create_study(asked, services, Response())
+        body = _read(StudyCreate, sent, "name", "title", "people", *_BUDGETS)
+        made = studies.create_study(body, services, Response())
     except PramanaError as error:
         paging = newest(SHOWN)
         found = studies.list_studies(services, caller, paging)
@@ -77,8 +77,8 @@ def create_invitation(
     """Invite an owner; the secret is shown this once."""
     few = newest(SHOWN)
     try:
-        asked = _read(InvitationCreate, sent, "owner", "valid_hours")
-        made = studies.create_invitation(study, asked, services, Response())
+        body = _read(InvitationCreate, sent, "owner", "valid_hours")
+        made = studies.create_invitation(study, body, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
     return _shown(request, services, caller, study, few, invited=made)
@@ -91,8 +91,8 @@ def issue_token(
     """Give an analyst a token; it is shown this once."""
     few = newest(SHOWN)
     try:
-        asked = _read(TokenCreate, sent, "name", "valid_days")
-        made = studies.issue_token(study, asked, services, Response())
+        body = _read(TokenCreate, sent, "name", "valid_days")
+        made = studies.issue_token(study, body, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
     return _shown(request, services, caller, study, few, issued=made)

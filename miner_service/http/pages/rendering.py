@@ -44,10 +44,10 @@ SentDep = Annotated[SentForm, Depends(get_sent)]
 Read = TypeVar("Read", bound=BaseModel)
 
 
-def read_message(message: type[Read], asked: Any, leave_out: int = 0) -> Read:
+def read_message(message: type[Read], fields: Any, leave_out: int = 0) -> Read:
     """Return the message that a form asks for. Raises InputError."""
     try:
-        return message.model_validate(asked)
+        return message.model_validate(fields)
     except ValidationError as error:
         wrong = error.errors()[0]
         where = ".".join(map(str, wrong["loc"][leave_out:])) or "form"
@@ -60,16 +60,16 @@ def read_message(message: type[Read], asked: Any, leave_out: int = 0) -> Read:
 _NAME = "letters, digits and . _ - only, at most 64"
 
 SHOWN = 50
-"""So many rows a page has."""
+"""The rows of a page."""
 
 
 async def get_newest(cursor: Annotated[str | None, Query(max_length=64)] = None) -> Paging:
-    """Return which page of a list is asked for."""
+    """Return the page of a list that a request wants."""
     return newest(SHOWN, cursor)
 
 
 def newest(limit: int, cursor: str | None = None) -> Paging:
-    """Return how the newest of a list are asked for."""
+    """Return the paging for the newest of a list."""
     return Paging(limit, cursor, newest=True)
 
 
@@ -91,15 +91,15 @@ class _ReleaseContent:
 
 
 @lru_cache(maxsize=1024)
-def _words(held: _ReleaseContent) -> tuple[str, ...]:
-    content = held.content
-    if held.kind == "masked-records":
+def _words(release: _ReleaseContent) -> tuple[str, ...]:
+    content = release.content
+    if release.kind == "masked-records":
         masked = [column.name for column in content.columns if column.role == "masked"]
         told = [column.name for column in content.columns if column.role == "told"]
         told_so = f"{named(told)} told as they are." if told else ""
         first = f"{named(masked)} masked by {content.method}."
         return tuple(one for one in (first, told_so, *content.protection) if one)
-    if held.kind == "knowledge-model":
+    if release.kind == "knowledge-model":
         if content.tree is None:
             return ("A knowledge model, which was withdrawn.",)
         noise = "" if content.epsilon is None else f", epsilon {content.epsilon:.4g}"

@@ -20,12 +20,12 @@ from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
 from pramana_core.wire.privacy import Owner, StudyPrivacy
-from pramana_core.wire.releases import Alignment, Release
+from pramana_core.wire.releases import Release
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COLUMNS = 40
-"""So many columns the page of a study shows: those of which most was told."""
+"""The most columns on the page of a study: those with the largest losses."""
 
 _ALL_COLUMNS = 1000
 _FEW = 5
@@ -74,7 +74,6 @@ def show_study(
         single=single,
         spent=Spent.of(told, caller, _COLUMNS),
         alignment=alignment,
-        overlaps=overlaps(alignment),
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,
         models=models.items,
@@ -93,11 +92,7 @@ def show_owners(
 
 @router.get("/studies/{study}/releases", name="list_releases")
 def show_releases(
-    request: Request,
-    study: StudyPath,
-    services: ServicesDep,
-    caller: CallerDep,
-    paging: NewestDep,
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
 ) -> Response:
     """Show what was released for a study, under which plan; an owner sees what is hers."""
     found = releases.list_releases(study, services, caller, paging)
@@ -139,7 +134,7 @@ class BudgetBar:
 
 @dataclass(frozen=True)
 class Spent:
-    """The bars of a study: of owners and of the record, and of columns, the most told first."""
+    """The bars of a study: of owners and of the record, and of columns, the largest first."""
 
     owners: list[BudgetBar]
     columns: list[BudgetBar]
@@ -189,18 +184,6 @@ def _scale(lines: list[BudgetBar]) -> float:
 
 def _length(spent: float | None) -> float:
     return math.inf if spent is None else spent
-
-
-def overlaps(alignment: Alignment) -> list[tuple[str, int, int | None]]:
-    """Return of each owner its records, and how many of these are at every owner, if told."""
-    return [
-        (
-            one.owner,
-            one.records,
-            None if one.not_everywhere is None else one.records - one.not_everywhere,
-        )
-        for one in alignment.owners
-    ]
 
 
 def next_step(

@@ -76,16 +76,6 @@ def test_many_releases_of_several_blocks_are_counted_as_by_hand(seed, chunk):
     assert told(new, earlier, chunk=chunk) == by_hand(new, earlier)
 
 
-def test_a_report_that_was_told_before_is_not_anew_although_another_was_told_too():
-    old, corrected = {1: {"a": 0}, 2: {"a": 0}}, {1: {"a": 1}, 2: {"a": 0}}
-    assert told(corrected, [(old, {"d": A})]) == {"d": (2, 1, {0}, True)}
-    for again in (old, corrected):
-        found = told(again, [(old, {"d": A}), (corrected, {"d": A})])
-        assert found["d"][1] == 1
-        assert found["d"][3] is False
-    assert told(old, [(old, {"d": A})]) == {"d": (2, 0, set(), False)}
-
-
 @pytest.mark.slow
 def test_releases_of_any_size_are_compared_in_the_memory_of_one_chunk():
     """What numpy holds besides the releases, which are mapped from their files, stays the same."""

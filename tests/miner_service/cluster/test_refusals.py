@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from miner_service.alignment.cluster import (
+    ClusterPlace,
     CountingTask,
     WorkerRecords,
     installed_version,
@@ -177,3 +180,32 @@ def test_a_file_that_a_worker_cannot_read_is_no_scheduler_that_is_away(
     task = CountingTask(installed_version(), records, JointCounts((("a",),)))
     with pytest.raises(StoreCorrupt):
         worker.counted([((0, 1),)], task)
+
+
+@dataclass
+class Scheduler:
+    """Stands for Dask's client, whose answer has no workers once the connection is lost."""
+
+    answer: dict[str, Any]
+    closed: bool = False
+
+    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+        assert n_workers == -1
+        return self.answer
+
+    def close(self, timeout: float) -> None:
+        self.closed = timeout > 0
+
+
+def threads(scheduler: Scheduler) -> int:
+    place = ClusterPlace(ClusterSettings(scheduler="tcp://127.0.0.1:8786"))
+    place._client = scheduler
+    with place._answering():
+        return place._threads(scheduler, lambda: None)
+
+
+def test_a_job_is_given_back_where_the_scheduler_is_lost_while_it_is_asked():
+    lost = Scheduler({"type": "Scheduler"})
+    with pytest.raises(NotReady):
+        threads(lost)
+    assert lost.closed

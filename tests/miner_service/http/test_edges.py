@@ -27,12 +27,6 @@ def test_an_address_that_is_none_is_a_problem(miner, assert_problem):
         assert_problem(miner.admin("GET", path), 404, "not-found")
 
 
-def test_a_method_that_is_none_is_a_problem(miner, assert_problem):
-    answer = miner.admin("PATCH", "/v1/studies/asia")
-    assert_problem(answer, 405, "method-not-allowed")
-    assert "GET" in answer.headers["allow"]
-
-
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"[" * 100_000])
 def test_a_body_that_is_none_is_a_problem(miner, assert_problem, body):
     before = miner.snapshot()

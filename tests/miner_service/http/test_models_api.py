@@ -18,38 +18,23 @@ SEARCH = {"kind": "bayes-net-structure", "draws": 20}
 ODD = "<b>B & co</b>"
 
 
-def with_model(miner, spec=SEARCH):
-    """Have a miner learn a model from records without noise."""
-    miner.analyst = miner.study("asia")
-    miner.owner_person = miner.owner("asia", "north")
-    a = np.repeat([0, 1], 100)
-    b = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
-    plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
-    miner.owner_person.publish("asia", build(plan, range(200), {"A": a, ODD: b}))
-    miner.model = f"/v1/models/{miner.analyst.learn('asia', spec)['id']}"
-    return miner
-
-
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def learned(tmp_path_factory):
+    """A miner that learned a model from records without noise."""
     with starting(tmp_path_factory.mktemp("learned") / "data") as start:
-        yield with_model(start())
-
-
-@pytest.fixture
-def learned(start, request):
-    """A miner with a model; who says nothing of it gets the one that the module shares."""
-
-    def make(**spec):
-        if spec:  # what changes rows has a miner of its own
-            return with_model(start(), **spec)
-        return request.getfixturevalue("shared")
-
-    return make
+        miner = start()
+        miner.analyst = miner.study("asia")
+        miner.owner_person = miner.owner("asia", "north")
+        a = np.repeat([0, 1], 100)
+        b = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
+        plan = Plan.unrandomized(Domain.of(**{"A": ["no", "yes"], ODD: ["lo,w", "<hi>"]}))
+        miner.owner_person.publish("asia", build(plan, range(200), {"A": a, ODD: b}))
+        miner.model = f"/v1/models/{miner.analyst.learn('asia', SEARCH)['id']}"
+        yield miner
 
 
 def test_the_model_reads_as_a_network(learned):
-    miner = learned()
+    miner = learned
     body = miner.analyst.get(miner.model)
     document = network_of_json(body)
     again = read_bif(miner.analyst("GET", f"{miner.model}/bif").text)
@@ -63,7 +48,7 @@ def test_the_model_reads_as_a_network(learned):
 
 
 def test_the_structure_as_a_picture(learned):
-    miner = learned()
+    miner = learned
     svg = miner.owner_person("GET", f"{miner.model}/svg")
     assert svg.headers["content-type"] == "image/svg+xml"
     assert "default-src 'none'" in svg.headers["content-security-policy"]
@@ -98,7 +83,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_shows_picture_links_and_parameters(learned):
-    miner = learned()
+    miner = learned
     answer = miner.owner_person("GET", f"{miner.model}/page")
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -119,19 +104,3 @@ def test_the_page_shows_picture_links_and_parameters(learned):
     # The percentage of a link is one number, and has one explanation.
     assert seen.count("the probability that the link is there") == 1
     assert "bootstrap samples of the records keep it" not in seen
-
-
-ADDRESSES = ("", "/bif", "/svg", "/page")
-
-
-def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem):
-    miner = learned(spec=SEARCH)
-    other = miner.study("other")
-    with miner.services.database.write() as session:
-        sql = "UPDATE jobs SET spec = json_set(spec, '$.records', 'common'), records = 'common'"
-        session.connection().exec_driver_sql(sql)
-    for address in ADDRESSES:
-        assert_problem(other("GET", miner.model + address), 404, "not-found")
-        assert_problem(miner.owner_person("GET", miner.model + address), 404, "not-found")
-        assert_problem(miner.nobody("GET", miner.model + address), 401, "unauthenticated")
-        assert miner.analyst("GET", miner.model + address).status_code == 200

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.parts import encode_part
 from pramana_core.wire.study_plans import StudyPlanMessage
-from tests.miner_service.masking import COLUMNS, announced, masked
+from tests.miner_service.masking import COLUMNS, masked, table_of
 
 RELEASES = "/v1/studies/asia/releases"
 AGE, SEX, DEBT = COLUMNS
@@ -32,7 +30,7 @@ def test_a_part_of_one_kind_is_refused_by_a_release_of_the_other(
     miner, north, release_a, manifest, plan_a, assert_problem
 ):
     built = masked(range(40))
-    as_masked = announced(built.table, release_a.parts[:1], [40])
+    as_masked = manifest(table_of(), release_a.parts[:1], [40], "m1")
     as_plan = manifest(plan_a, built.parts[:1], [40])
     for release, part in ((as_masked, release_a.parts[0]), (as_plan, built.parts[0])):
         path = north.announce("asia", release)
@@ -42,17 +40,15 @@ def test_a_part_of_one_kind_is_refused_by_a_release_of_the_other(
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
-def test_numbers_that_are_none_are_refused_and_not_stored(miner, north, assert_problem, wrong):
+def test_numbers_that_are_none_are_refused_and_not_stored(
+    miner, north, manifest, keys_of, assert_problem, wrong
+):
     good = masked(range(40))
-    keys = np.sort(
-        np.frombuffer(
-            b"".join(hashlib.sha256(str(i).encode()).digest()[:16] for i in range(40)), "S16"
-        )
-    ).view("V16")
+    keys = np.sort(keys_of(range(40)).view("S16")).view("V16")
     debts = good.columns["debt"].copy()
     debts[7] = wrong
-    part = encode_part(good.table.schema_of_parts, keys, good.columns | {"debt": debts})
-    path = north.announce("asia", announced(good.table, [part], [40]))
+    part = encode_part(table_of().schema_of_parts, keys, good.columns | {"debt": debts})
+    path = north.announce("asia", manifest(table_of(), [part], [40]))
     before = miner.snapshot()
     problem = assert_problem(north.put(path, 0, part), 422, "part-invalid")
     assert "1e+300" not in problem.detail

@@ -37,10 +37,7 @@ def release(build):
 
 def opened(miner, people=None):
     """Open a study that says this of its people; return its analyst and two owners."""
-    told = {"name": "s"} if people is None else {"name": "s", "people": people}
-    assert miner.admin("POST", "/v1/studies", json=told).status_code == 201
-    issued = miner.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}).json()
-    analyst = type(miner.admin)(miner.client, issued["token"])
+    analyst = miner.study("s", **({} if people is None else {"people": people}))
     return analyst, miner.owner("s", "north"), miner.owner("s", "south")
 
 
@@ -212,8 +209,7 @@ def test_an_owners_views_are_the_same_bytes_whether_or_not_pseudonyms_match(
 
 def test_a_budget_goes_by_what_the_study_says(miner, release, assert_problem):
     for name, people, status in (("a", "different", 201), ("b", "overlapping", 409)):
-        made = {"name": name, "people": people, "max_epsilon_record": 3.0}
-        assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
+        miner.study(name, people=people, max_epsilon_record=3.0)
         miner.owner(name, "north").publish(name, release("r1", range(10), ONE))
         for ids in ([5], [77]):  # whosever record it is
             body = release(f"r{ids[0]}", ids, ONE).body

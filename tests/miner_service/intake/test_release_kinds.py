@@ -16,17 +16,7 @@ RELEASES = "/v1/studies/asia/releases"
 class Kind:
     """A kind of release: one, another of the same name, and what is no release of it."""
 
-    kind: str
-    field: str
     budgeted = False
-
-    def release(self, name: str = "r1") -> Built:
-        """Build a release."""
-        raise NotImplementedError
-
-    def other(self) -> dict[str, Any]:
-        """Return a manifest of other content under the same name."""
-        raise NotImplementedError
 
 
 class Randomized(Kind):
@@ -55,7 +45,7 @@ class Shared(Kind):
     kind, field = "knowledge-model", "model"
 
     def release(self, name: str = "r1") -> Any:
-        return Built(body(model(), name), [], None)  # type: ignore[arg-type]
+        return Built(body(model(), name), [])
 
     def other(self) -> dict[str, Any]:
         return body(model(requirement={"k": 2}), "r1")

@@ -200,8 +200,7 @@ def test_a_report_counts_once_for_each_way_in_which_a_record_was_reported(study,
 
 @pytest.mark.slow
 def test_what_was_counted_is_gone_from_the_budget(miner, release, assert_problem):
-    limit = {"name": "asia", "max_epsilon_record": 2.5 * EPSILON}
-    assert miner.admin("POST", "/v1/studies", json=limit).status_code == 201
+    miner.study("asia", max_epsilon_record=2.5 * EPSILON)
     north = miner.owner("asia", "north")
     before, after, _ = corrected()
     north.publish("asia", release("r1", ill=before))

@@ -35,7 +35,7 @@ PLAN = Plan(
     )
 )
 ROWS = [[0, 0], [1, 2], [0, 0], [1, 1]]
-JOB = {"spec": {"kind": "contingency-table", "variables": ["smokes", "asthma"]}}
+JOB = {"kind": "contingency-table", "variables": ["smokes", "asthma"]}
 
 
 class Setting:
@@ -43,17 +43,15 @@ class Setting:
 
     def __init__(self, miner: Any, plan: Plan = PLAN, **study: Any) -> None:
         self.miner, self.plan = miner, plan
-        body = {"name": "lungs", **study}
-        assert miner.admin("POST", "/v1/studies", json=body).status_code == 201
-        self.analyst = self.person("ana", "analyst")
-        self.gateway, self.other = self.person("app", "gateway"), self.person("web", "gateway")
+        self.analyst = miner.study("lungs", **study)
+        self.gateway, self.other = self.person("app"), self.person("web")
         self.put = miner.admin("PUT", PATH + "/plan", json={"plan": plan.as_dict()})
 
-    def person(self, name: str, role: str) -> Any:
-        """Issue a token."""
-        body = {"name": name, "role": role}
+    def person(self, name: str) -> Any:
+        """Issue a gateway's token."""
+        body = {"name": name, "role": "gateway"}
         issued = self.miner.admin("POST", "/v1/studies/lungs/tokens", json=body).json()
-        assert issued["role"] == role
+        assert issued["role"] == "gateway"
         return type(self.miner.admin)(self.miner.client, issued["token"], issued["id"])
 
     def send(self, rows: Any, batch: str, who: Any = None, **changed: Any) -> Any:
@@ -65,13 +63,9 @@ class Setting:
         """Read how many reports there are."""
         return self.analyst.get(PATH)
 
-    def job(self, **spec: Any) -> Any:
+    def job(self) -> Any:
         """Run a job; return its model."""
-        made = self.analyst("POST", "/v1/studies/lungs/jobs", json={"spec": spec or JOB["spec"]})
-        assert made.status_code == 202, made.text
-        job = self.analyst.wait(made.headers["location"])
-        assert job["state"] == "succeeded", job
-        return self.analyst.get(f"/v1/models/{job['model']}")
+        return self.analyst.learn("lungs", JOB)
 
 
 PATH = "/v1/studies/lungs/reports"

@@ -231,10 +231,7 @@ def test_drawn_anew_it_is_more_than_the_plan_states(people, release):
 
 
 def budgeted(miner, most: float) -> tuple[Any, Any, Any]:
-    body = {"name": "s", "max_epsilon_record": most}
-    assert miner.admin("POST", "/v1/studies", json=body).status_code == 201
-    issued = miner.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}).json()
-    analyst = type(miner.admin)(miner.client, issued["token"])
+    analyst = miner.study("s", max_epsilon_record=most)
     return analyst, miner.owner("s", "north"), miner.owner("s", "south")
 
 

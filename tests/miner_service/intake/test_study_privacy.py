@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -143,8 +142,7 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
 @pytest.fixture
 def limited(miner):
     """A study that may tell epsilon 3 of a record and 1.5 of a column."""
-    made = {"name": "asia", "max_epsilon_record": 3.0, "max_epsilon_column": 1.5}
-    assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
+    miner.study("asia", max_epsilon_record=3.0, max_epsilon_column=1.5)
     return miner
 
 
@@ -230,18 +228,6 @@ def test_an_owner_that_was_removed_holds_nothing_back(limited, release, assert_p
     assert total(back)["epsilon"] == pytest.approx(math.log(4), rel=1e-6)
 
 
-def test_of_owners_that_announce_at_once_only_as_many_pass_as_there_is_room_for(limited, release):
-    owners = [limited.owner("asia", f"o{n}") for n in range(6)]
-    bodies = [release(plan(**{f"v{n}": 4})).body for n in range(6)]  # 1.386 each: two fit
-    with ThreadPoolExecutor(6) as pool:
-        answers = pool.map(
-            lambda owner, body: owner("POST", "/v1/studies/asia/releases", json=body),
-            owners,
-            bodies,
-        )
-        assert sorted(a.status_code for a in answers) == [201, 201, 409, 409, 409, 409]
-
-
 def test_a_refusal_does_not_depend_on_whose_records_are_whose(limited, release, assert_problem):
     """Else publishing one person's record would tell an owner whether others know that person."""
     north, south = limited.owner("asia", "north"), limited.owner("asia", "south")
@@ -257,8 +243,7 @@ def test_a_budget_is_changed_on_the_command_line(miner, release, assert_problem)
         words = ["study", "budget", "asia", *words, "--data", str(miner.data)]
         assert CliRunner().invoke(app, words).exit_code == 0
 
-    study = {"name": "asia", "max_epsilon_record": 1}
-    assert miner.admin("POST", "/v1/studies", json=study).status_code == 201
+    miner.study("asia", max_epsilon_record=1)
     north, south = miner.owner("asia", "north"), miner.owner("asia", "south")
     over = release(plan(a=4))
     answer = north("POST", "/v1/studies/asia/releases", json=over.body)

@@ -30,13 +30,6 @@ def changed(number: int, **more: Any) -> list[dict[str, Any]]:
     return nodes
 
 
-def cut_at(number: float) -> dict[str, Any]:
-    """Return a tree whose first part goes to another age than where the second begins."""
-    nodes = copy.deepcopy(NODES)
-    nodes[0]["parts"][0]["up_to"] = number
-    return tree(nodes)
-
-
 BAD = {
     "negative": (tree(changed(1, hit=-1)), "request-invalid"),
     "no attribute": (
@@ -119,8 +112,7 @@ def test_an_owner_with_a_tree_alone_is_not_missing(miner, release_a):
 
 def test_private_trees_count_with_their_epsilon(miner):
     """Replacing a record multiplies by e^epsilon at most: two different trees, by their product."""
-    limited = {"name": "b", "max_epsilon_record": 2.5, "max_epsilon_column": 2.5}
-    assert miner.admin("POST", "/v1/studies", json=limited).status_code == 201
+    miner.study("b", max_epsilon_record=2.5, max_epsilon_column=2.5)
     west = miner.owner("b", "west")
     first = share(west, "b", private(1.0), "one")
     share(west, "b", private(1.0), "again")

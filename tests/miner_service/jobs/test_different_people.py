@@ -11,20 +11,11 @@ from miner_service.http.pages.job_forms import job_forms
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from tests.miner_service.conftest import Person, build, starting
+from tests.miner_service.conftest import build, job_specs, starting
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.masking import masked
 
-SPECS = {
-    "association-rules": {"minimum_support": 0.2},
-    "bayes-classifier": {"target": "a"},
-    "bayes-net-parameters": {"structure": {"a": [], "b": ["a"]}},
-    "bayes-net-structure": {},
-    "contingency-table": {"variables": ["a", "b"]},
-    "decision-tree": {"target": "a"},
-    "linear-classifier": {"target": "a"},
-    "regression": {"target": "debt"},
-}
+SPECS = {**job_specs("a", "b"), "regression": {"target": "debt"}}
 """What each kind needs; `model-sharing` joins no records."""
 
 PLAN = Plan(
@@ -40,10 +31,7 @@ def people(tmp_path_factory):
         miner = start()
         analysts = {}
         for people in ("different", "overlapping"):
-            made = {"name": people, "people": people}
-            assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
-            token = miner.admin("POST", f"/v1/studies/{people}/tokens", json={"name": "ana"})
-            analysts[people] = Person(miner.client, token.json()["token"])
+            analysts[people] = miner.study(people, people=people)
             for owner, ids in OWNERS.items():
                 rng = np.random.default_rng(len(ids))
                 codes = {name: rng.integers(0, 2, len(ids)) for name in "ab"}

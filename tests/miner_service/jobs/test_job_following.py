@@ -11,7 +11,7 @@ from miner_service.jobs.runner import learn_model, work_once
 from miner_service.jobs.workers import DistantWorkers, workers_of
 from miner_service.settings import JobSettings
 from miner_service.store.queue import claim_next, show_up
-from pramana_core.errors import NotReady, StorageFull
+from pramana_core.errors import NotConverged, NotReady, StorageFull
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"spec": {"structure": {"A": []}}}
@@ -80,6 +80,36 @@ def test_a_result_waits_for_a_store_that_is_away(asked, error):
     assert work_once(services, lease, learn, lambda *_: None)
     job = miner.analyst.get(path)
     assert (job["state"], len(learned), services.database.left) == ("succeeded", 1, 0)
+
+
+def test_a_run_that_ends_late_decides_nothing(asked):
+    """Run 1 is cancelled and ends, badly, when run 2 has begun; run 2 decides."""
+    miner, path, first = without_workers(asked)
+    assert miner.analyst("DELETE", path).json()["state"] == "cancelled"
+    again = miner.analyst("POST", JOBS, json=SPEC)
+    assert (again.status_code, again.headers["location"]) == (202, path)
+    with miner.services.database.write() as session:
+        second = claim_next(session, "here", miner.clock())
+
+    def learn(*arguments):
+        raise NotConverged("Run 1 failed.")
+
+    assert not work_once(miner.services, first, learn, lambda *_: None)
+    assert miner.analyst.get(path)["state"] == "running"
+    assert work_once(miner.services, second, learn_model, lambda *_: None)
+    assert miner.analyst.get(path)["state"] == "succeeded"
+
+
+def test_a_run_whose_job_is_cancelled_meanwhile_stores_nothing(asked):
+    miner, path, lease = without_workers(asked)
+
+    def learn(*arguments):
+        assert miner.analyst("DELETE", path).json()["state"] == "cancelled"
+        return learn_model(*arguments)
+
+    assert not work_once(miner.services, lease, learn, lambda *_: None)
+    job = miner.analyst.get(path)
+    assert (job["state"], job["model"]) == ("cancelled", None)
 
 
 def test_a_result_does_not_wait_for_longer_than_a_lease_holds(asked):

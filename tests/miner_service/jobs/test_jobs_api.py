@@ -83,6 +83,10 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
     before = miner.snapshot()
     answer = analyst("POST", JOBS, json={"spec": SPEC})
     assert_problem(answer, 409, "records-do-not-align")
+    # Moments say nothing of what is missing.
+    for spec in (SPEC, {"kind": "bayes-net-structure"}):
+        asked = {"spec": {**spec, "records": "any", "estimator": "moment"}}
+        assert_problem(analyst("POST", JOBS, json=asked), 422, "option-invalid")
     assert miner.snapshot() == before
     model = analyst.learn("asia", {**SPEC, "records": "common"})
     assert model["records"] == 60
@@ -99,12 +103,15 @@ def test_records_that_overlap_in_part_are_joined_only_when_asked(
 
 
 def test_a_variable_from_two_owners_is_a_conflict(aligned, build, plan_c, assert_problem):
-    aligned.owner("asia", "west").publish("asia", build(plan_c, range(100), {"C": [0] * 100}))
+    aligned.owner("asia", "west").publish("asia", build(plan_c, range(95, 130), {"C": [0] * 35}))
     before = aligned.snapshot()
-    answer = aligned.analyst("POST", JOBS, json={"spec": SPEC})
-    assert_problem(answer, 409, "conflict")
+    for records in ("common", "any"):
+        answer = aligned.analyst("POST", JOBS, json={"spec": {**SPEC, "records": records}})
+        assert_problem(answer, 409, "conflict")
     assert aligned.snapshot() == before
-    assert aligned.analyst.learn("asia", {"structure": {"A": []}})["records"] == 100
+    assert (
+        aligned.analyst.learn("asia", {"structure": {"A": []}, "records": "any"})["records"] == 100
+    )
 
 
 def test_a_removed_owners_release_is_no_longer_aligned(aligned, assert_problem):
@@ -182,7 +189,10 @@ def test_a_job_whose_release_goes_away_fails_and_says_so(held, how):
     assert "Release r1 of north" in job["problem"]["detail"]
 
 
-def test_a_job_that_fails_carries_the_problem_and_may_run_again(start, release_a):
+def test_a_job_that_fails_carries_the_problem_and_runs_again_on_the_releases_in_use(
+    start, release_a
+):
+    """The key is that of the content; the release that had it before was withdrawn."""
     tries = []
 
     def fails_once(spec, prepared, services, on_node):
@@ -192,17 +202,22 @@ def test_a_job_that_fails_carries_the_problem_and_may_run_again(start, release_a
         return learn_model(spec, prepared, services, on_node)
 
     miner = start(learn=fails_once)
-    analyst = miner.study("asia")
-    miner.owner("asia", "north").publish("asia", release_a)
+    analyst, north = miner.study("asia"), miner.owner("asia", "north")
+    first = north.publish("asia", release_a)
     body = {"spec": {"structure": {"A": []}}}
     path = analyst("POST", JOBS, json=body).headers["location"]
     job = analyst.wait(path)
-    assert job["state"] == "failed"
-    assert job["problem"]["code"] == "not-converged"
+    assert (job["state"], job["problem"]["code"]) == ("failed", "not-converged")
     assert job["problem"]["remedy"] == "Allow more."
+    release_a.body["name"] = "r2"
+    second = north.publish("asia", release_a)
+    assert north("POST", f"{first}/withdraw").status_code == 200
     again = analyst("POST", JOBS, json=body)
     assert (again.status_code, again.headers["location"]) == (202, path)
-    assert analyst.wait(path)["state"] == "succeeded"
+    job = analyst.wait(path)
+    assert job["state"] == "succeeded", job
+    used = analyst.get(f"/v1/models/{job['model']}")["releases"]
+    assert list(used) == [second.rsplit("/", 1)[1]]
 
 
 def test_an_unforeseen_failure_of_a_job_is_told_without_its_cause(start, release_a, caplog):

@@ -1,6 +1,8 @@
-"""A model whose reports contradict the pooled tables behind it says so wherever it is shown."""
+"""What a reader must know of a model is said in each form: lack of fit, and what it tells."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
@@ -118,3 +120,27 @@ def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build)
     rules = {"kind": "association-rules", "estimator": "pooled", "minimum_support": 0.1}
     made = analyst("POST", "/v1/studies/s/jobs", json={"spec": rules}).json()
     assert made["spec"]["order"] is None
+
+
+def test_gamma_stands_in_json_page_text_and_picture(miner, build):
+    analyst, north = miner.study("s"), miner.owner("s", "north")
+    columns = [Variable(n, ("no", "yes")) for n in ("ill", "smoker")]
+    two = Plan(tuple(Block((one,), Symmetric.from_gamma(2, 3)) for one in columns))
+    codes = np.random.default_rng(0).integers(2, size=300).astype(np.uint8)
+    north.publish("s", build(two, range(300), {"ill": codes, "smoker": codes}))
+    path = learned(analyst, {"kind": "decision-tree", "target": "ill", "records": "any"})
+    told = analyst.get(path)["told"]
+    # Two columns of gamma 3 each: 9 for the record.
+    assert told["gamma"] == pytest.approx(9)
+    assert told["epsilon"] == pytest.approx(2 * math.log(3))
+    page = analyst("GET", f"{path}/page").text
+    assert "γ = 9" in page
+    assert "epsilon&nbsp;2.197" in page
+    said = "Learned from 300 records; whole record: gamma 9, epsilon 2.197."
+    text = analyst("GET", f"{path}/text").text
+    assert text.endswith(f"\n\n{said}\n")
+    picture = analyst("GET", f"{path}/svg").text
+    assert picture.count(said) == 1
+    assert picture.rstrip().endswith("</svg>")
+    # It is another program's to read: nothing is added.
+    assert said not in analyst("GET", f"{path}/document").text

@@ -189,18 +189,3 @@ class TestEveryDatabase:
         with pytest.raises((InputError, NotFound)), database.read() as session:
             find_study(session, "as\0ia")
         database.ping()
-
-
-def test_two_processes_that_open_an_empty_database_at_once_make_its_tables_once(place, open_at):
-    start = threading.Barrier(4)
-
-    def open_one(_):
-        start.wait()
-        return open_at(place)
-
-    with ThreadPoolExecutor(4) as pool:
-        opened = list(pool.map(open_one, range(4)))
-    for number, database in enumerate(opened):
-        add_study(database, f"s{number}")
-    with opened[0].read() as session:
-        assert len(names(session)) == 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import threading
 from contextlib import closing
@@ -12,7 +11,6 @@ import pytest
 from sqlalchemy import event, text
 
 from miner_service.store.people import create_study, find_study
-from miner_service.store.postgres import parse_address, shown
 from miner_service.store.schema import StudyRow
 from pramana_core.errors import NotReady, StorageFull, StoreCorrupt
 from pramana_core.wire.privacy import StudyCreate
@@ -173,16 +171,3 @@ def test_a_name_is_free_again_when_its_holder_lost_the_server(stopped_postgres, 
         thread.start()
         thread.join()
         assert entered.is_set()
-
-
-def test_no_password_is_in_an_error_or_a_log(open_at, caplog):
-    caplog.set_level(logging.DEBUG)
-    address = f"postgresql://miner:{PASSWORD}@127.0.0.1:1/miner"
-    with pytest.raises(NotReady) as told:
-        open_at(address)
-    seen, error = [str(told.value), repr(told.value), caplog.text], told.value.__cause__
-    while error is not None:
-        seen += [str(error), repr(error), repr(getattr(error, "args", ""))]
-        error = error.__cause__ or error.__context__
-    assert PASSWORD not in " ".join(seen)
-    assert shown(parse_address(address)) == "postgresql://127.0.0.1:1/miner"

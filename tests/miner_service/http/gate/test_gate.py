@@ -12,14 +12,32 @@ from starlette.requests import ClientDisconnect, Request
 from miner_service.http.access import gate, routing
 from miner_service.settings import Limits, WebSettings
 from pramana_core.pages.forms import EVERY_ANSWER
+from pramana_core.wire.parts import PART_MEDIA_TYPE
 
 
-def asked(miner, method, path, **options):
+def scope_of(method, path, headers, scheme="http"):
+    """What the server says of a request."""
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": scheme,
+        "http_version": "1.1",
+        "client": ("192.0.2.1", 1),
+        "server": ("127.0.0.1", 80),
+        "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
+        "state": {},
+    }
+
+
+def asked(miner, method, path, headers, scheme="http"):
     """Ask as the server does: the body is only produced when it is asked for.
 
     The usual client of tests reads the whole body before it sends it.
     """
-    headers = [(k.lower().encode(), v.encode()) for k, v in options.get("headers", {}).items()]
     answers, reads = [], 0
 
     async def receive():
@@ -30,20 +48,7 @@ def asked(miner, method, path, **options):
     async def send(message):
         answers.append(message)
 
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "root_path": "",
-        "scheme": options.get("scheme", "http"),
-        "http_version": "1.1",
-        "client": ("192.0.2.1", 1),
-        "server": ("127.0.0.1", 80),
-        "headers": headers,
-        "state": {},
-    }
+    scope = scope_of(method, path, headers, scheme)
     miner.client.portal.call(miner.app, scope, receive, send)
     told = {k.decode().lower(): v.decode() for k, v in answers[0]["headers"]}
     return answers[0]["status"], told, json.loads(answers[1]["body"]), reads
@@ -91,7 +96,7 @@ def test_a_part_is_only_read_where_it_may_come(miner, release_a):
     miner.study("asia")
     owner, other = miner.owner("asia", "north"), miner.owner("asia", "south")
     path = owner.announce("asia", release_a)
-    arrow = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    arrow = {"Content-Type": PART_MEDIA_TYPE}
 
     def put(person, where, **more):
         headers = {**arrow, "Authorization": f"Bearer {person.token}", **more}
@@ -139,22 +144,14 @@ def test_too_many_bodies_on_their_way_are_refused_before_they_are_read(start, re
             first.set()
             await asyncio.Event().wait()
 
-        headers = [
-            (b"content-type", b"application/vnd.apache.arrow.stream"),
-            (b"authorization", f"Bearer {owner.token}".encode()),
-            (b"transfer-encoding", b"chunked"),
-        ]
-        scope = {
-            "type": "http",
-            "method": "PUT",
-            "path": f"{path}/parts/0",
-            "query_string": b"",
-            "root_path": "",
-            "scheme": "http",
-            "client": ("192.0.2.1", 1),
-            "server": ("127.0.0.1", 80),
-            "headers": headers,
+        headers = {
+            "Content-Type": PART_MEDIA_TYPE,
+            "Authorization": f"Bearer {owner.token}",
+            "Transfer-Encoding": "chunked",
         }
+
+        def sent():
+            return scope_of("PUT", f"{path}/parts/0", headers)
 
         async def send(message):
             inner.append(message)
@@ -162,9 +159,9 @@ def test_too_many_bodies_on_their_way_are_refused_before_they_are_read(start, re
         async def refused():
             raise AssertionError("the second body was read")
 
-        holding = asyncio.ensure_future(miner.app({**scope, "state": {}}, receive, send))
+        holding = asyncio.ensure_future(miner.app(sent(), receive, send))
         await first.wait()
-        await miner.app({**scope, "state": {}}, refused, send)
+        await miner.app(sent(), refused, send)
         holding.cancel()
         await asyncio.wait([holding])
 
@@ -247,5 +244,5 @@ def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
         assert answer.status_code == status
         assert {name: answer.headers[name] for name in EVERY_ANSWER} == dict(EVERY_ANSWER)
         assert "strict-transport-security" not in answer.headers
-    _, told, _, _ = asked(miner, "GET", "/x", scheme="https")
+    _, told, _, _ = asked(miner, "GET", "/x", {}, "https")
     assert "max-age" in told["strict-transport-security"]

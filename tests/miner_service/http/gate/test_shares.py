@@ -1,11 +1,15 @@
-"""How much one sender may ask for, by a clock that the test holds."""
+"""How much one sender may ask for, by a clock that the test holds; and who waits for a thread."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
 
+from miner_service.http.access.pools import Pool
 from miner_service.http.access.shares import BodyMemory, Buckets, InFlight
-from pramana_core.errors import TooManyRequests
+from pramana_core.errors import NotReady, TooManyRequests
 
 
 class Now:
@@ -63,3 +67,26 @@ def test_memory_is_given_while_there_is_some_and_given_back():
         pass
     with memory.held(10):
         pass
+
+
+def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():
+    begun, go_on, done = threading.Event(), threading.Event(), []
+
+    def stand_still():
+        begun.set()
+        go_on.wait()
+        return "done"
+
+    async def ask():
+        pool = Pool("few", 1, patience=0.02)
+        first = asyncio.create_task(pool.run(stand_still))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        with pytest.raises(NotReady):
+            await pool.run(done.append, "given up")
+        go_on.set()
+        assert await first == "done"
+        pool.close()
+
+    asyncio.run(ask())
+    assert done == []

@@ -8,7 +8,6 @@ import pytest
 
 from miner_service.settings import Settings, StorageSettings
 from miner_service.store.segments import open_segments
-from pramana_core.errors import StoreCorrupt
 
 BODY = b"the bytes of a part"
 SHA = hashlib.sha256(BODY).hexdigest()
@@ -42,35 +41,6 @@ def open_again(tmp_path):
 @pytest.fixture
 def segments(open_again):
     return open_again()
-
-
-def test_a_part_that_is_not_there_or_not_as_acknowledged_is_said_to_be_damaged(segments):
-    segments.put_part("r-1", 3, written(segments, b"other bytes"))
-    for number in (3, 4):
-        with pytest.raises(StoreCorrupt):
-            segments.read_part("r-1", number, SHA)
-
-
-def test_parts_are_dropped_one_by_one_and_together_and_again(segments):
-    for number in range(3):
-        segments.put_part("r-1", number, written(segments))
-    segments.put_part("r-2", 0, written(segments))
-    segments.drop_part("r-1", 0)
-    segments.drop_part("r-1", 0)
-    assert segments.read_part("r-1", 1, SHA) == BODY
-    segments.drop_parts("r-1")
-    segments.drop_parts("r-1")
-    for number in range(3):
-        with pytest.raises(StoreCorrupt):
-            segments.read_part("r-1", number, SHA)
-    assert segments.read_part("r-2", 0, SHA) == BODY
-
-
-def test_columns_that_are_absent_or_other_are_said_to_be_damaged(segments):
-    segments.put_data("r-1", written(segments))
-    for release, sha in (("r-1", SHA[::-1]), ("r-2", SHA)):
-        with pytest.raises(StoreCorrupt):
-            segments.verify_data(release, sha)
 
 
 def test_a_sweep_removes_what_no_release_needs(segments):
