@@ -281,6 +281,7 @@ def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
 def estimates(
     owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float, run: int
 ) -> dict[str, Marginals]:
+    """Return the estimates from which each site learns, by the nodes it learns."""
     return {str(one.nodes): one.marginals(owner, codes, run) for one in learners(name, p)}
 
 
