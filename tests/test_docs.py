@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -129,10 +128,6 @@ def tree(module: str) -> ast.Module:
     return ast.parse(FILES[module].read_text(encoding="utf-8"))
 
 
-def docstring(module: str) -> str:
-    return ast.get_docstring(tree(module)) or ""
-
-
 @cache
 def defined(module: str) -> frozenset[str]:
     """The functions, classes, methods (also as `Class.method`) and constants of a module."""
@@ -152,62 +147,6 @@ def defined(module: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@cache
-def words(module: str) -> frozenset[str]:
-    """All names in a module's code and the words of its strings, docstrings left out."""
-    found: set[str] = set()
-    for node in ast.walk(tree(module)):
-        for field in ("id", "attr", "arg", "name", "asname", "module"):
-            name = getattr(node, field, None)
-            if isinstance(name, str):
-                found |= set(name.split("."))
-        said = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(said, str) and "`" not in said:
-            found |= set(re.findall(r"\w+", said))
-    return frozenset(found)
-
-
-@cache
-def everywhere() -> frozenset[str]:
-    """What is defined anywhere in the project."""
-    return frozenset().union(*(defined(module) for module in FILES))
-
-
-def near(module: str, word: str) -> bool:
-    """Is there a module of this name in the module itself, beside it, or in a room around it?"""
-    around = module
-    while around:
-        if f"{around}.{word}" in FILES:
-            return True
-        around = around.rpartition(".")[0]
-    return word in PACKAGES
-
-
-def names_nothing(module: str, text: str) -> Iterator[str]:
-    """Yield the words in backticks that are neither modules nearby nor names of the code.
-
-    The docstring of a room speaks of modules, and of what these define; that of a module also of
-    whatever its own code says.
-    """
-    room = FILES[module].name == "__init__.py"
-    inside = {name for name in FILES if name == module or name.startswith(f"{module}.")}
-    for word in TICKED.findall(text):
-        if not re.fullmatch(r"[a-z]\w+", word) or near(module, word):
-            continue
-        if room:
-            known = any(word in defined(name) for name in inside)
-        else:
-            known = word in everywhere() or word in words(module)
-        if not known:
-            yield word
-
-
-@pytest.mark.slow
-def test_the_modules_that_a_docstring_names_are_there():
-    missing = {(m, word) for m in FILES for word in names_nothing(m, docstring(m))}
-    assert not missing, "a module that has moved? what is of another program takes two backticks"
-
-
 def is_there(name: str) -> bool:
     """Is a dotted name a module of ours, or what one has?"""
     parts = name.split(".")
@@ -222,7 +161,7 @@ def is_there(name: str) -> bool:
 
 
 @pytest.mark.slow
-def test_the_rooms_that_pages_and_docstrings_name_are_there():
+def test_the_rooms_that_pages_and_modules_name_are_there():
     """By their dotted names and as folders; what the code itself writes with a slash is no room."""
     texts = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
     texts |= {m: path.read_text(encoding="utf-8") for m, path in FILES.items()}
@@ -266,14 +205,8 @@ def test_what_tables_say_of_a_file_is_in_it(page: Path):
 
 
 def test_what_is_not_there_is_missed():
-    """The negative control of the three tests above."""
-    room, module = "pramana_core.mask", "pramana_core.mask.catalogue"
-    text = "The methods are in `methods`; `nowhere` is, and `S` is a table, ``other`` no name."
-    assert list(names_nothing(room, text)) == ["nowhere"]
-    assert list(names_nothing(module, "`methods` and `cgadp_` beside `nowhere`")) == [
-        "cgadp_",
-        "nowhere",
-    ]
+    """The negative control of the tests above."""
+    module = "pramana_core.mask.catalogue"
     assert is_there("pramana_core.mask.catalogue.METHODS")
     assert not is_there("pramana_core.mask.catalogue.gone")
     assert not is_there("pramana_core.gone")

@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Result:
-    """What a comparison found: medians of both sides and of their ratio, with its quartiles."""
+    """The result of a comparison: medians of both sides and of their ratio, with its quartiles."""
 
     name: str
     reference: str
@@ -142,7 +142,7 @@ def write(path: Path, results: Sequence[Result]) -> None:
 
 
 class Bench(ExitStack):
-    """What a group of comparisons is given; leaving the context ends its peers.
+    """Data, sizes and peers of a group of comparisons; leaving the context ends the peers.
 
     Args:
         folder: an empty one, for data.
@@ -157,7 +157,7 @@ class Bench(ExitStack):
         self._environment = environment
 
     def size(self, records: int) -> int:
-        """Return this number of records, or a hundredth of it where it shall be quick."""
+        """Return this count of records, or a hundredth of it with `quick`."""
         return records // 100 if self.quick else records
 
     def label(self, records: int) -> str:
@@ -181,9 +181,9 @@ class Bench(ExitStack):
 
 
 class Peer:
-    """A peer: called, it does its work once, and returns what that took where it ran.
+    """A peer: a call does its work once and returns the seconds that this took in its process.
 
-    Its process starts, and it prepares, when it is first called.
+    The process starts, and prepares, at the first call.
     """
 
     def __init__(self, environment: Path, function: str, arguments: Mapping[str, Any]):

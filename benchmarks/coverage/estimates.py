@@ -60,7 +60,7 @@ def tables(
     errors: bool = False,
     **how: Any,
 ) -> Repeat:
-    """Return what draws, randomizes and estimates once: intervals of the cells of some tables."""
+    """Return a repetition: draw, randomize and estimate; intervals of the cells of some tables."""
     domain = sources[0][0].domain
     names = domain.names
     sets = [names[:k] for k in lengths] or list(itertools.combinations(names, 2))
@@ -90,7 +90,7 @@ def tables(
 
 
 def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
-    """Return what tests an independence that holds once: an interval from the level up."""
+    """Return a repetition that tests a true independence: an interval from the level up."""
     first, second, *given = plan.domain.names
 
     def repeat(rng: np.random.Generator) -> Interval:
@@ -105,7 +105,7 @@ def independence(plan: Plan, law: Numbers, records: int) -> Repeat:
 def parameters(
     plan: Plan, records: int, parents: dict[str, list[str]], estimator: Estimator
 ) -> Repeat:
-    """Return what learns the parameters of a network of a, b and c once."""
+    """Return a repetition that learns the parameters of a network of a, b and c."""
     structure = Structure.of(parents)
     truth = np.concatenate([_conditional(node, given) for node, given in structure.families])
 

@@ -1,4 +1,4 @@
-"""A setting whose intervals are counted: what it draws, what came of it, and the page of all."""
+"""A small study to repeat, the coverage of its intervals, and the page of all studies."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ALLOWED = (0.93, 0.97)
 
 @dataclass(frozen=True)
 class Interval:
-    """Intervals of one repetition: what is true, and between which limits it was estimated.
+    """The intervals of one repetition, and the true values.
 
-    All three are of one length, the same in each repetition. NaN limits: no interval was printed.
+    All three have one length, the same in each repetition. NaN limits: no interval was printed.
     """
 
     truth: npt.ArrayLike
@@ -60,16 +60,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What came of a setting's repetitions; arrays of shape (repetitions, intervals)."""
+    """The intervals of all repetitions; arrays of shape (repetitions, intervals)."""
 
     truth: Numbers
     low: Numbers
     high: Numbers
 
     def narrowed(self, factor: float) -> Coverage:
-        """Return intervals of another width around the same middle: for a negative control.
+        """Return intervals of another width around the same middle: a negative control.
 
-        Those without an end have no middle and stay.
+        Intervals without an end stay.
         """
         ended = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(ended, self.low, 0.0), np.where(ended, self.high, 0.0)
@@ -82,12 +82,12 @@ class Coverage:
 
     @property
     def printed(self) -> npt.NDArray[np.bool_]:
-        """Which intervals were printed."""
+        """Whether each interval was printed."""
         return ~(np.isnan(self.low) | np.isnan(self.high))
 
     @property
     def holds(self) -> npt.NDArray[np.bool_]:
-        """Which of them hold the truth."""
+        """Whether each interval holds the truth."""
         return (self.low <= self.truth) & (self.truth <= self.high)
 
     @property
@@ -119,7 +119,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class CoverageResult:
-    """What is kept of a setting's repetitions: a line of benchmarks/coverage/results.json."""
+    """The coverage of a setting: a line of benchmarks/coverage/results.json."""
 
     name: str
     where: str
@@ -135,7 +135,7 @@ class CoverageResult:
 
     @classmethod
     def of(cls, setting: Setting, found: Coverage) -> CoverageResult:
-        """Count what came of a setting."""
+        """Count a setting's intervals."""
         return cls(
             setting.name,
             setting.where,

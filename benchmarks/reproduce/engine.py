@@ -104,14 +104,14 @@ class Result:
     Args:
         tables: data frames by name; they become CSV files.
         findings: the claims that were checked, in the order of the report.
-        draw: draws the picture on a figure that is 10 inches wide; title and source are added.
+        draw: is given a figure that is 10 inches wide, and the tables; title and source are added.
         height: the figure's height in inches.
         facts: single numbers worth keeping, JSON values by name.
     """
 
     tables: Mapping[str, pd.DataFrame]
     findings: Iterable[Claim]
-    draw: Callable[[Figure], None]
+    draw: Callable[..., None]
     height: float = 4.6
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -122,6 +122,10 @@ class Result:
             for text, agrees in self.findings
         )
         object.__setattr__(self, "findings", tuple(found))
+
+    def picture(self, figure: Figure) -> None:
+        """Draw the picture."""
+        self.draw(figure, *self.tables.values())
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,9 @@ def _absent(experiment: Experiment, setting: Setting) -> OptionError | None:
 
 def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) -> tuple[str, ...]:
     drawn = f"{experiment.name}.png"
-    (out / drawn).write_bytes(png(experiment.title, experiment.source, result.draw, result.height))
+    (out / drawn).write_bytes(
+        png(experiment.title, experiment.source, result.picture, result.height)
+    )
     tables = []
     for name, table in result.tables.items():
         end = "" if len(result.tables) == 1 else f"-{name}"

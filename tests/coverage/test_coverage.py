@@ -72,6 +72,17 @@ def test_honest_intervals_pass_and_others_do_not():
         assert kept(setting, covered(setting, range(300))) == passes
 
 
+def test_what_is_counted_of_two_intervals_by_hand():
+    """Of four studies the first interval holds the truth in three, the second in one of two."""
+    low = np.array([[-1, -1], [-1, 1], [1, np.nan], [-1, np.nan]], dtype=float)
+    found = Coverage(np.zeros((4, 2)), low, low + 2)
+    counted = CoverageResult.of(simple(1.0), found)
+    assert (counted.mean, counted.worst) == (round(4 / 6, 4), 0.5)
+    assert (counted.above, counted.below) == (round(2 / 6, 4), 0.0)
+    # Studies are independent: shares of 2, 1, 0 and 1 of 2, 2, 1 and 1 intervals, of 2/3 each.
+    assert counted.error == round(np.sqrt((2 / 3) ** 2 + 1 / 9 + 4 / 9 + 1 / 9) / 6, 4)
+
+
 def test_the_page_says_why_some_are_wide():
     honest, wide = simple(1.0), simple(2.0)
     wide = Setting(**{**vars(wide), "why": "it is meant to be", "below": 1.0})

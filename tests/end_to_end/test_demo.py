@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -79,15 +78,6 @@ def test_a_folder_of_someone_elses_is_left_alone(run, tmp_path: Path):
     done = run("pramana", "demo", "--records", "50", "--out", str(tmp_path))
     assert done.returncode == 2
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_a_demonstrations_folder_is_kept_if_more_was_put_there(run, demo: Path, tmp_path: Path):
-    out = tmp_path / "out"
-    shutil.copytree(demo, out)
-    (out / "my-notes.txt").write_text("mine")
-    done = run("pramana", "demo", "--records", "50", "--out", str(out))
-    assert done.returncode == 2
-    assert (out / "result.json").exists()
 
 
 def test_ended_from_outside_it_leaves_no_process(until, tmp_path: Path):

@@ -258,23 +258,6 @@ def test_an_owner_that_is_down_ends_it_at_the_others(owners):
     assert owners.learn(PARAMETERS).returncode == 0
 
 
-def test_an_owner_that_stands_still_ends_it_at_the_others(owners):
-    """The registry's process is stopped: it can be called and answers nothing.
-
-    Its error is the first in the order of the participants, whatever happens to the laboratory,
-    which hears of the end while the registry is still silent.
-    """
-    more = 'connect_seconds = 5\nparticipants = ["registry", "laboratory"]'
-    with owners.learning_without_registry(more) as learning:
-        owners.wait_for("laboratory", "ended without a result")
-        owners.running["registry"].send_signal(signal.SIGCONT)
-        assert learning.wait() == 5, owners.log("clinic")
-    assert "registry" in owners.log("clinic")
-    assert "did not answer in time" in owners.log("clinic")
-    assert "registry" in owners.log("laboratory")
-    assert not any(owners.results(owner) for owner in OWNERS)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_interrupts_ends_it_for_all(owners, number):
     """Ctrl-C at the clinic while it waits for the registry: the laboratory hears who stopped.

@@ -68,7 +68,7 @@ def run_methods(setting: Setting) -> Result:
     return Result(
         {"methods": found},
         _findings(found),
-        lambda figure: _draw_methods(figure, found),
+        _draw_methods,
         height=2.1 + 0.25 * found["method"].nunique() * len(SHOWN) / _ACROSS,
     )
 
@@ -162,7 +162,7 @@ def run_hump(setting: Setting) -> Result:
     return Result(
         {"hump": found},
         _hump_findings(x, found),
-        lambda figure: _draw_hump(figure, s, clouds, fits),
+        lambda figure, *_: _draw_hump(figure, s, clouds, fits),
         height=0.9 + 2.0 * -(-len(clouds) // COLUMNS),
     )
 

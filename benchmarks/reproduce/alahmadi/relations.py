@@ -260,7 +260,7 @@ def run_pilot(setting: Setting) -> Result:
     return Result(
         {"shapes": found},
         findings(found),
-        lambda figure: _draw_pilot(figure, clouds),
+        lambda figure, *_: _draw_pilot(figure, clouds),
         height=height(1 + found["method"].nunique()),
     )
 
@@ -348,7 +348,7 @@ def run_six(setting: Setting) -> Result:
     return Result(
         {"relationships": found},
         _six_claims(found),
-        lambda figure: _draw_six(figure, fits),
+        lambda figure, *_: _draw_six(figure, fits),
         height=height(found["method"].nunique()),
     )
 

@@ -95,7 +95,7 @@ def run_table_3(setting: Setting) -> Result:
     return Result(
         {"itemsets": table},
         (*by_length(frequent(left), printed), sides),
-        lambda figure: _draw(figure, table),
+        _draw,
         facts={"records": left.size},
     )
 

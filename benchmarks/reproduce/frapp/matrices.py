@@ -63,7 +63,7 @@ def run_3(setting: Setting) -> Result:
     return Result(
         {"posteriors": ranges, "errors": errors},
         (*_trend_claim(errors), *_gain_claim(ranges)),
-        lambda figure: _draw_3(figure, ranges, errors),
+        _draw_3,
     )
 
 
@@ -201,7 +201,7 @@ def run_4(setting: Setting) -> Result:  # noqa: ARG001 - nothing is drawn at ran
     ]
     table = pd.DataFrame(rows, columns=["data", "mechanism", "length", "condition"])
     claims = _condition_claims(domains, table)
-    return Result({"conditions": table}, claims, lambda figure: _draw_4(figure, table))
+    return Result({"conditions": table}, claims, _draw_4)
 
 
 def _condition_claims(domains: Mapping[str, Domain], table: pd.DataFrame) -> Iterator[Claim]:

@@ -238,7 +238,7 @@ def mine(setting: Setting, label: str, records: TrueRecords, mask_finds: int) ->
     return Result(
         {"means": means, "runs": runs},
         _claims(means, mechanisms, mask_finds),
-        lambda figure: _draw(figure, means),
+        _draw,
         height=5.6,
         facts={"gamma": {m.name: m.gamma for m in mechanisms}, "designed": chosen_family},
     )
@@ -253,7 +253,7 @@ LOOKS = {
 }
 
 
-def _draw(figure: Figure, means: pd.DataFrame) -> None:
+def _draw(figure: Figure, means: pd.DataFrame, *_rest: pd.DataFrame) -> None:
     panels = figure.subplots(1, 3)
     titles = ("(a) support error", "(b) false negatives", "(c) false positives")
     for axis, measured, title in zip(panels, MEASURES, titles, strict=True):

@@ -109,7 +109,7 @@ def run_5_7(setting: Setting) -> Result:
             largest <= GOOD,
         ),
     )
-    return Result({"ckl": table}, findings, lambda figure: _draw_5_7(figure, table))
+    return Result({"ckl": table}, findings, _draw_5_7)
 
 
 def _draw_5_7(figure: Figure, table: pd.DataFrame) -> None:
@@ -154,12 +154,7 @@ def run_5_8(setting: Setting) -> Result:
         some = {name: column[:records] for name, column in codes.items()}
         rows += [(n, p, records, *rest) for n, *rest in measured(owner, some, p, RUNS_5_8)]
     table = pd.DataFrame(rows, columns=["node", "p", "records", "ckl", "sd"])
-    return Result(
-        {"ckl": table},
-        _claims_5_8(table, codes),
-        lambda figure: _draw_5_8(figure, table),
-        height=7.2,
-    )
+    return Result({"ckl": table}, _claims_5_8(table, codes), _draw_5_8, height=7.2)
 
 
 def _claims_5_8(table: pd.DataFrame, codes: Mapping[str, Codes]) -> Iterator[Claim]:

@@ -177,9 +177,7 @@ def run_5_2(setting: Setting) -> Result:
         table[name] = found[X_OF_MA, setup].mean(axis=0)
         table[f"{name}_sd"] = found[X_OF_MA, setup].std(axis=0, ddof=1)
         table[f"{name}_se"] = errors(codes, learners()[setup])
-    return Result(
-        {"parameters": table}, _claims(table), lambda figure: _draw(figure, table), height=7.0
-    )
+    return Result({"parameters": table}, _claims(table), _draw, height=7.0)
 
 
 def _claims(table: pd.DataFrame) -> Iterator[Claim]:
@@ -295,9 +293,7 @@ def run_masiv(setting: Setting) -> Result:
         table[f"mean {x:g} {setup}"] = found.mean(axis=0)
         table[f"sd {x:g} {setup}"] = found.std(axis=0, ddof=1)
     return Result(
-        {"parameters": table},
-        (*_privacy_claims(), *_table_claims(table, estimates)),
-        lambda figure: _draw_table(figure, table),
+        {"parameters": table}, (*_privacy_claims(), *_table_claims(table, estimates)), _draw_table
     )
 
 

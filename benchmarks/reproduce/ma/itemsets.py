@@ -158,12 +158,7 @@ def mined(
     runs = _runs(setting, label, records, groups, levels)
     means = runs.groupby(["table", "p"], sort=False).mean(numeric_only=True)
     means = means.drop(columns="run").reset_index()
-    return Result(
-        {"means": means, "runs": runs},
-        _mining_claims(means),
-        lambda figure: _draw_errors(figure, means),
-        height=7.2,
-    )
+    return Result({"means": means, "runs": runs}, _mining_claims(means), _draw_errors, height=7.2)
 
 
 def _mining_claims(means: pd.DataFrame) -> Iterator[Claim]:
@@ -218,7 +213,7 @@ def _mined(reported: ReportedCounts, plan: Plan, groups: ItemGroups) -> Supports
 _LOOKS = {REPEATEDLY: (style.BLUE, "o", "-"), ONCE: (style.RED, "^", "-")}
 
 
-def _draw_errors(figure: Figure, means: pd.DataFrame) -> None:
+def _draw_errors(figure: Figure, means: pd.DataFrame, *_rest: pd.DataFrame) -> None:
     axes = figure.subplots(2, 2, sharex=True)
     panels = {
         "found": "number of itemsets found",
@@ -312,11 +307,7 @@ def run_7_3(setting: Setting) -> Result:
         f" relative difference is {error:.1e} (probabilities are published as multiples of 2^-32).",
         error < 1e-6,
     )
-    return Result(
-        {"gamma": table},
-        (closed, *_smaller(table)),
-        lambda figure: _draw_gammas(figure, table),
-    )
+    return Result({"gamma": table}, (closed, *_smaller(table)), _draw_gammas)
 
 
 def plans(items: int, p: float) -> tuple[Plan, Plan]:

@@ -87,7 +87,7 @@ def run_5_1(setting: Setting) -> Result:
     columns = ["part", "p", "records", "sd", "simulated_sd", "hinkley_off", "normal_off"]
     table = pd.DataFrame(rows, columns=columns)
     return Result(
-        {"deviations": table}, _law_claims(table), lambda figure: _draw_law(figure, setting)
+        {"deviations": table}, _law_claims(table), lambda figure, *_: _draw_law(figure, setting)
     )
 
 

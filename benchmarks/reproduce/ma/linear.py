@@ -210,7 +210,7 @@ def run_6_1(setting: Setting) -> Result:
     return Result(
         {"means": means, "runs": runs},
         _lenses_claims(means),
-        lambda figure: picture(figure, means, records),
+        lambda figure, *_: picture(figure, means, records),
         facts={"majority": records.majority(TARGET)},
     )
 
@@ -310,7 +310,7 @@ def run_6_2(setting: Setting) -> Result:
     return Result(
         {"means": means, "runs": runs},
         _iris_claims(means),
-        lambda figure: picture(figure, means, records),
+        lambda figure, *_: picture(figure, means, records),
     )
 
 
@@ -379,7 +379,7 @@ def run_6_3(setting: Setting) -> Result:
     return Result(
         {"groups": whole},
         findings,
-        lambda figure: _draw_densities(figure, made, whole),
+        lambda figure, *_: _draw_densities(figure, made, whole),
         height=8.0,
     )
 

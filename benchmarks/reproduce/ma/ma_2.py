@@ -54,9 +54,7 @@ def run_2_2(setting: Setting) -> Result:
     table = pd.DataFrame(
         {"category": np.arange(truth.size) + 1, **columns, **estimated(reported, plan)}
     )
-    return Result(
-        {"counts": table}, _counts_claims(table), lambda figure: _draw_counts(figure, table), 5.0
-    )
+    return Result({"counts": table}, _counts_claims(table), _draw_counts, 5.0)
 
 
 def _counts_claims(table: pd.DataFrame) -> Iterator[Claim]:
@@ -142,7 +140,7 @@ def run_2_3(setting: Setting) -> Result:
     return Result(
         {"groups": table},
         _density_claims(groups, table),
-        lambda figure: _draw_density(figure, groups, table),
+        lambda figure, *_: _draw_density(figure, groups, table),
         height=7.2,
         facts={"groups": groups.size},
     )

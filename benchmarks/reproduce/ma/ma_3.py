@@ -54,9 +54,7 @@ def run_3_1(setting: Setting) -> Result:
         for made in [channel(scheme, p)]
     ]
     table = pd.DataFrame(rows, columns=["scheme", "p", "entropy_bits"])
-    return Result(
-        {"entropy": table}, _entropy_claims(table), lambda figure: _draw_entropy(figure, table)
-    )
+    return Result({"entropy": table}, _entropy_claims(table), _draw_entropy)
 
 
 def _entropy_claims(table: pd.DataFrame) -> Iterator[Claim]:
@@ -137,7 +135,7 @@ def run_3_2(setting: Setting) -> Result:
             abs(reached - 0.5) < 1e-12,
         ),
     )
-    return Result({"bound": table}, findings, lambda figure: _draw_bound(figure, table), height=5.4)
+    return Result({"bound": table}, findings, _draw_bound, height=5.4)
 
 
 def _draw_bound(figure: Figure, table: pd.DataFrame) -> None:
@@ -197,7 +195,7 @@ def run_3_3(setting: Setting) -> Result:
     return Result(
         {"runs": table},
         _odds_claims(table, predicted, (clean, estimated)),
-        lambda figure: _draw_3_3(figure, table, predicted),
+        lambda figure, *_: _draw_3_3(figure, table, predicted),
         facts={"predicted_log_odds_se": dict(zip(("clean", "estimated"), predicted, strict=True))},
     )
 
@@ -325,9 +323,7 @@ def run_3_4(setting: Setting) -> Result:
     """Estimate by maximum likelihood over both grids and average the distances."""
     categorical, numeric = _categorical(setting.part(0.0, 0.5)), _numeric(setting.part(0.5, 1.0))
     return Result(
-        {"a": categorical, "b": numeric},
-        _accuracy_claims(categorical, numeric),
-        lambda figure: _draw_3_4(figure, categorical, numeric),
+        {"a": categorical, "b": numeric}, _accuracy_claims(categorical, numeric), _draw_3_4
     )
 
 

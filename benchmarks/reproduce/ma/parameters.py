@@ -116,9 +116,7 @@ def run_5_4(setting: Setting) -> Result:
     levels = LEVELS_5_4[1::2] if setting.quick else LEVELS_5_4
     table = over_runs(setting, "ma-5.4", itertools.product([MINER], levels), GIVEN)
     table = table.drop(columns="setup")
-    return Result(
-        {"parameters": table}, _node_claims(table), lambda figure: _draw_5_4(figure, table)
-    )
+    return Result({"parameters": table}, _node_claims(table), _draw_5_4)
 
 
 def _node_claims(table: pd.DataFrame) -> Iterator[Claim]:
@@ -243,9 +241,7 @@ def run_5_5(setting: Setting) -> Result:
     labels = ("ma-5.5", ["ma-5.5"])
     stars = p_stars(setting, labels, [MINER], sizes, THRESHOLDS, ["mean error"])
     table = stars.drop(columns=["setup", "reading"])
-    return Result(
-        {"p-star": table}, _star_claims(table, sizes), lambda figure: _draw_5_5(figure, table)
-    )
+    return Result({"p-star": table}, _star_claims(table, sizes), _draw_5_5)
 
 
 def _star_claims(table: pd.DataFrame, sizes: Sequence[int]) -> Iterator[Claim]:
@@ -303,7 +299,7 @@ def run_masiv_4(setting: Setting) -> Result:
     return Result(
         {"parameters": parameters, "p-star": stars},
         (*_parameter_claims(parameters), *_reading_claims(stars)),
-        lambda figure: _draw_masiv_4(figure, parameters, stars),
+        _draw_masiv_4,
         height=5.2,
     )
 

@@ -74,9 +74,7 @@ def compared(setting: Setting, scores: Scores) -> Result:
     rows = learned(setting, scores)
     table = summarized(rows)
     claims = _threshold_claims(rows, table, list(scores))
-    return Result(
-        {"means": table, "runs": rows}, claims, lambda figure: _draw_scores(figure, table)
-    )
+    return Result({"means": table, "runs": rows}, claims, _draw_scores)
 
 
 def learned(setting: Setting, scores: Scores) -> pd.DataFrame:
@@ -141,7 +139,7 @@ def _threshold_claims(rows: pd.DataFrame, table: pd.DataFrame, names: list[str])
     )
 
 
-def _draw_scores(figure: Figure, table: pd.DataFrame) -> None:
+def _draw_scores(figure: Figure, table: pd.DataFrame, *_rest: pd.DataFrame) -> None:
     axes = figure.subplots(1, 2)
     looks = {
         name: (colour, marker, "--" if name == OURS else "-")
@@ -237,7 +235,7 @@ def run_masiv_5(setting: Setting) -> Result:
     return Result(
         {"means": means, "runs": rows},
         (*_score_claims(rows, means), _printed_penalty(setting)),
-        lambda figure: _draw_masiv_5(figure, means),
+        _draw_masiv_5,
         height=6.4,
     )
 
@@ -281,6 +279,7 @@ def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
 def estimates(
     owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float, run: int
 ) -> dict[str, Marginals]:
+    """Return the estimates from which each site learns, by the nodes it learns."""
     return {str(one.nodes): one.marginals(owner, codes, run) for one in learners(name, p)}
 
 
@@ -419,7 +418,7 @@ def _printed_penalty(setting: Setting) -> Claim:
     )
 
 
-def _draw_masiv_5(figure: Figure, means: pd.DataFrame) -> None:
+def _draw_masiv_5(figure: Figure, means: pd.DataFrame, *_rest: pd.DataFrame) -> None:
     axes = figure.subplots(2, 2, sharex=True)
     columns = (("errors", "links in error"), ("kl", "KL from the truth, nats"))
     for row, scores in zip(axes, (BAYESIAN, BIC), strict=True):

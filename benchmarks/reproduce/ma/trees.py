@@ -60,7 +60,7 @@ def compared(
     return Result(
         {"means": means, "runs": runs},
         _claims(means, records, times),
-        lambda figure: _draw(figure, means, times, majority),
+        lambda figure, *_: _draw(figure, means, times, majority),
         facts={"majority": majority},
     )
 

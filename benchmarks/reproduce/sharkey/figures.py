@@ -53,9 +53,7 @@ def run_5(setting: Setting) -> Result:
         for curve in CURVES_5
     ]
     found = run_cells(setting, cells)
-    return Result(
-        {"owners": found}, _findings_5(found), lambda figure: _draw_5(figure, found), height=6.4
-    )
+    return Result({"owners": found}, _findings_5(found), _draw_5, height=6.4)
 
 
 def _curve(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFrame:
@@ -176,9 +174,7 @@ def run_6(setting: Setting) -> Result:
             for curve, (method, _) in CURVES_6.items()
         ],
     )
-    return Result(
-        {"models": found}, _findings_6(found), lambda figure: _draw_6(figure, found), height=4.2
-    )
+    return Result({"models": found}, _findings_6(found), _draw_6, height=4.2)
 
 
 def _findings_6(found: pd.DataFrame) -> Iterator[Claim]:

@@ -244,9 +244,7 @@ def run_7(setting: Setting) -> Result:
     found["requirement"] = [f"({c:g}, {classes:g})" for c, classes in zip(found["c"], found["l"],
                                                                     strict=True)]  # fmt: skip
     found.loc[found["without_model"] == found["folds"], ["accuracy", "accuracy_sd"]] = np.nan
-    return Result(
-        {"privacy": found}, _findings_7(found), lambda figure: _draw_7(figure, found), height=10.5
-    )
+    return Result({"privacy": found}, _findings_7(found), _draw_7, height=10.5)
 
 
 def _findings_7(found: pd.DataFrame) -> Iterator[Claim]:

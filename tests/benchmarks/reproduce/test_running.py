@@ -45,7 +45,7 @@ def made_up(name: str = "made-up", needs: tuple[str, ...] = (), tables: int = 1)
         setting.progress(1.0)
         found = {f"t{k}": pd.DataFrame({"x": values + k}) for k in range(tables)}
         findings = (Claim("holds", np.bool_(True)), Claim("does <not>", False), Claim("open"))
-        return Result(found, findings, lambda f: f.subplots().plot(values), facts={"n": 3})
+        return Result(found, findings, lambda f, *_: f.subplots().plot(values), facts={"n": 3})
 
     return Experiment(name, "Made up & drawn", "nowhere", run, needs, ("chosen so",))
 

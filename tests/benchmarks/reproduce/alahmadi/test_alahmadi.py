@@ -31,7 +31,7 @@ def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
     result = methods.run_hump(QUICK)
     slopes = result.tables["hump"].set_index("method")["slope"]
     assert slopes["egadp"] < 0.2 < 0.9 < slopes["nmegadp"]
-    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
+    assert png("x", "y", result.picture, result.height).startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
 def test_grids_are_drawn_and_judged(run):
     result = run(QUICK)
     assert {f.agrees for f in result.findings} <= {True, False}
-    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
+    assert png("x", "y", result.picture, result.height).startswith(b"\x89PNG")
 
 
 def test_a_method_that_keeps_nothing_is_not_said_to_keep():

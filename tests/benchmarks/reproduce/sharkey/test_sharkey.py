@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.sharkey import privacy
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, run_cells
+from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, percent, run_cells
 from benchmarks.reproduce.sharkey.privacy import (
     PUBLISHED,
     REQUIREMENTS,
@@ -132,3 +132,6 @@ def test_cells_are_simulated_with_their_deviations():
     assert list(found["folds"]) == [2, 2]
     assert (found["accuracy"] > found["majority"]).all()
     assert found["accuracy_sd"].notna().all()
+    shown = percent(found)
+    for name in ("accuracy", "accuracy_sd", "basis_accuracy", "majority"):
+        assert shown[name].tolist() == pytest.approx((100 * found[name]).tolist())
