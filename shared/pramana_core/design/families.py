@@ -95,6 +95,10 @@ def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -
     return build
 
 
+def _sampled_of(size: int) -> Build:
+    return lambda needs: sampled(subsets_of(needs, size))(needs)
+
+
 def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     """Return the most accurate channel that reports some sensitive variables together.
 
@@ -135,7 +139,7 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
         for keep in range(1, min(count, 4) + 1):
             yield f"cut-and-paste-{keep}", cut_and_paste(keep)
     for size in range(1, min(count - 1, 3) + 1):
-        yield f"sampled-{size}", lambda needs, k=size: sampled(subsets_of(needs, k))(needs)
+        yield f"sampled-{size}", _sampled_of(size)
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
