@@ -57,7 +57,7 @@ class AssociationRules(Estimator):
         minimum_support: the least share of the records with both sides, above 0 and at most 1.
         minimum_confidence: the least confidence, from 0 to 1.
         certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
-        max_length: the most items of an itemset, which is both sides of a rule; None for no limit.
+        max_length: the most items of an itemset, which is both sides of a rule, 1 to 12.
         decisions: `point` takes itemsets whose estimate reaches the minimum; `controlled` keeps the
             expected share of false ones among them at `false_discovery`.
         confidence: of intervals and verdicts.
@@ -97,7 +97,7 @@ class AssociationRules(Estimator):
     minimum_confidence: float = MINIMUM_CONFIDENCE
     _: KW_ONLY
     certain: bool = False
-    max_length: int | None = RuleOptions.max_length
+    max_length: int = RuleOptions.max_length
     decisions: Decisions = RuleOptions.decisions
     confidence: float = RuleOptions.confidence
     false_discovery: float = RuleOptions.false_discovery
@@ -137,13 +137,6 @@ class AssociationRules(Estimator):
         found = mine_itemsets(counts.marginals, items, options, on_step)
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
         self.model_: RuleFindings = RuleFindings(found, rules)
-
-    def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same; without a limit, with the miner's own."""
-        from pramana_core.wire.jobs import MAX_LENGTH
-
-        options = super().job_options()
-        return options | ({"max_length": MAX_LENGTH} if options["max_length"] is None else {})
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:

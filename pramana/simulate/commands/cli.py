@@ -138,7 +138,8 @@ class _Chosen:
             return goal(domain, "structure")
         if self.kind == "rules":
             mining = self.options()
-            return for_itemsets(domain, mining.minimum_support, mining.max_length)
+            longest = min(mining.max_length, len(domain.names))
+            return for_itemsets(domain, mining.minimum_support, longest)
         return goal(domain, "classifier", target=target)
 
     def options(self) -> Any:

@@ -163,10 +163,6 @@ class ContingencyTableSpec(CountsSpec):
     variables: Variables
 
 
-MAX_LENGTH = 12
-"""The most items of an itemset that a job mines."""
-
-
 @options_from(RuleOptions)
 class AssociationRulesTask(WithOptions[RuleOptions]):
     """Find frequent itemsets and the rules between their parts (Ma 7.1, FRAPP 6).
@@ -194,8 +190,6 @@ class AssociationRulesTask(WithOptions[RuleOptions]):
 
 class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
     __doc__ = AssociationRulesTask.__doc__
-
-    max_length: Annotated[int, Field(ge=1, le=MAX_LENGTH, strict=True)] = 8
 
 
 @options_from(TreeOptions)

@@ -205,7 +205,7 @@ class RuleOptions:
 
     Args:
         minimum_support: the least support, as a share of the records, above 0 and at most 1.
-        max_length: the most items of an itemset; None for no limit.
+        max_length: the most items of an itemset, from 1 to 12.
         decisions: how frequent itemsets are chosen (see `mining`).
         confidence: of the intervals and verdicts.
         false_discovery: the rate that `controlled` decisions keep.
@@ -213,7 +213,7 @@ class RuleOptions:
     """
 
     minimum_support: Share
-    max_length: Annotated[int, Ge(1)] | None = None
+    max_length: Annotated[int, Ge(1), Le(12)] = 8
     decisions: Decisions = "point"
     confidence: InnerShare = 0.95
     false_discovery: InnerShare = 0.05

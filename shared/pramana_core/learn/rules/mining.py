@@ -116,7 +116,7 @@ def _levels(
     supports: Supports, variables: Indices, options: RuleOptions, on_step: Progress
 ) -> list[Level]:
     """Examine itemsets length by length."""
-    most = min(options.max_length or len(variables), len(np.unique(variables)))
+    most = min(options.max_length, len(np.unique(variables)))
     itemsets = np.arange(len(variables), dtype=np.int64)[:, None]
     subsets = np.zeros_like(itemsets)
     levels: list[Level] = []
