@@ -197,13 +197,9 @@ class MixedTable:
 def read_mixed(data: Any, what: str = "S") -> MixedTable:
     """Return an array of n or n x k numbers, or a data frame, as a table.
 
-    Columns of numbers are numeric; those of text, of categories and of truth values are
-    categorical, their categories in the order of a categorical column's or else sorted. Columns of
-    an array are called `what`1, ..., as messages call the data.
-
-    Raises:
-        EmptyTable: no records.
-        TableError: missing or infinite values, dates, or more than two dimensions.
+    Text, categories and truth values become categorical, in the order of a categorical column or
+    sorted. Columns of an array are `what`1, ... Raises EmptyTable, and TableError: missing or
+    infinite values, dates, or more than two dimensions.
     """
     if isinstance(data, MixedTable):
         return data
@@ -318,12 +314,10 @@ class DesignMatrix:
 
     Attributes:
         matrix: n x k standardized columns.
-        labels: the matrix's k columns: a variable's name, or `name=category`.
-        centres: k means of the columns before they are standardized.
-        scales: k standard deviations of the same; n in the denominator.
-        constant: columns without variation, left out.
-        redundant: columns that those before them determine exactly, left out.
-        sources: of each label its variable, and its category or None.
+        labels, sources: of the k columns `variable` or `variable=category`, and both separately.
+        centres, scales: k means and standard deviations before; n in the denominator.
+        constant, redundant: columns left out: without variation, or determined by those before
+            them.
     """
 
     matrix: Floats

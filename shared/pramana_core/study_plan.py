@@ -57,14 +57,11 @@ class StudySet:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The owners' variables, and the sets of them that records report.
+    """The owners' variables, (name, variables) in the study's order, and the sets that records
+    report.
 
-    `owners` are (name, variables) in the study's order; `sets` are in the order of the coin. The
-    digest is of names, categories and integers; representatives are each owner's own.
-
-    Raises:
-        PlanError: owners or variables that are there twice, a set that does not fit the owners, or
-            weights that sum to more than 1.
+    `sets` are in the order of the coin. The digest covers names, categories and integers. Raises
+    PlanError: repeated owners or variables, a set that does not fit, or weights above 1 in sum.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]

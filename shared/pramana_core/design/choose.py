@@ -236,20 +236,12 @@ def _study(plan: StudyPlan) -> dict[str, Any]:
 def find_design(
     problem: Problem, family: str | None = None, progress: StagedProgress = unwatched
 ) -> Design:
-    """Compare the families by their predicted errors and choose the best.
+    """Compare the families by their predicted errors and choose the one with the smallest loss.
 
-    The best has the smallest loss (`PredictedErrors`), the first built of equal ones. Where tables
-    are too large for sampled sets, and no family serves all tables as well as the best for the
-    others serves those, the others are the goal, and `Design.unserved` says so.
-
-    Args:
-        problem: the requirements, the goal and the number of records.
-        family: the only family to compare, such as `sampled-2`, or a name without its number for
-            the best of several; None compares all.
-        progress: called with the family, the number done and the number in all.
-
-    Raises:
-        OptionError: no such family, or none serves all tables.
+    Tables too large for sampled sets are dropped from the goal where no family serves all tables as
+    well; `Design.unserved` says so. `family` limits the comparison to one, such as `sampled-2`, or
+    to those of a name without its number. Raises OptionError: no such family, or none serves all
+    tables.
     """
     small = poolable(problem)
     if small is problem:

@@ -30,13 +30,11 @@ MODERATE = 0.09
 class PredictedErrors:
     """Mean relative standard errors of table cells, by the number of variables of the table.
 
-    `by_length` leaves out lengths of which some table cannot be estimated. `score` is the root of
-    the mean square over the lengths, infinite where one is left out; `missing` says why.
-
-    `loss` ranks designs: one minus the mean over tables of the correlation between an estimated
-    association and the true one, (1 + v / w^2)^(-1/2), with v the relative variance of a table's
-    cells and w^2 = `MODERATE`. `kept` is the mean of its square: the share of a moderate
-    association that noise leaves. `noise` has each table's weight and its v / w^2.
+    `score` is the root of the mean square over the lengths, infinite where a table cannot be
+    estimated (`missing` says why). `loss` ranks designs: one minus the mean correlation of
+    estimated and true associations, (1 + v / w^2)^(-1/2), with v the relative variance of a table's
+    cells and w^2 = `MODERATE`. `kept` is the mean of its square; `noise` has each table's weight
+    and v / w^2.
     """
 
     by_length: Mapping[int, float]

@@ -48,15 +48,11 @@ def gamma_of_breach(rho: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Requirements:
-    """The largest amplification of a whole record, over all owners, and what is not protected.
+    """The largest amplification of a whole record over all owners; `public` variables stay as true.
 
-    `public` variables are not randomized. `owners` are the names and variables of several owners
-    of the same records, empty where one holds all.
-
-    Raises:
-        OptionError: no sensitive variable, or a gamma that is not above 1; or owners that do not
-            hold every variable once, in the domain's order, or a public variable of theirs.
-        UnknownVariable: a public variable that the domain does not have.
+    `owners` has names and variables of several owners of the same records. Raises UnknownVariable,
+    and OptionError: no sensitive variable, a gamma not above 1, or owners that do not have every
+    variable once, in the domain's order.
     """
 
     domain: Domain

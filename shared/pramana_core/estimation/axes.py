@@ -229,12 +229,8 @@ def second_moment(
 ) -> Tensor:
     """Return the sums over reports of squared estimators of a margin's cells, on one axis.
 
-    Args:
-        channel: the axis's channel.
-        reports: what each report's square is counted with.
-        axis: the axis of the reports; that of the margin's cells takes its place.
-        sizes: the categories of the variables that the channel randomizes.
-        summed: which of those the margin sums over.
+    Each report's square is counted with `reports`; `sizes` are the categories of the variables that
+    the channel randomizes, and `summed` those that the margin sums over.
     """
     if not summed:
         return channel.solve_square(reports, axis)

@@ -1,12 +1,8 @@
 """Evidence of dependence, and of networks, in the reports themselves.
 
-The reports are compared under two hypotheses on one true table over (X, the given variables, Z):
-X and Z are independent given the others, or anything may be. Each is maximized by EM over the true
-table, so noise weakens the evidence and never makes any (design section 5; the question that Ma
-5.5.2 leaves open). Variables that a joint block brings in keep any distribution given the others.
-
-Networks are compared by the likelihood of whole records, where the table of all variables is small:
-a family's own table leaves out what the rest of the record says about noisy variables.
+Two hypotheses on the true table are compared by their likelihood, each maximized by EM: X and Z are
+independent given other variables, or anything may be (Ma 5.5.2). Networks are compared by the
+likelihood of whole records where the table of all variables is small.
 """
 
 from __future__ import annotations

@@ -94,12 +94,8 @@ class Plausibility:
 def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
     """Weigh the evidence that reports were not made by the channels that a plan declares.
 
-    All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
-
-    Args:
-        columns: reported codes by variable, in an order independent of the draws, as that of
-            pseudonyms.
-        plan: what is declared.
+    All single variables are examined and up to `PAIRS` pairs, which the plan alone chooses. The
+    order of the reported codes must not depend on the draws; that of pseudonyms does not.
     """
     chosen, left_out = _tables(plan)
     names = [tuple(named(axes)) for axes in chosen]

@@ -52,11 +52,8 @@ COUNTED_CELLS = 1 << 16
 class Decoder:
     """How a report estimates the cells of a table.
 
-    Attributes:
-        precision: one over a record's error, summed over cells, where all cells are as frequent.
-        cells: their number.
-        mixture: (a, b) where the law is a I + b 11', which is then not listed.
-        listed: else `law` and `estimator`.
+    `precision` is one over a record's error, summed over the `cells`. The law is `mixture`, (a, b)
+    for a I + b 11', or else `listed`: the law and its estimator.
     """
 
     precision: float
@@ -360,7 +357,7 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return the decoder of some variables of a blend of channels, if there is one."""
+    """Return a key, the decoder of some variables of a set, and whether others are summed out."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)

@@ -1,11 +1,8 @@
-"""The tables that learners ask for, made from the pooled distributions, with their errors.
+"""The tables that learners ask for, computed from pooled distributions, with their errors.
 
-Independence of X and Z given others is tested on pooled tables, even if no record reports all
-variables. In the log-linear model of what is estimated it holds if and only if no interaction has a
-variable of X and one of Z. The table of largest entropy without those interactions predicts them.
-The differences d between this prediction and the estimates before shrinkage, and their covariance C
-by the delta method, give Wald's statistic d'C^-1 d. Half of it stands in for a log-likelihood
-ratio: under independence both are half a chi-square with the same degrees of freedom.
+X and Z are independent given others if no interaction has a variable of each. Wald's statistic of
+those interactions tests this on the estimates before shrinkage. Half of it serves as log-likelihood
+ratio: under independence both have the same chi-square law.
 """
 
 from __future__ import annotations
@@ -281,13 +278,8 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return the error of all mean parameters, as a root, and what they are, unshrunk.
-
-        The parameters are the means of the functions of single variables and of each set's
-        interaction. Their errors come from those of the variables' estimates, s, and of each set's
-        y; a set's parameter is that of its estimate before shrinkage,
-
-            X'(H t + (I - Q H) z) ,  z the table of largest entropy for its parts.
+        """Return a root of the error of all mean parameters of variables and sets, and what they
+        are.
         """
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)

@@ -1,14 +1,8 @@
-"""Supports of itemsets from pooled tables: cells of tables, and others made of pairs.
+"""Supports of itemsets from pooled tables.
 
-Single items, pairs and what records report together are cells of tables. Longer itemsets follow
-from their pairs, supposing that no more items interact: the table of largest entropy over the items
-for their pairs' supports (Pavlov, Mannila and Smyth 2003), by iterative proportional fitting of all
-itemsets of a length at once.
-
-Errors are those against the population, by the delta method, from the joint error of each pair with
-its two items. Given the items, the errors of pairs are taken as independent: their reports are of
-different records. The derivatives of the last cell of the table of largest entropy p by the mean
-parameters m are (f - m)' C^-1, f the statistics of that cell and C their covariance under p.
+Single items, pairs and what records report together are cells of tables. Longer itemsets have the
+largest entropy given the supports of their pairs (Pavlov, Mannila and Smyth 2003). Errors are
+against the population, by the delta method; given the items, errors of pairs are independent.
 """
 
 from __future__ import annotations
@@ -181,11 +175,7 @@ _DEPENDENT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """The supports of the items of n itemsets of k items, and of their pairs.
-
-    With s_i and s_ij these, the error of s_ij is that of w_ij s_i + w_ji s_j, and an independent
-    rest.
-    """
+    """Supports of the items of n itemsets of k items, and of their pairs."""
 
     single: Floats
     pair: Floats

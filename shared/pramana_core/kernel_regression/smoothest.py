@@ -28,13 +28,10 @@ _ALLOWED = ERRORS * (1 + FITTED_TIE)
 
 @dataclass(frozen=True, eq=False)
 class PenaltyFits:
-    """Fits of q targets with l penalties at one bandwidth.
+    """Fits of q targets with l ascending penalties at one bandwidth.
 
-    Attributes:
-        penalties: l numbers, ascending.
-        freedom: the effective number of parameters, l numbers.
-        allowed: l truth values; other fits are not considered.
-        squares: squared errors of left-out records, in variances of the target: n x l x q.
+    `freedom` has the effective numbers of parameters, l; `allowed`, l truth values, which fits are
+    considered; `squares` the squared left-out errors in variances of the target, n x l x q.
     """
 
     penalties: Floats

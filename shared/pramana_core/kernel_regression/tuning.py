@@ -1,17 +1,8 @@
-"""A centred Gaussian kernel over n records, and its bandwidth and penalty by leave-one-out errors.
+"""Bandwidth and penalty of a centred Gaussian kernel over n records, by leave-one-out errors.
 
-The kernel is decomposed once per bandwidth of a grid, spanned by landmarks (Nystrom): with
-landmarks z the kernel K is replaced by K_nz K_zz^(-1) K_zn (Williams and Seeger 2001), that is by
-inner products of the features K_nz K_zz^(-1/2). If the landmarks are all distinct records, this is
-the kernel itself. Memory is about 8 bytes for each record and landmark.
-
-With many records the bandwidth is chosen on some of them, with fewer landmarks; the penalty depends
-on the number of records and is chosen on all. Two guards prevent fits that memorize: up to
-`TOGETHER` records with the same features are left out together, and a fit with more freedom than a
-fifth of the records is not considered.
-
-A `smooth` fit leaves straight lines free of the penalty, so that they are never shrunk, and takes
-for each target the smoothest fit that is not distinguishable from the best (`smoothest`).
+Landmarks span the kernel (Nystrom; Williams and Seeger 2001). Memory is about 8 bytes for each
+record and landmark. Up to `TOGETHER` records with equal features are left out together, so that no
+fit memorizes them. A `smooth` fit does not shrink straight lines, and takes the `smoothest` fit.
 """
 
 from __future__ import annotations
@@ -95,10 +86,8 @@ class Spectrum:
 
     Attributes:
         span: the features of points.
-        free: an orthonormal basis of the unpenalized columns (the constant, of a smooth fit also
-            the points' columns): n x f.
-        vectors: the eigenvectors, n x s, of the largest values first.
-        values: their eigenvalues, s.
+        free: an orthonormal basis of the unpenalized columns, n x f.
+        vectors, values: the s eigenvectors, n x s, and eigenvalues, the largest first.
         turn: the combinations of features that give the eigenvectors, r x s.
         lost: the share of the kernel's trace that the landmarks do not span.
     """

@@ -44,10 +44,9 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     Attributes:
         kind: its name in jobs, models and saved estimators.
         options: its options, a frozen dataclass.
-        learn: takes marginals, the class, the features (None: all others) and options, a seed and
-            a function that is called at each step.
-        documents: a model as JSON.
-        forms: writes a model in its other forms, by name; the second argument is the model's name.
+        learn: called with marginals, class, features (None: all others), options, seed and
+            progress.
+        documents, forms: a model as JSON, and in its other forms by name.
         features: the name of the features in jobs.
     """
 

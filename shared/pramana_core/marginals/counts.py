@@ -211,15 +211,8 @@ def _require_small(shape: Sequence[int]) -> None:
 class RecordTables(ABC):
     """Counts of reported codes over any of the columns of some records.
 
-    Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once, and
-    else whenever tables are asked for that are not kept.
-
-    Args:
-        sizes: number of reported categories by variable name.
-        records: the number of records.
-
-    Attributes:
-        pass_cells: tables of so many cells together are counted in one pass.
+    Columns are read once where the product of all `sizes` is at most `CUBE_CELLS`, else whenever
+    new tables are wanted; tables of `pass_cells` cells together are counted in one pass.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS
@@ -239,11 +232,8 @@ class RecordTables(ABC):
     def tables(self, asked: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
         """Return several tables, each as counts over named columns, axes in that order.
 
-        Those that are not kept are counted in one pass. `tick` is called for each chunk of records.
-
-        Raises:
-            UnknownVariable: there is no such column.
-            LimitExceeded: a table has more than `MARGINAL_CELLS` cells.
+        `tick` is called for each chunk of records. Raises UnknownVariable, and LimitExceeded: a
+        table has more than `MARGINAL_CELLS` cells.
         """
         for name in {name for names in asked for name in names}:
             self._require(name)
@@ -287,13 +277,7 @@ class RecordTables(ABC):
 class ReportedCounts(RecordTables):
     """Counts of reported codes over any of the columns, from memory or memory-mapped files.
 
-    Args:
-        columns: reported codes by variable name, all of one length.
-        sizes: number of reported categories by variable name.
-
-    Raises:
-        EmptyTable: there are no records.
-        DomainError: a column without a size, or lengths that differ.
+    Raises EmptyTable, DomainError: no records, a column without a size, or lengths that differ.
     """
 
     def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):

@@ -15,13 +15,12 @@ class LackOfFit:
     """A test of pooled tables against the interactions they leave out.
 
     Attributes:
-        variables: those of the model.
-        order: the most variables that interact in it; interactions of one more are tested.
-        statistic: the reports' deviation in the direction of such interactions, relative to that
-            expected under the model; None with `p_value`.
-        degrees_of_freedom: of the chi-square that the statistic, times them, is near.
+        variables, order: the model's variables, and the most that interact in it.
+        statistic: the reports' deviation towards interactions of one more, relative to its
+            expectation under the model; None with `p_value`.
+        degrees_of_freedom: of the chi-square that is near the statistic times them.
         p_value: the chance of so large a statistic if the model holds; None where untested.
-        reason: why nothing can be tested; empty otherwise.
+        reason: why nothing can be tested; else empty.
     """
 
     variables: tuple[str, ...]

@@ -100,11 +100,7 @@ class JointCounts:
 class PartitionedCounts(RecordTables):
     """Counts of reported codes over any of the columns of records that are in pieces.
 
-    Args:
-        sizes: number of reported categories by variable name.
-        records: the number of records.
-        run: takes a pass over them.
-        tick: called while records are counted; what it raises stops the count.
+    `run` takes a pass over them; `tick` is called while records are counted.
     """
 
     pass_cells = 1 << 22  # each piece that is counted now, or waits to be added, has as many
@@ -137,13 +133,9 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], asked: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return what a pass counts of pieces that this process can read; None if they are empty.
+    """Return a pass's counts of pieces that this process can read; None if they are empty.
 
-    Args:
-        pieces: each is read when its turn comes, and dropped then.
-        asked: the pass.
-        tick: called all along; what it raises stops the pass.
-        threads: so many pieces are counted at once.
+    Pieces are read by `threads` at once, each when its turn comes.
     """
 
     with closing(_counts(pieces, asked, tick, threads)) as counts:
@@ -212,20 +204,12 @@ def grouped(
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
 ) -> dict[tuple[int, ...], Counts]:
-    """Count records by the set of columns whose code is not the column's size.
+    """Count records by the set of columns whose code is not the column's size, which means
+    "withheld".
 
-    Args:
-        columns: codes, in memory or memory-mapped, all of one length.
-        sizes: the code of each column that means "withheld".
-        at_once: how many records are looked at at once.
-        tick: called for each of these parts.
-
-    Returns:
-        By set, int64 counts with an axis of its size for each variable of the set. Sets that no
-        record reports may be absent; the empty one has the records that report nothing.
-
-    Raises:
-        LimitExceeded: a set has more than `MARGINAL_CELLS` cells.
+    Returns by set int64 counts with an axis for each variable; sets that no record reports may be
+    absent. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than
+    `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
     widths = np.array(sizes, dtype=np.int64)

@@ -24,17 +24,10 @@ FEW = 4
 def score_interval(
     share: Floats, square: Floats, records: float, z: float, *, population: bool
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals that hold the w with (s - w)^2 <= z^2 variance(w).
+    """Return the ends of the intervals of w with (s - w)^2 <= z^2 variance(w), not cut to [0, 1].
 
-    Args:
-        share: the estimates s, of any shape, not cut to [0, 1].
-        square: the mean square m of W over the reports, in that shape.
-        records: their number N.
-        z: the normal quantile.
-        population: which error (see `MarginalTable`).
-
-    Returns:
-        The lower and the upper ends, not cut to [0, 1].
+    `share` has the estimates s, `square` the mean square of W over the reports, both of any one
+    shape.
     """
     noise, factor = np.maximum(square - share, 0.0), z**2 / records
     if not population:
@@ -92,20 +85,11 @@ def normal_quantile(confidence: float) -> float:
 def ratio_interval(
     cell: Floats, margin: Floats, moments: tuple[Floats, Floats, Floats], z: float
 ) -> tuple[Floats, Floats]:
-    """Return the interval of all w for which cell - w * margin is within z standard errors of 0.
+    """Return Fieller's interval: all w with cell - w * margin within z standard errors of 0.
 
-    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with
-    the sampling part of the variance taken at the supposed w: margin * w (1 - w). Where the margin
-    is not sure to be positive it is 0 to 1.
-
-    Args:
-        cell: the estimated counts.
-        margin: those of the margins, of a shape that broadcasts with the cells'.
-        moments: see `MarginalTable.second_moments`.
-        z: the normal quantile.
-
-    Returns:
-        The lower and the upper ends, not cut to [0, 1].
+    It is the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with the sampling variance
+    margin * w (1 - w). It is 0 to 1 where the margin is not surely positive, and not cut otherwise.
+    Margins broadcast with the cells; for `moments` see `MarginalTable.second_moments`.
     """
     ww, wv, vv = moments
     z2 = z**2

@@ -18,12 +18,8 @@ SUBTABLE_CELLS = 1 << 12
 class Subtable:
     """Counts over some variables within a subpopulation.
 
-    Attributes:
-        domain: the variables, one per axis of `counts`.
-        counts: the raw counts; estimated ones may be fractional or negative.
-        records: the number of all records, not only of those in the subpopulation.
-        error: computes `covariance`.
-        counted: False for a model's expected counts, whose error is the model's alone.
+    `records` is the number of all records; `error` computes `covariance`; `counted` is False for a
+    model's expected counts, whose error is the model's alone.
     """
 
     domain: Domain

@@ -1,12 +1,9 @@
-"""Marginal tables: raw counts, and the errors that follow from their estimators.
+"""Marginal tables: raw counts, and the errors that follow from their estimators (Ma theorem 2).
 
-An estimator of a linear function of the true counts is a function of one record's report. Sums over
-the reports of the products of such functions give all errors. Two errors are kept apart:
+Sums over the reports of products of the estimators give both errors:
 
     given the true records     products - diag(N^)          only the randomization varies
     against the population     products - N^ N^' / n        the n records are sampled as well
-
-(Ma theorem 2.)
 """
 
 from __future__ import annotations
@@ -57,15 +54,10 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class MarginalTable(ABC):
-    """Counts over some variables, with their errors.
+    """Raw counts over the variables of a domain, perhaps fractional or negative, with their errors.
 
-    `population` chooses the error: False is the error given the true records (the noise of
-    randomization alone), True adds the sampling of the records from their population.
-
-    Attributes:
-        domain: the variables, one per axis of `counts`.
-        counts: the raw counts; they may be fractional or negative.
-        records: the number of records.
+    `population` chooses the error: False is the noise of randomization alone, True adds the
+    sampling of the records from their population.
     """
 
     domain: Domain

@@ -1,13 +1,8 @@
 """Pseudo-data of a tree: path-based generation, PGEN, and the baseline, BASEGEN (sections 2.2, 4).
 
-How many records of each class a path has is drawn first. The values of a record then depend only on
-its path and on randomness drawn record by record, so that the same randomness gives the same
-records at once or chunk by chunk.
-
-Counts need not be whole. Their sums are rounded in place of them: with a random start U, count i
-becomes the number of whole numbers between U + c_1 + ... + c_(i-1) and U + c_1 + ... + c_i
-(systematic sampling). Its expectation is c_i, it is off by less than 1, and so is the sum of any
-run of counts; whole counts stay.
+How many records of each class a path has is drawn first, by systematic sampling: each count is
+within 1 of its expectation. A record then depends on its path and its own randomness only, so that
+chunks and the whole give the same records.
 """
 
 from __future__ import annotations
@@ -39,16 +34,13 @@ class GenerationOptions:
     """How pseudo-data are generated; the defaults are the paper's.
 
     Attributes:
-        method: "pgen", from the paths, as many records as each counts (figure 3); or "basegen",
-            drawn evenly from the range of each attribute and labelled by the tree.
-        records: the number of all; None for as many as the tree counts, times `scale`.
-        scale: a factor on the counts; without effect on a given number of records.
-        estimated: whether "pgen" draws a value that a path leaves open by the tree's own estimate
-            of its attribute's distribution; otherwise evenly from what is left (line 9 of figure
-            3).
+        method: "pgen", from the paths (figure 3); or "basegen", evenly from the ranges, labelled by
+            the tree.
+        records, scale: the number of all, or a factor on the tree's counts.
+        estimated: whether "pgen" draws values that a path leaves open from the tree's own estimate
+            of the distribution; otherwise evenly (line 9 of figure 3).
 
-    Raises:
-        OptionError: an option is out of range.
+    Raises OptionError: an option is out of range.
     """
 
     method: Literal["pgen", "basegen"] = "pgen"

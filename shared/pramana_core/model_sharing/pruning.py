@@ -45,14 +45,10 @@ LONGEST = 50
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A node while a tree is pruned.
+    """A node while a tree is pruned; `attribute` is None for a leaf, `condition` for the root.
 
-    Attributes:
-        condition: the condition of its parent's split; None for the root.
-        cut: the leaf that it is, or would be if the tree ended here.
-        counts: the records of each class, as far as known.
-        hits: how many records the current leaves below it predict correctly.
-        attribute: what the node splits by; None for a leaf.
+    `cut` is the leaf that it would be if the tree ended here, `counts` are the known records of
+    each class, and `hits` those that the leaves below predict correctly.
     """
 
     condition: Condition | None

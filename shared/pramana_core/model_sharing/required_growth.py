@@ -1,12 +1,8 @@
 """Trees of the best splits among those whose parts all meet a requirement.
 
-A node meets the requirement before and after it is split, so growth may stop anywhere. It stops
-where splits tell no more than chance would: such a tree cannot go on until its leaves are pure, and
-chance splits of a mixture predict worse than the mixture.
-
-The first split decides which mixtures are left to choose from, and after the best one often nothing
-more is allowed: nursery's health takes out all records of one class, and mixtures with these then
-predict at most half of them. So several first splits are tried, each with all that grows below it.
+Growth stops where splits show no more than chance. The first split decides which mixtures of
+classes remain, and after the best one often nothing more is allowed. So several first splits are
+tried, each with the tree below it.
 """
 
 from __future__ import annotations
@@ -201,12 +197,7 @@ _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
 
 
 def _first_splits(records: Records, requirement: Requirement) -> int:
-    """Return how many splits of each attribute are tried at the root; 0 takes the best by itself.
-
-    On nursery with (c, l) = (10, 3) by the exact counts, 3 predict 56 % of other records correctly
-    instead of 51, and the votes of 5 owners 57 instead of 53. By hits and misses it is the reverse:
-    the votes of 5 owners have 79 % with the best split alone, and 65 % with one of three.
-    """
+    """Return how many splits of each attribute are tried at the root; 0 takes the best."""
     if requirement.c is None or not requirement.exact:
         return 0
     return min(_FIRST_SPLITS, _MOST_TRIED // (len(records) * len(records.schema.names)))

@@ -31,13 +31,8 @@ ROUNDING = 1e-9
 class Leaf:
     """A leaf: its class, and how many records are of it (`hit`) and of others (`miss`).
 
-    Counts may be fractions if they are estimated or noised. `distribution` has the counts of all
-    classes if they are known: `hit` is then that of `label`, none is larger, and `miss` is the sum
-    of the rest.
-
-    Raises:
-        ModelError: a count is negative, not finite or beyond `MOST_RECORDS`; the class does not
-            exist; or the counts contradict each other.
+    `distribution` has the counts of all classes, if known. Counts may be fractions. Raises
+    ModelError: a count is negative, too large or contradicts others, or the class does not exist.
     """
 
     label: int

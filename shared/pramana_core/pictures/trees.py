@@ -80,13 +80,8 @@ def fitting_depth(
 class TreePicture:
     """A tree with its places, on a plane of its width and height.
 
-    Args:
-        root: the tree.
-        target: the class and its categories, for the legend.
-        lines: how many notes a node has, 1 or 2.
-        title: a line above.
-        said: a line below the legend.
-        foot: a line below all.
+    The legend shows the `target`, a class and its categories. A node has `lines` notes, 1 or 2;
+    `title` is above, `said` below the legend, and `foot` below all.
     """
 
     def __init__(

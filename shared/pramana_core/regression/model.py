@@ -19,13 +19,10 @@ class Coefficient:
     """A coefficient in its column's own unit.
 
     Attributes:
-        term: what it multiplies: `age`, `age^2`, `sex=male` or `(intercept)`.
-        estimate: the coefficient.
-        se: its standard error against the population, for independent errors of one variance.
-        se_robust: the same for errors of any variances (HC3).
-        t: the estimate over `se`; None where `se` is 0.
-        freedom: the degrees of freedom of `t`.
-        p: the two-sided p-value of a coefficient of 0; None where `se` is 0.
+        term: such as `age`, `age^2`, `sex=male` or `(intercept)`.
+        estimate, se, se_robust: the coefficient, with its errors for equal and for any variances
+            (HC3).
+        t, freedom, p: the two-sided t-test of 0; t and p are None where `se` is 0.
         interval: by `se`, at the confidence of the options.
         deviation: the standard deviation of the term, in its own unit.
     """
@@ -76,21 +73,16 @@ class RegressionModel:
     """A learned regression of one numeric column on others.
 
     Attributes:
-        target: the column that is explained.
-        features: the columns that explain it.
-        options: how it was fitted.
-        records: n.
-        terms: the terms of the sum that predicts.
-        weights: of the constant and of each standardized term.
+        target, features: the column that is explained, and those that explain it.
+        options, records: how it was fitted, and n.
+        terms, weights: the terms of the sum, and the weights of the constant and standardized
+            terms.
         coefficients: the same in the columns' own units, with their errors.
-        diagnostics: of the fit.
-        score: on left-out records; None where there are too few.
-        constant: columns or categories without variation, left out.
-        redundant: terms that are linear combinations of others, left out.
-        notes: sentences that a reader of the errors must know.
+        diagnostics, score: of the fit, and on left-out records; None where there are too few.
+        constant, redundant: what was left out: without variation, or combinations of others.
+        notes: sentences for the reader of the errors.
 
-    Raises:
-        InputError: the terms do not fit the features or the weights.
+    Raises InputError: the terms do not fit the features or the weights.
     """
 
     target: str

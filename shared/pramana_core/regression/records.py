@@ -50,12 +50,9 @@ def read_records(
 ) -> RegressionRecords:
     """Return the records of a regression, checked; `features` None stands for all others.
 
-    Raises:
-        MissingColumn: there is no column of a name.
-        OptionError: the target is among the features, or one is named twice, or there is none.
-        TableError: the target has categories.
-        EstimationError: the target has the same value in every record, or a column's numbers are
-            too large or too close together for their powers.
+    Raises MissingColumn. OptionError, TableError: the target is a feature or has categories, or a
+    feature is named twice, or none is. EstimationError: the target does not vary, or numbers are
+    too large or too close together for their powers.
     """
     explained = table[target]
     if not isinstance(explained, NumericColumn):

@@ -109,14 +109,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """What is reported.
+    """A report: a title, `sections` for people, `numbers` as JSON for scripts, and a last line,
+    `foot`.
 
-    Attributes:
-        title: the heading.
-        sections: what people see, in order.
-        numbers: what scripts read, as JSON.
-        foot: a line below all.
-        beside: texts written beside the page, by their suffix.
+    `beside` has further texts to write, by their suffix.
     """
 
     title: str

@@ -52,22 +52,17 @@ class BayesClassifier:
     """Predicts a class from attributes by Bayes' theorem in a network; a `Predictor`.
 
     Attributes:
-        inputs: the variables that a prediction is made from.
-        target: the class.
-        model: the structure; with `auto` among the options, that which was chosen.
-        prior: the parameters of the class.
-        attributes: those of each input, in the order of the inputs.
-        options: how it was learned.
-        records: the number of records behind the counts.
-        notes: what the reader must know.
-        weight: multiplies the log-likelihood of the attributes given the class; below 1 where they
-            are redundant or their evidence is noise.
+        inputs, target: the variables that predict, and the class.
+        model: the structure; with `auto` among the options, the chosen one.
+        prior, attributes: the parameters of the class and of each input.
+        options, records: how it was learned, and from how many records.
+        notes: sentences for the reader.
+        weight: multiplies the attributes' log-likelihood; below 1 for redundant or noisy evidence.
 
     Raises:
-        DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
-            that does not fit them.
-        StructureError: attributes that depend on each other in a circle.
-        ChannelError: a row of a table that is not a distribution.
+        DomainError, StructureError: inputs, class, attributes or tables do not fit, or form a
+            circle.
+        ChannelError: a row of a table is not a distribution.
     """
 
     inputs: Domain

@@ -29,13 +29,12 @@ _CLASS = ""
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The tables of a classifier whose attributes depend on one other at most.
+    """The tables of a classifier whose attributes depend on at most one other.
 
     Attributes:
         prior: the probabilities of the classes, (1 + draws, classes).
-        parents: the parent of each attribute besides the class, parents before children.
-        tables: the conditional distributions, (1 + draws, classes, [parent's categories,]
-            categories), all positive.
+        parents: each attribute's parent besides the class, parents before children.
+        tables: positive distributions, (1 + draws, classes, [parent's categories,] categories).
     """
 
     prior: Tensor

@@ -79,10 +79,7 @@ class _ModelTables:
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
-    """Return shares (samples, classes, categories) with weighted evidence of the class.
-
-    The share of each category over all classes does not change.
-    """
+    """Return shares (samples, classes, categories) with weighted evidence of the class."""
     if weight == 1:
         return shares
     found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight

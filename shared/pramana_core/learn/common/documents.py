@@ -101,11 +101,8 @@ _SAID_OTHERWISE = {Domain: _Inputs, Variable: _Target}
 class DocumentForm(Generic[ModelT]):
     """The document of a model that is a dataclass: its kind, and a field for each of its own.
 
-    Args:
-        kind: the kind in the document.
-        model: the dataclass.
-        what: the model in words, with an article, for messages.
-        said: the types of fields that differ in the document.
+    `what` names the model in messages, with an article; `said` has the types of fields that differ
+    in the document.
     """
 
     def __init__(self, kind: str, model: type[ModelT], what: str, **said: Any) -> None:

@@ -64,22 +64,18 @@ class LinearClassifier:
     """Predicts a class by the side of a plane, or of several classes by the highest score.
 
     Attributes:
-        inputs: the variables that a prediction is made from.
-        target: the class.
-        columns: the numbers that stand for their categories; a plane has a weight for each.
-        planes: one of two classes; otherwise one for each class against all others. A class
-            without a plane is never predicted.
-        options: how it was fitted.
-        basis: what it was fitted to: the counts of all `cells`, or records drawn from a `network`.
-        records: the number of records behind the counts.
-        sampled: the number of records drawn, where the basis is `network`.
-        seed: decided the draws, of records and of the perceptron.
-        notes: what the reader of the weights must know.
+        inputs, target: the variables that predict, and the class.
+        columns: the numbers that stand for categories; a plane has a weight for each.
+        planes: one of two classes, else one for each class against all others; classes without a
+            plane are never predicted.
+        options, records: how it was fitted, and to how many records.
+        basis: it was fitted to the counts of all `cells`, or to `sampled` records of a `network`.
+        seed: decided the draws.
+        notes: sentences for the reader of the weights.
 
     Raises:
-        DomainError: planes or columns that do not fit the variables or each other, the class among
-            the inputs, or weights that make a score too large for a number.
-        UnknownVariable, UnknownCategory: a column of no input, a plane of no class.
+        DomainError, UnknownVariable, UnknownCategory: planes or columns do not fit the variables,
+            or weights make a score too large for a number.
     """
 
     inputs: Domain

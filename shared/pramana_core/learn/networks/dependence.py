@@ -106,8 +106,7 @@ class Dependence:
         matrix: the coefficients, a row per function of the first variable.
         covariance: of the flat coefficients, against the population.
         records: N.
-        kept: the share of the coefficients that is kept when noise is shrunk to independence
-            (positive-part rule of James and Stein).
+        kept: the share of the coefficients after shrinkage to independence (James and Stein).
         information: the mutual information of the shrunk table, in nats.
     """
 

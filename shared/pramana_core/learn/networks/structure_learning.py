@@ -32,12 +32,11 @@ class LearnedLink:
 
     Attributes:
         parent, child: the link.
-        gain: of the link given the child's other parents, in nats above the penalty; for a link
-            learned from pairs, the logarithm of the evidence against what explains it best.
-        inflation: the factor, at least 1, by which randomization multiplies the chance part of the
-            plain gain; infinite where no channel can be inverted.
+        gain: given the child's other parents, in nats above the penalty; for links learned from
+            pairs, the logarithm of the evidence against the best other explanation.
+        inflation: the factor by which randomization multiplies the chance part of the plain gain.
         confidence: the probability of the link (`confidence_of`); None without samples.
-        compelled: whether all equivalent structures direct the link so.
+        compelled: whether all equivalent structures direct the link alike.
     """
 
     parent: str
@@ -69,20 +68,14 @@ def learn_structure(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LearnedStructure:
-    """Learn which variables are the parents of which.
+    """Learn which variables are the parents of which; the order of the variables decides ties.
 
-    Args:
-        marginals: exact or estimated counts over all variables; their order decides ties.
-        scoring: the score of a link; `chow-liu` does not use it.
-        search: see `Search`.
-        children: with an order, the only variables that get parents.
-        draws: the number of bootstrap samples for the confidence of each link.
-        seed: decides the bootstrap samples.
-        on_step: is called with steps done and expected; may raise to stop.
+    `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
+    bootstrap samples, which `seed` decides, give each link its confidence.
 
     Raises:
-        OptionError: children without an order, draws or a seed out of range, or an order that does
-            not name every variable once.
+        OptionError: children without an order, draws or a seed out of range, or an incomplete
+            order.
         UnknownVariable: a child that the marginals do not have.
         EstimationError, LimitExceeded: see the marginals.
     """

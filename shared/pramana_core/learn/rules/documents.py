@@ -80,13 +80,10 @@ def write_findings(
 
 
 def read_findings(document: Mapping[str, Any]) -> RuleFindings:
-    """Read what `write_findings` wrote.
+    """Read what `write_findings` wrote; without variables, those of the items.
 
-    Where a document lacks the variables, they have the categories that are items.
-
-    Raises:
-        InputError: it is no such document.
-        DomainError, UnknownVariable, UnknownCategory, OptionError: a part of it cannot be.
+    Raises InputError: it is no such document. DomainError, UnknownVariable, UnknownCategory,
+    OptionError: a part of it is impossible.
     """
     read = read_json(
         _Document,

@@ -1,12 +1,8 @@
-"""Measures of rules with their errors, from the joint error of the three counts of each.
+"""Measures of rules with their errors, from the joint error of the three counts of each rule.
 
-With supports X of the whole rule, Y of its antecedent and Z of its consequent, the confidence is
-X / Y, the lift X / (Y Z) and the leverage X - Y Z. Standard errors and the intervals of lifts and
-leverages are those of the delta method. The interval of a confidence is Fieller's (1954): the c for
-which X - c Y lies within z standard errors of 0, its binomial part taken at c.
-
-Where the antecedent, or for lifts the product of both sides, is not sure to be positive, the
-interval ends only at what the measure cannot exceed.
+With the supports X of the rule, Y of its antecedent and Z of its consequent, confidence is X / Y,
+lift X / (Y Z) and leverage X - Y Z. Errors are by the delta method; the interval of a confidence is
+Fieller's (1954). Where a denominator may be 0, an interval ends at what is possible.
 """
 
 from __future__ import annotations

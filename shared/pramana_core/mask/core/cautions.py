@@ -124,10 +124,7 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return which columns have so few possible values that the equations on them determine them.
-
-    Only values in equal steps, such as whole numbers, are few enough to be tried.
-    """
+    """Return which columns have so few equal steps that the equations on them determine them."""
     bits = []
     for column in given.matrix.T:
         # Numbers far apart on the finest of steps overflow: they are in no equal steps.

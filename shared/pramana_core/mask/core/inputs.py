@@ -38,13 +38,9 @@ ROUNDING = 1e-13
 class Limits:
     """How much of a masked value may be its record's own.
 
-    Attributes:
-        max_leverage: the largest weight of a record's own value in its prediction; 1 allows all.
-        max_told: the largest share of what S leaves of a record that its masked value may tell
-            (`Influence.told`); with None such records are only warned of.
-
-    Raises:
-        OptionError: a limit is out of its range.
+    `max_leverage` is the largest weight of a record's own value in its prediction; 1 allows all.
+    `max_told` is the largest share of what S leaves of a record that its masked value may show;
+    None only warns. Raises OptionError: a limit is out of its range.
     """
 
     max_leverage: Annotated[float, Gt(0), Le(1)] = 0.8
@@ -141,17 +137,12 @@ class Inputs:
 
 
 def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
-    """Return S and X checked.
-
-    Args:
-        S: the non-confidential columns: n x p numbers, n numbers, a frame with columns of numbers
-            and of categories, or None for no such column.
-        X: the confidential columns: n x q numbers, n numbers, or a frame of numbers.
+    """Return S and X checked: n x p columns that stay, None for no such column, and n x q numbers
+    to mask.
 
     Raises:
-        EmptyTable: no records.
-        TableError: values are missing or infinite, the numbers of records differ, or a column of X
-            holds categories.
+        EmptyTable, TableError: no records, missing or infinite values, numbers of records that
+            differ, or categories in X.
         MaskingError: there is one record, or a column of X has no variation.
     """
     x = read_mixed(X, "X")

@@ -45,9 +45,7 @@ def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, rng: Randomness, limits: Limits, *, shuffled: bool) -> Masked:
-    """Return X redrawn given S: the noise is orthogonal to the scores of S and X, and has exactly
-    the covariance that the copula's correlations leave; without ties this is EGADP of the scores.
-    """
+    """Return X redrawn given S: noise orthogonal to the scores, with the copula's covariance."""
     columns = (
         NumericColumn(column.name, normal_scores(column.values[:, None])[:, 0])
         if isinstance(column, NumericColumn) and not column.is_constant

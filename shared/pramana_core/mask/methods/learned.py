@@ -65,15 +65,13 @@ LARGE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class FittedExpectation:
-    """What S tells of the standardized X.
+    """E(X|S) of the standardized X.
 
     Attributes:
         fit: the kernel regression it started from.
-        expectation: E(X|S), n x q.
-        residuals: r = X - E(X|S), n x q.
+        expectation, residuals: E(X|S) and X - E(X|S), n x q.
         learned: the most eigenvectors of the kernel in a column of E(X|S).
-        iterations: how often the ridge was iterated, of each column; infinite if X was projected
-            onto eigenvectors.
+        iterations: how often the ridge was iterated, of each column; infinite for a projection.
         held: how many lone records' own values were held back.
         own: the weight of each record's own value in its expectation: n x q.
         squares: squares and products that the kernel missed and that were added.
@@ -257,8 +255,7 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) by a kernel fit for the `curved` columns and lines for the others, with lone
-    records held back to the bounds."""
+    """Return E(X|S) by a kernel for the `curved` columns, else lines; own weights are bounded."""
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
     shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
@@ -290,10 +287,7 @@ def _expectation(
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return a bound on the weights of own values in least squares of X on the constant, S and f.
-
-    A value acts through f itself, and through the regression's coefficients by its leverage in f.
-    """
+    """Return a bound on own weights in least squares of X on the constant, S and the relation."""
     related = np.any(relation, axis=0)
     found = given.leverages[:, None] + own
     if not related.any():

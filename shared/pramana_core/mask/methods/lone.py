@@ -68,15 +68,10 @@ def _directions(columns: Floats) -> Floats:
 def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
     """Return the weights of records' own values in VKV'y: n numbers.
 
-    y are the values x, and for lone records a mixture of x and of what the ridge predicts without
-    them: a larger penalty for a few lone records would smooth away what the others show.
-
-    Args:
-        fit: the fit whose predictions are mixed in; V are its leading eigenvectors.
-        target: the index of the column.
-        kept: what is kept of each leading eigenvector, the diagonal of K: m numbers, 0 to 1.
-        free: an orthonormal basis of what the ridge does not shrink, n x f.
-        shares: how much of its own value each record keeps, n numbers from 0 to 1.
+    V are the fit's leading eigenvectors, K = diag(`kept`), and `free` an orthonormal basis of what
+    the ridge does not shrink, n x f. y mixes true values, by `shares`, with what the ridge predicts
+    without the record: a larger penalty for a few lone records would smooth away what the others
+    show.
     """
     vectors = fit.basis[:, : len(kept)]
     found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)

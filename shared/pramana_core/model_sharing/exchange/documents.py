@@ -145,12 +145,10 @@ class TreeDocument(SchemaDocument):
             ) from None
 
     def to_tree(self, *, noised: bool = False) -> SharedTree:
-        """Return the tree, fully checked; where counts are `noised` the class of a leaf need not be
-        its most frequent one.
+        """Return the tree, fully checked; a leaf of `noised` counts may have any class.
 
         Raises:
-            DomainError: an attribute is wrong, or a name repeats.
-            ModelError: a node names what the schema lacks, counts disagree, or it is no tree.
+            DomainError, ModelError: a wrong attribute, node or count, or a repeated name.
             LimitExceeded: it is too deep, or names more than `MOST_VALUES` categories.
         """
         self._require_small()

@@ -44,14 +44,9 @@ NUMBERS_AT_ONCE = 4_000_000
 class CombinedModel:
     """A global model, and how it was made.
 
-    Attributes:
-        model: the model.
-        options: how it was made.
-        owners: the names of the owners, in the order of their trees.
-        records: how many records the trees count together.
-        pseudo_records: how many were drawn; 0 for votes.
-        notes: how the model was made, then a warning for each variable that owners may code
-            differently.
+    `owners` are in the order of their trees, `records` the number that the trees count, and
+    `pseudo_records` the number drawn, 0 for votes. `notes` warn of variables that owners may code
+    differently.
     """
 
     model: GlobalModel
@@ -72,12 +67,12 @@ def combine(
 ) -> CombinedModel:
     """Return the global model of several owners' trees, one of each.
 
-    The randomness of pseudo-data is by default that of `options.seed`, the names of `owners`
-    `owner 1` and so on. What `on_step` raises stops the work.
+    Pseudo-data are drawn by `options.seed` without `rng`; owners are by default `owner 1` and so
+    on.
 
     Raises:
-        ModelError, DomainError: the trees count no records, or see `common_schema`.
-        OptionError: the numbers of names and trees differ.
+        ModelError, DomainError, OptionError: no records, see `common_schema`, or numbers that
+            differ.
         LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn.
         NotInstalled: a tree is to be learned, and scikit-learn is not installed.
     """

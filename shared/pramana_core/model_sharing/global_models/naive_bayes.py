@@ -52,12 +52,8 @@ Density = CategoryShares | Normal
 class NaiveBayesModel:
     """Predicts the class as if attributes were independent in each class.
 
-    Attributes:
-        prior: the share of each class.
-        densities: those of the attributes, in the order of the schema.
-
-    Raises:
-        ModelError: a number is out of its range, or the densities are not those of the schema.
+    `densities` are in the order of the schema. Raises ModelError: a number is out of its range, or
+    the densities do not fit the schema.
     """
 
     schema: TreeSchema
