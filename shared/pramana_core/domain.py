@@ -135,8 +135,7 @@ class Variable:
     def code(self, category: str) -> int:
         """Return the code of a category.
 
-        Raises:
-            UnknownCategory: the variable has no such category.
+        Raises UnknownCategory: the variable has no such category.
         """
         try:
             return self._codes[category]
@@ -182,8 +181,7 @@ class Domain:
     ) -> Domain:
         """Build a domain from `name=categories` pairs, or a dict of them, in their order.
 
-        Raises:
-            DomainError: what was passed is no dict, or a variable cannot be.
+        Raises DomainError: what was passed is no dict, or a variable cannot be.
         """
         if listed is not None and not isinstance(listed, Mapping):
             raise DomainError(
@@ -232,8 +230,7 @@ class Domain:
     def axis(self, name: str) -> int:
         """Return the axis of a variable.
 
-        Raises:
-            UnknownVariable: the domain has no such variable.
+        Raises UnknownVariable: the domain has no such variable.
         """
         try:
             return self._axes[name]
@@ -247,8 +244,7 @@ class Domain:
     def project(self, names: Sequence[str]) -> Domain:
         """Return the domain of the named variables, in the order of `names`.
 
-        Raises:
-            UnknownVariable: the domain has no such variable.
+        Raises UnknownVariable: the domain has no such variable.
         """
         if isinstance(names, str) and names in self:
             names = [names]

@@ -293,11 +293,7 @@ class StorageFull(StateError):
 
 
 class TooManyRequests(StateError):
-    """Somebody sends more, or more at once, than the service takes from one; it may wait.
-
-    Attributes:
-        retry_seconds: after how many seconds the next try can succeed.
-    """
+    """Too many requests, or too many at once; the next can succeed after `retry_seconds`."""
 
     retry_seconds: int = 1
 

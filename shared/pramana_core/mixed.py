@@ -1,8 +1,7 @@
 """Tables of numbers and categories, and their matrices for least squares.
 
-In a matrix a category is an indicator, and the first category of a column has none, for the
-constant stands for it. Columns are standardized; columns without variation, and those that others
-determine exactly, are left out.
+A category is an indicator, but for the first of a column. Columns are standardized; constant and
+redundant ones are left out.
 """
 
 from __future__ import annotations
@@ -118,8 +117,7 @@ class CategoricalColumn:
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
         """Return the same values coded among other labels.
 
-        Raises:
-            UnknownCategory: there are values that are not there; `unknown` says what they are.
+        Raises UnknownCategory: there are values that are not there; `unknown` says what they are.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
@@ -332,8 +330,7 @@ class DesignMatrix:
 def design_of(table: MixedTable) -> DesignMatrix:
     """Return the design of a table: what is constant or redundant in it is left out.
 
-    Raises:
-        TableError: a column is named as a category of another would be, `name=category`.
+    Raises TableError: a column is named as a category of another would be, `name=category`.
     """
     columns = list(_columns(table))
     labels = [label for label, *_ in columns]

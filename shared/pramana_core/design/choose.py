@@ -71,13 +71,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Design:
-    """All families compared for a problem, and the chosen one.
+    """All families compared for a problem, the most accurate first, and the `chosen` one.
 
-    Attributes:
-        problem: what they were compared for: the goal is less than was wanted where `unserved`.
-        options: every family, the most accurate first; the last ones cannot do it.
-        chosen: one of the options.
-        unserved: which tables are too large for sampled sets, in words; "" if none.
+    `unserved` names tables too large for sampled sets, in words; "" if none.
     """
 
     problem: Problem
@@ -105,8 +101,7 @@ class Design:
     def plan(self) -> Plan:
         """The chosen plan; with several owners that of all their reports together.
 
-        Raises:
-            OptionError: the chosen family has no plan.
+        Raises OptionError: the chosen family has no plan.
         """
         if self.chosen.plan is None:
             raise OptionError(
@@ -302,11 +297,7 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without tables too large for sampled sets.
-
-    It is the problem itself if there are no such tables or no others of several variables, or where
-    a structure is searched for, which takes every pair.
-    """
+    """Return the problem without tables too large for sampled sets, if any other tables remain."""
     goal, domain = problem.goal, problem.needs.domain
     sets = tuple(s for s in goal.sets if domain.project(s).size <= INFORMATION_CELLS)
     few = goal.searched or max(map(len, sets), default=0) < 2

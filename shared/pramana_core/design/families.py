@@ -78,9 +78,7 @@ def cut_and_paste(keep: int) -> Build:
 def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
     """Return the family that reports one of some subsets of the variables, each at full gamma.
 
-    Args:
-        subsets: sets of sensitive variables, in the domain's order, that cover all of them.
-        weights: probabilities of the subsets; default equal.
+    The subsets, in the domain's order, cover all sensitive variables; equal `weights` by default.
     """
 
     def build(needs: Requirements) -> Plan:

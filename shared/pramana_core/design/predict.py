@@ -1,10 +1,6 @@
 """Predicted errors of a plan's tables, by moments and pooled, before anything is drawn.
 
-The variables are taken to be independent and uniform: nothing of the data is used. Errors are
-those against the population and fall with the square root of the records.
-
-By moments, the variance of each estimated count follows from the channels (design 4; Ma theorem 2).
-Errors of tables pooled over all reports are in `pooling`.
+Variables are taken as independent and uniform; no data are used. Errors are against the population.
 """
 
 from __future__ import annotations
@@ -149,9 +145,8 @@ def estimable_by_moments(plan: Plan, count: int) -> bool:
 class Option:
     """One family's plan and its predicted errors.
 
-    `plan` is None where the family cannot meet the requirements; `reason` says why. `pooled` is
-    predicted of channels that keep a record or lose it, and alone where tables are many. `partly`:
-    moments do not estimate all further tables that learners may need.
+    `plan` is None, for a `reason`, where the family cannot meet the requirements. `partly`: moments
+    do not estimate all further tables that learners may need.
     """
 
     family: str

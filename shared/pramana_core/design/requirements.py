@@ -70,10 +70,10 @@ class Requirements:
         public: Sequence[str] = (),
         owners: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> Requirements:
-        """Return the requirements for one of `gamma`, `epsilon` = ln gamma, and `breach`.
+        """Return the requirements for exactly one of `gamma`, `epsilon` = ln gamma, and `breach`.
 
-        `breach` is a pair of beliefs: the first may not grow beyond the second (FRAPP eq. 2).
-        Raises OptionError: also unless exactly one of the three is given.
+        `breach`: a belief of the first may not grow beyond the second (FRAPP eq. 2). Raises
+        OptionError.
         """
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:

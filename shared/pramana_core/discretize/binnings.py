@@ -58,11 +58,7 @@ class Discretization:
         return interval_labels(self.cuts) if self.cuts else ("all",)
 
     def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger]:
-        """Replace values by the order of their groups (Ma 2.3 b).
-
-        Takes any number of finite values, returns as many codes 0..k-1 in the narrowest unsigned
-        type. Raises OptionError for values that are not finite numbers.
-        """
+        """Return the code 0..k-1 of each finite value's group (Ma 2.3 b). Raises OptionError."""
         found = np.searchsorted(np.array(self.cuts), finite(values), side="right")
         return found.astype(np.min_scalar_type(self.size - 1))
 
@@ -164,9 +160,8 @@ def given_cuts(
 ) -> Discretization:
     """Cut at given points; the values, of shape (n,), are only counted.
 
-    Raises:
-        OptionError: values that are not finite numbers, cuts that do not ascend, or
-            representatives that do not fit.
+    Raises OptionError: values that are not finite numbers, cuts that do not ascend, or
+    representatives that do not fit.
     """
     require_groups(len(cuts) + 1)
     return _counted(values, cuts, representatives, "given cuts")

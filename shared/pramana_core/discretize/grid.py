@@ -1,9 +1,4 @@
-"""The public grid that values are rounded to before anything is computed from them.
-
-All later arithmetic is on whole numbers of grid steps, so it is exact and the same on every
-machine. What may be required of groups is checked here: Ma's minimum number of records K and
-granularity g (Ma 2.3).
-"""
+"""The public grid to which values are rounded first; later arithmetic on its steps is exact."""
 
 from __future__ import annotations
 
@@ -48,8 +43,7 @@ class Cluster(NamedTuple):
 class NumberGrid:
     """The points 0, ±step, ±2 step, ...; a value belongs to the nearest, a middle one upward.
 
-    Raises:
-        OptionError: the step is not a positive number of ordinary size.
+    Raises OptionError: the step is not a positive number of ordinary size.
     """
 
     step: float

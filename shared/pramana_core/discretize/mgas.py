@@ -1,10 +1,7 @@
 """Ma's modified agglomerative scheme for one variable (Ma 2.3).
 
-In one dimension clusters are intervals and only neighbours merge. When two merge, their centroid
-moves away from both their neighbours, so the distance across any other gap never shrinks: two
-clusters that are each other's nearest stay so until they merge, whatever happens elsewhere. Hence
-merging such pairs in any order ends as merging the globally nearest pair each time does, and one
-walk from left to right suffices.
+Clusters are intervals and only neighbours merge. A merge shrinks no other gap, so clusters that are
+each other's nearest stay so, and one walk from left to right does what merging nearest pairs does.
 """
 
 from __future__ import annotations

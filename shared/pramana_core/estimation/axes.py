@@ -28,14 +28,10 @@ _TOGETHER = 64
 
 @dataclass(frozen=True)
 class Stratum:
-    """Reported counts of records that share the same channels.
+    """Reported counts of records that share the same channels, one axis per channel.
 
-    Args:
-        reported: one axis per channel, of its number of reported categories.
-        channels: what randomized them.
-        groups: per channel the axes of the true table that it randomizes, in its order; by default
-            one axis each. Axes in no group are not reported.
-        shape: the true table's; by default that of the channels.
+    `groups` has per channel the axes of the true table, of shape `shape`, that it randomizes; by
+    default one each. Axes in no group are not reported.
     """
 
     reported: Tensor
@@ -115,11 +111,9 @@ class Stratum:
         return self._spread(estimate[..., None])[..., 0]
 
     def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
-        """Return the variance, per record, of the moment estimate of a margin of the true table.
+        """Return the variance, per record, of the moment estimate of a margin over the axes `gone`.
 
-        Args:
-            true: the distribution of the records, in the true table's shape.
-            gone: the axes that the margin sums over.
+        `true` is the distribution of the records, in the true table's shape.
         """
         second = self.expected(true[..., None]).reshape(self.reported.shape)
         for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
@@ -266,10 +260,8 @@ def listed_decoder(channel: Transition) -> Tensor:
 
 @dataclass(frozen=True)
 class Axis:
-    """One block's part in a marginal: the channel to invert and the variables to keep.
-
-    Where the channel is not lumpable for the variables asked, `variables` are all of the block's:
-    those not asked are summed out after inversion.
+    """One block's part in a marginal: the channel to invert, and the variables, some summed out
+    after.
     """
 
     variables: tuple[Variable, ...]
@@ -449,11 +441,9 @@ def reported_strata(
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
     """Return a true table over some variables, and the strata that report any of them.
 
-    The table's axes are those of `table_of`. Each stratum comes with its axes of reports.
-
-    Raises:
-        UnknownVariable: no source has one of them.
-        LimitExceeded: the true table has more than `limit` cells.
+    The table's axes are those of `table_of`. Each stratum comes with its axes of reports. Raises
+    UnknownVariable: no source has one of them. LimitExceeded: the true table has more than `limit`
+    cells.
     """
     parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
     domain = _joint([axes for _, axes in parts], asked)

@@ -1,8 +1,7 @@
-"""Marginals of the true records estimated from reports: of one source, or of several together.
+"""Marginals of the true records, estimated from the reports of one source or several.
 
-Records with one plan are a source; a record with a missing cell does not report that variable. By
-moments each source's estimate counts by its information (`weights`), or all add up (`sum`); the
-other estimators explain all reports together, also variables that some sources do not report.
+Records with one plan are a source. Moments weigh each source's estimate (`weights`); other
+estimators explain all reports together, also variables that some sources lack.
 """
 
 from __future__ import annotations
@@ -72,10 +71,8 @@ Source = tuple[ReportTables, Plan]
 
 
 def choose_estimator(plans: Sequence[Plan]) -> Estimator:
-    """Return the estimator that serves records reported under some plans best.
-
-    `pooled` where records report some of their variables, `ml` where they report different ones or
-    a matrix is near to singular, else `moment`.
+    """Return `pooled` where records report some of their variables, `ml` where they report
+    different ones or a matrix is near to singular, else `moment`.
     """
     blocks = [block for plan in plans for block in plan.blocks]
     if any(block.channel.choices for block in blocks):

@@ -34,10 +34,8 @@ Axes = tuple[int, ...]
 class FactoredModel:
     """Distributions that factor, as a Bayesian network does: some axes given others.
 
-    Args:
-        shape: the true table.
-        factors: sets of axes that share none, each with the axes that it is given. Axes in no
-            factor have any distribution given all others; without factors every distribution fits.
+    `factors` are disjoint sets of axes, each with the axes it is given. Axes in no factor have any
+    distribution given all others.
     """
 
     shape: tuple[int, ...]
@@ -97,9 +95,8 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    `gap` is what more steps would gain, judged by the last ones. Without a model the log-likelihood
-    is concave, and N (max_j g_j - 1) bounds its distance from the maximum (see `likelihood`): `gap`
-    is that bound where it is less. `late` is the gain of the last half of the steps.
+    `gap` is what more steps would gain: by the last steps, or, without a model, at most N (max_j
+    g_j - 1). `late` is the gain of the last half of the steps.
     """
 
     probabilities: Tensor
@@ -180,11 +177,8 @@ def maximize(
 
     It begins at a positive table, `begin`, and stops `tolerance` nats below the maximum; 1e-4 moves
     no estimate by more than a hundredth of its standard error. `tick` is called after each
-    extrapolation.
-
-    Raises:
-        EstimationError: there are no records, or no true table of the model can make the reports.
-        NotConverged: EM did not reach `tolerance` in `max_steps`.
+    extrapolation. Raises EstimationError: there are no records, or no true table of the model can
+    make the reports. NotConverged: EM did not reach `tolerance` in `max_steps`.
     """
     model = model or FactoredModel(strata[0].shape)
     if begin is None:

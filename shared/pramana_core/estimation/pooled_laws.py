@@ -64,11 +64,8 @@ _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
 
 def fitted(start: Tensor, margins: Margins) -> Tensor:
-    """Return the table nearest to `start` (in divergence) that has given margins.
-
-    Args:
-        start: positive, sum 1.
-        margins: by axes, ascending; positive, sum 1.
+    """Return the table nearest to a positive one, in divergence, with given margins by ascending
+    axes.
     """
     table, off, last = start, np.inf, np.inf
     for turn in range(_ROUNDS):
@@ -327,10 +324,8 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables that no record reports together, with the one that ties them best.
-
-        That is the variable, reported with either, whose weaker tie is the strongest: a tree's
-        middle. None where a record reports them, or there is no such variable.
+        """Return two variables that no record reports together and their strongest link between, or
+        None.
         """
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None

@@ -75,13 +75,7 @@ def divided(root: Tensor, right: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
-    """An estimated interaction with its error.
-
-    Attributes:
-        values: the coordinates y, (d).
-        covariance: V, (d, d).
-        deviations: S, (d, d).
-    """
+    """An estimated interaction: y (d), its covariance V and that of deviations, S, both (d, d)."""
 
     values: Tensor
     covariance: Tensor

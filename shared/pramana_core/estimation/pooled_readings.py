@@ -1,9 +1,7 @@
 """Estimates of a table from the reports of sets of variables.
 
-A record that reports the variables is one draw from a law that is linear in their true table, so a
-function of its report estimates the table (Ma 2.4.1). Records with the same function form one
-reading. Which set a record reports does not depend on its data, and readings are pooled by weights
-that do not depend on the reports: the pooled estimate is unbiased.
+Records whose reports estimate the table by the same function form one reading (Ma 2.4.1). Weights
+do not depend on the reports, so the pooled estimate is unbiased.
 """
 
 from __future__ import annotations
@@ -395,12 +393,9 @@ def _read_by_sets(channel: Sampled) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Single:
-    """One variable's distribution.
+    """One variable's pooled readings, its positive distribution, and functions of mean 0.
 
-    Attributes:
-        told: the pooled readings.
-        law: the distribution, every category positive.
-        functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
+    The functions are an orthonormal basis, categories x (categories - 1).
     """
 
     told: PooledReadings

@@ -42,12 +42,7 @@ _RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class PooledIndependence(Independence):
-    """Evidence of dependence by Wald's statistic; the log-likelihood of independence is set to 0.
-
-    Args:
-        difference: d, the interactions that independence does not have, less its prediction.
-        root: R with R R' = C.
-    """
+    """Evidence of dependence by Wald's statistic of a `difference` with R R' = C, R the `root`."""
 
     difference: Tensor
     root: Tensor
@@ -110,9 +105,8 @@ class PooledTables:
     def table(self, domain: Domain) -> FactoredTable:
         """Return the table over some variables.
 
-        Raises:
-            EstimationError: no record reports one of them.
-            LimitExceeded: they have more than `INFORMATION_CELLS` cells.
+        Raises EstimationError: no record reports one of them. LimitExceeded: they have more than
+        `INFORMATION_CELLS` cells.
         """
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
@@ -146,10 +140,8 @@ class PooledTables:
     ) -> PooledIndependence:
         """Return the evidence on the independence of some variables given others.
 
-        Raises:
-            OptionError: a variable named twice, or none on a side.
-            EstimationError: no record reports one of them.
-            LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
+        Raises OptionError: a variable named twice, or none on a side. EstimationError: no record
+        reports one of them. LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
         """
         asked = (*left, *right, *given)
         if not left or not right or len(set(asked)) < len(asked):
@@ -165,11 +157,7 @@ class PooledTables:
         return self._tested(names, [part for part in parts if part not in crossing], crossing)
 
     def lack_of_fit(self, tables: Collection[Names]) -> tuple[LackOfFit, ...]:
-        """Return the tests of interactions that the model leaves out, within some tables.
-
-        They are those of one variable more than the order. One answer stands for all tables of
-        which no such set is reported together.
-        """
+        """Return tests of interactions of one variable more than the order, within some tables."""
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
         size = self.order + 1

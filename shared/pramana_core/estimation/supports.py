@@ -34,10 +34,8 @@ SUPPORT_CELLS = 1 << 22
 class TabulatedSupports:
     """Supports that are cells of marginal tables; all itemsets over some variables share one.
 
-    Attributes:
-        unshrunk: whether the tables are those before shrinkage, of pooled tables.
-        cells: the larger number of true or reported cells of a table over some variables.
-        count_ahead: counts the reports of several tables in one pass.
+    `unshrunk` takes pooled tables before shrinkage; `cells` is the larger number of true or
+    reported cells of a table; `count_ahead` counts several tables in one pass.
     """
 
     marginals: Marginals

@@ -37,13 +37,7 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items of pooled tables.
-
-    Args:
-        marginals: the pooled tables.
-        items: the items.
-        note: called with each set of variables whose supports are made of pairs.
-    """
+    """Supports of items of pooled tables; `note` is called with variables estimated from pairs."""
 
     def __init__(
         self,

@@ -65,8 +65,7 @@ class KernelFit:
     def predict(self, features: Floats) -> Floats:
         """Return the expected targets of other records: n x q, of features n x k.
 
-        Raises:
-            TableError: the features are not k columns of finite numbers.
+        Raises TableError: the features are not k columns of finite numbers.
         """
         points = _matrix(features, "features")
         if points.shape[1] != self._span.landmarks.shape[1]:

@@ -49,12 +49,8 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The kernel functions of landmarks at a bandwidth, as features of points.
-
-    Attributes:
-        landmarks: m points, m x k.
-        bandwidth: the kernel's.
-        root: K_zz^(-1/2) up to a rotation, m x r; directions lost in rounding are omitted.
+    """Kernel functions of m x k landmarks at a bandwidth; `root` is K_zz^(-1/2) up to a rotation, m
+    x r.
     """
 
     landmarks: Floats
@@ -240,8 +236,7 @@ def groups_of(points: Floats) -> npt.NDArray[np.intp]:
 def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
     """Return the errors of left-out records; those of a small group are left out together.
 
-    Records of a group share a row h of the smoother; without c of them the error is
-    r + c h / (1 - c h) mean(r), r the residuals of the group, which are `left`: n x l x q.
+    Without c records of a row h, the error is r + c h / (1 - c h) mean(r), r in `left`: n x l x q.
     """
     sizes = np.bincount(groups)
     shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)

@@ -1,8 +1,6 @@
-"""Records counted over the cells of tables, as many tables as are asked for in one pass.
+"""Records counted over the cells of many tables in one pass, by numpy or compiled loops.
 
-Columns are read a chunk at a time, in memory or memory-mapped, and never copied whole. Counts are
-whole numbers, so that they are the same whatever the chunks, the threads and the way: numpy's
-`bincount`, or compiled loops (`counting_loops`) where these are there and worth loading.
+Columns are read a chunk at a time. Counts are whole numbers, whatever the chunks and threads.
 """
 
 from __future__ import annotations

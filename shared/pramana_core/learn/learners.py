@@ -124,9 +124,7 @@ LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
 def read_predictor(text: str) -> Predictor:
     """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
 
-    Raises:
-        InputError: the text is none of them.
-        Others: see `DocumentForm.read`.
+    Raises InputError: the text is none of them. Others: see `DocumentForm.read`.
     """
     try:
         kind = json.loads(text)["kind"]

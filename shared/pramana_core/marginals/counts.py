@@ -125,17 +125,13 @@ class Supports(Protocol):
         """The items; itemsets name them by their places here."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets.
-
-        `itemsets` are indices of items, shape (n, k) with k at least 1, each row ascending, of
-        different variables.
+        """Return the estimated counts of itemsets: item indices of different variables, (n, k),
+        ascending.
         """
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts, with all their errors.
-
-        `antecedents` says which items of each row are the rule's antecedent, shape (n, k); the
-        others are its consequent. Neither is empty.
+        """Return the counts of itemsets and their parts; flags, (n, k), mark the antecedents'
+        items.
         """
 
 
@@ -163,10 +159,8 @@ class Marginals(Protocol):
         """
 
     def expected(self, variables: Sequence[str]) -> Tensor:
-        """Return the posterior expectation of each true cell's count, none negative, sum N.
-
-        That is the sum over the reports of the probability of the cell given the report, with the
-        estimated table as prior (Ma 4.2).
+        """Return the posterior expectation of each true cell's count, none negative, sum N (Ma
+        4.2).
         """
 
     def subpopulation(self) -> Subpopulation:

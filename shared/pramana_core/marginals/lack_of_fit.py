@@ -48,8 +48,7 @@ class LackOfFit:
 def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     """Return warnings of the models that the reports contradict.
 
-    Of several models, `of` or as many as there are, none is warned of if all hold, but for a chance
-    of `LACK_OF_FIT_RATE` (Bonferroni).
+    Of `of` models that all hold, one is warned of by a chance of `LACK_OF_FIT_RATE` (Bonferroni).
     """
     known = [(test, test.p_value) for test in tests if test.p_value is not None]
     return [_words(test, p) for test, p in known if p * (of or len(known)) <= LACK_OF_FIT_RATE]

@@ -1,10 +1,6 @@
-"""Passes over records: what is counted of each piece of them, and how such counts add up.
+"""Passes over records that lie in pieces: whole-number counts of each piece, which add up.
 
-Records may lie in pieces, in files, on several machines. A pass is taken where a piece is, and
-gives whole numbers: their sums depend neither on how the records were cut nor on the order.
-
-`SetPass` counts the records of a sampled block by the set of variables that they report: hundreds
-of columns become as many small tables as there are sets.
+`SetPass` counts the records of a sampled block by the set of variables that they report.
 """
 
 from __future__ import annotations

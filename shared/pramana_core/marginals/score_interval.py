@@ -1,10 +1,7 @@
 """Score intervals of shares: sampling is taken at the supposed share (Wilson 1927).
 
-An estimate s of a share w of N records is the mean of a function W of the report. Its variance is
-that of the noise, (m - s) / N with m the mean square of W, and, against the population, that of
-sampling, w (1 - w) / N at the supposed w: such an interval covers rare cells and few records, whose
-estimate and variance are too low at once. The noise hardly depends on w and is taken as estimated.
-Without randomization the interval is Wilson's.
+An estimate s of a share w of N records has the variance (m - s) / N by noise, m the mean square of
+its estimator, and w (1 - w) / N by sampling. Such an interval covers rare cells and few records.
 """
 
 from __future__ import annotations
@@ -41,8 +38,7 @@ def score_interval(
 def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, cut to [0, 1].
 
-    Of an interval wholly outside only the edge would be left, which would claim to be certain: it
-    is put there as wide as it was on that side of the estimate.
+    An interval wholly outside is put at the edge, as wide as it was on that side of the estimate.
     """
     least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
     most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)

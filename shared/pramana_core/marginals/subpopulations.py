@@ -36,12 +36,9 @@ class Subtable:
 
 @dataclass(frozen=True, eq=False)
 class Subpopulation:
-    """The records whose true categories of some variables are given.
+    """The records whose true categories of some variables are `given`, as codes by variable.
 
-    Attributes:
-        domain: all variables.
-        tabulate: counts over some variables, given the codes of others.
-        given: the codes of the given categories, by variable.
+    `tabulate` counts over some variables, given the codes of others.
     """
 
     domain: Domain
@@ -51,10 +48,8 @@ class Subpopulation:
     def table(self, variables: Sequence[str]) -> Subtable:
         """Return the counts over other variables.
 
-        Raises:
-            UnknownVariable: there is no such variable.
-            OptionError: no variable is named, or one is given or named twice.
-            LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
+        Raises UnknownVariable: there is no such variable. OptionError: no variable is named, or one
+        is given or named twice. LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
         """
         if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
             raise OptionError(
@@ -68,9 +63,8 @@ class Subpopulation:
     def within(self, variable: str, code: int) -> Subpopulation:
         """Return the records that also have a category of another variable.
 
-        Raises:
-            UnknownVariable: there is no such variable.
-            OptionError: it is given already, or has no such category.
+        Raises UnknownVariable: there is no such variable. OptionError: it is given already, or has
+        no such category.
         """
         size = self.domain[variable].size
         if variable in self.given or not 0 <= code < size:

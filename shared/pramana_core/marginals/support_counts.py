@@ -34,11 +34,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Raw estimates of n itemsets or rules, and their errors, which are estimates too.
-
-    `before` are the counts before shrinkage, where they were shrunk: intervals and tests are those
-    of these.
-    """
+    """Estimates of n itemsets or rules with errors; `before` are the counts before shrinkage."""
 
     records: int
     counts: Floats

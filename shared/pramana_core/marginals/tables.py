@@ -81,10 +81,8 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over the reports of products of estimators, (q, q).
-
-        Args:
-            weights: of the cells in each of q linear functions, (q, cells...).
+        """Return the sums over the reports of products of estimators, (q, q), of weights (q,
+        cells...).
         """
 
     @abstractmethod
@@ -100,18 +98,17 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums over the reports of W^2, W V and V^2.
+        """Return the sums over the reports of W^2, W V and V^2: W estimates a cell, V its margin
+        over `summed`.
 
-        W estimates a cell, V the cell's margin over `summed`. The first two have the shape of
-        `counts`, the last has length 1 on the summed axes. `WW - 2 t WV + t^2 VV` estimates the
-        population variance of `cell - t * margin` where that difference is 0.
+        `WW - 2 t WV + t^2 VV` estimates the variance of `cell - t * margin` where that is 0.
         """
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the lower and upper ends of a score interval of each count, within [0, N].
+        """Return the ends of a score interval of each count, within [0, N], widened to contain
+        shrunk counts.
 
-        It is that of the count before shrinkage, widened to hold the shrunk one. Against the
-        population it is of the expected number among as many records.
+        Against the population it is of the expected number among as many records.
         """
         share, z = self.unshrunk.counts / self.records, normal_quantile(level)
         square = self.second_moments(())[0] / self.records
@@ -122,10 +119,10 @@ class MarginalTable(ABC):
         return np.minimum(self.records * low, own), np.maximum(self.records * high, own)
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals, against the population, of the shares cells have in margins.
+        """Return intervals, against the population, of the shares cells have in margins over
+        `summed`.
 
-        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
-        [0, 1]. Where the margin may not be positive they hold 0 and 1.
+        They are not cut to [0, 1], and are at least 0 to 1 where the margin may not be positive.
         """
         gone = tuple(self.domain.axis(name) for name in summed)
         tables = (self.unshrunk.counts, self.counts, self.supposed)
@@ -157,8 +154,7 @@ class MarginalTable(ABC):
     def covariance(self, *, population: bool) -> Tensor:
         """Return the covariance matrix of the counts, cells in C order of `domain`.
 
-        Raises:
-            LimitExceeded: more than `COVARIANCE_CELLS` cells.
+        Raises LimitExceeded: more than `COVARIANCE_CELLS` cells.
         """
         cells = self.counts.size
         if cells > COVARIANCE_CELLS:
@@ -193,9 +189,7 @@ class MarginalTable(ABC):
         return population
 
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a row per cell, in C order of `domain`.
-
-        Columns: a category label per variable, under the name of `column_of`; `count` (raw),
+        """Return a row per cell, in C order: category labels named by `column_of`, `count`,
         `se_records`, `se_population`, and `low` and `high`, the interval against the population.
         """
         import pandas as pd

@@ -84,11 +84,7 @@ _LONGEST = 26
 def relationships_chart(
     versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
 ) -> Chart:
-    """Return a chart of relationships, a column each, in several named versions, a row each.
-
-    A line joins the means of groups of equally many records. Columns share their axes over all
-    versions.
-    """
+    """Return a chart of relationships, a column each, in several named versions, a row each."""
 
     def draw(axes: Sequence[Axes]) -> None:
         for row, (name, table) in enumerate(versions):

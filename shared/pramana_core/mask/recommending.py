@@ -114,8 +114,8 @@ def dependence(
 ) -> Evidence:
     """Return how a column of n numbers depends on those of a table.
 
-    Only the kernel uses the columns `beside`, n x i, to see whether the relationship changes with
-    them. `least` is the share of variance that a kernel must explain beyond a monotonic fit.
+    Only the kernel uses the columns `beside`, n x i. `least` is the share of variance that a kernel
+    must explain beyond a monotonic fit.
     """
     scores = normal_scores(target[:, None])[:, 0]
     explained = []
@@ -171,10 +171,7 @@ def recommend(
 ) -> Recommendation:
     """Find the relationships of a table and name the simplest method that keeps them.
 
-    Args:
-        S, X: as of `inputs`, which also says what is raised.
-        rng: draws landmarks and, of more than `RECORDS` records, those examined.
-        on_step: called after each row of evidence.
+    S and X are as of `inputs`; `rng` draws landmarks, and `RECORDS` of more records.
     """
     given = inputs(S, X)
     if given.records > RECORDS:

@@ -19,8 +19,7 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSche
 class Values:
     """One of some categories: their codes, ascending.
 
-    Raises:
-        ModelError: there is none, one is negative, or they do not ascend.
+    Raises ModelError: there is none, one is negative, or they do not ascend.
     """
 
     codes: tuple[int, ...]
@@ -43,8 +42,7 @@ class Values:
 class Interval:
     """A number above `above` and at most `up_to`; both infinite where any number will do.
 
-    Raises:
-        ModelError: no finite number is within it.
+    Raises ModelError: no finite number is within it.
     """
 
     above: float = -math.inf

@@ -57,8 +57,7 @@ def generate(
 ) -> MixedTable:
     """Return pseudo-data of a tree: its attributes and, last, the class.
 
-    Raises:
-        ModelError: a number of records is asked of a tree that counts none.
+    Raises ModelError: a number of records is asked of a tree that counts none.
     """
     options = options or GenerationOptions()
     (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
@@ -71,9 +70,8 @@ def generate_chunks(
     options: GenerationOptions | None = None,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the records of `generate` with the same randomness, in chunks of at most `per_chunk`.
+    """Yield the records of `generate` with the same randomness, in one or more chunks.
 
-    There is at least one chunk. Besides it, 4 bytes for each record are kept to shuffle them.
     Nothing else may draw from `rng` meanwhile. Raises as `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
@@ -128,9 +126,8 @@ def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
 def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Generator) -> Sizes:
     """Return how many records of each class each path gives: paths x classes.
 
-    Hits and misses of all paths are rounded together, then the misses of each path over its other
-    classes: by their counts if the leaf has them, else evenly (section 2.2). So whole counts give
-    proposition 1 exactly: hit + miss records on each path, hit of them of its class.
+    Hits and misses are rounded together, then misses over other classes: by their counts, else
+    evenly (section 2.2). Whole counts give proposition 1 exactly.
     """
     total = _pseudo_records(tree, options)
     leaves = tree.leaves

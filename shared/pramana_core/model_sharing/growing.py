@@ -1,8 +1,6 @@
 """Local trees of mixed data: grown as far as they go, or only as far as a requirement allows.
 
-Unrestricted trees are grown by scikit-learn. It reads numbers as float32, which merges near ones;
-their ranks are not merged. Its tree only says how to split: a walk of our own counts the records
-and sets thresholds.
+scikit-learn finds unrestricted splits on ranks, because it reads numbers as float32.
 """
 
 from __future__ import annotations
@@ -120,8 +118,7 @@ def grow_tree(
 def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) -> Node:
     """Return the tree of scikit-learn's questions.
 
-    Raises:
-        LimitExceeded: there are more than `MOST_CELLS` indicators or `MOST_RANKS` numbers.
+    Raises LimitExceeded: there are more than `MOST_CELLS` indicators or `MOST_RANKS` numbers.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -197,11 +194,10 @@ class _Walk:
 
 
 def simplified(node: Node) -> Node:
-    """Return a tree of binary splits pruned as by C4.5 (Quinlan 1993, ch. 4).
+    """Return a tree of binary splits pruned as by C4.5 (Quinlan 1993, ch. 4), without holding
+    records out.
 
-    A leaf of n records with e errors is expected to err in the upper confidence limit of e/n. A
-    subtree whose leaves are expected to err as often as the leaf in its place, or nearly, is
-    replaced. Nothing is held out for it, and it protects nothing: see `pruning`.
+    It protects nothing: see `pruning`.
     """
     return _cut(node)[0]
 

@@ -83,13 +83,10 @@ def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
 
 @dataclass(frozen=True)
 class PrivateTree:
-    """A differentially private tree.
+    """A differentially private tree: replacing a record changes no probability by more than
+    e^epsilon.
 
-    Attributes:
-        tree: the tree, with distributions; counts that noise made negative are 0.
-        epsilon: replacing one record by any other changes the probability of no outcome by more
-            than a factor e^epsilon.
-        noised: the counts with their noise, leaves x classes; they may be negative.
+    `tree` has distributions, negative counts as 0; `noised` the noised counts, leaves x classes.
     """
 
     tree: SharedTree
@@ -209,10 +206,8 @@ def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
 
 @dataclass
 class Questions:
-    """The questions that may be asked of n records, and their scores.
-
-    Which questions are possible depends only on the schema, on the `grid` of steps that divide
-    ranges of numbers, and on the conditions of a node.
+    """The possible questions about n records, which schema, `grid` and conditions decide, and
+    scores.
     """
 
     schema: TreeSchema

@@ -49,11 +49,9 @@ def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
 
 
 def evidence(parts: Floats, counts: Floats) -> Floats:
-    """Return twice the logarithm of the likelihood ratio of splits against none.
+    """Return twice the logarithm of the likelihood ratio of splits against none (Wilks 1938).
 
-    By chance alone it has nearly the chi-square distribution with one degree of freedom less than
-    there are classes (Wilks 1938). `parts` counts the classes on the first sides, splits x classes,
-    `counts` those of both sides.
+    `parts` counts the classes on the first sides, splits x classes, `counts` those of both sides.
     """
     whole = entropy(counts[None, :])
     return 2 * (whole - entropy(parts) - entropy(counts - parts))
@@ -69,8 +67,8 @@ LEAST_GAIN = TIE * _NAT
 def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requirement) -> Node:
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
-    At the root some splits of each attribute are tried (`_first_splits`). The one is taken whose
-    whole tree lowers entropy most; of a tie the one that itself does. Raises RequirementUnmet.
+    Of several first splits (`_first_splits`), the one whose tree lowers entropy most. Raises
+    RequirementUnmet.
     """
     growth = _Growth(records, min_leaf, requirement)
     everyone = np.arange(len(records))

@@ -93,11 +93,8 @@ def are_whole(values: Floats) -> bool:
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range that tells of no single record.
-
-    It goes from the k-th least to the k-th greatest number, both rounded outward to the power of
-    ten below half their distance; k is a twentieth of the records, between 3 and 10, but never
-    beyond the middle.
+    """Return a range that reveals no single record: between the k-th least and greatest numbers,
+    rounded outward; k is a twentieth of the records, between 3 and 10.
     """
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)

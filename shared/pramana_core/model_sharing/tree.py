@@ -95,8 +95,7 @@ class Leaf:
 class Split:
     """A node that splits by one attribute; the conditions of its parts cover it without overlap.
 
-    Raises:
-        ModelError: there are fewer than two parts.
+    Raises ModelError: there are fewer than two parts.
     """
 
     attribute: str
@@ -124,10 +123,9 @@ class Path:
 class SharedTree:
     """A decision tree over a schema; as such a `GlobalModel`.
 
-    Raises:
-        ModelError: a split is by an attribute or a category that the schema lacks, its parts do not
-            exactly cover what reaches it, or a leaf has another number of classes.
-        LimitExceeded: it has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
+    Raises ModelError: a split is by an attribute or a category that the schema lacks, its parts do
+    not exactly cover what reaches it, or a leaf has another number of classes. LimitExceeded: it
+    has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
     """
 
     kind: ClassVar = "tree"
@@ -180,8 +178,7 @@ class SharedTree:
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return in which leaf each record is: n places in `leaves`.
 
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+        Raises MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
         """
         records = self.schema.read(table)
         values = {

@@ -44,14 +44,11 @@ NodeT = TypeVar("NodeT")
 
 @dataclass(frozen=True)
 class Item:
-    """A node as it is drawn.
+    """A node to be drawn.
 
     Attributes:
-        words: a question's name, or the class of a leaf; in the place of several parts alone.
-        notes: lines below; as many for every node of a tree.
-        details: shown where the pointer rests on the node.
-        bar: of a leaf, the shares of the classes with their colours; none of a question.
-        fill: the colour of a leaf's class.
+        words, notes, details: a question or class, lines below, and what hovering shows.
+        bar, fill: of a leaf, the shares of the classes with colours, and its own colour.
         interval: of a leaf, the low end, the share and the high end of its own records.
         answers: the label of each line, the share of all records it leads, and where to.
     """

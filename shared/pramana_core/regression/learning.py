@@ -36,12 +36,9 @@ def learn_regression(
 ) -> RegressionModel:
     """Learn how a numeric column of n records depends on others, by default on all.
 
-    `masked` decides the notes; `on_step` is called with steps done and expected.
-
-    Raises:
-        MissingColumn, OptionError, TableError: see `read_records`.
-        LimitExceeded: there would be too many terms.
-        EstimationError: too few records, or a target or all features without variation.
+    `masked` decides the notes; `on_step` is called with steps done and expected. Raises
+    MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded: there would be too
+    many terms. EstimationError: too few records, or a target or all features without variation.
     """
     how = options or RegressionOptions()
     records = read_records(table, target, features)

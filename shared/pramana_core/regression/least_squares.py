@@ -14,13 +14,9 @@ from pramana_core.regression.model import Diagnostics, Score
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fit.
+    """A fit: k `weights`, one for each column, and the residuals of n targets.
 
-    Attributes:
-        weights: k numbers, one for each column of the matrix.
-        covariance: of the weights, k x k, for independent errors of one variance.
-        robust: of the weights for errors of any variances (HC3), k x k.
-        residuals: n targets less their fitted values.
+    `covariance`, k x k, is for errors of one variance, `robust` for errors of any variances (HC3).
     """
 
     weights: Floats

@@ -40,12 +40,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How a model fits its records.
-
-    Attributes:
-        r2: the share of the target's variance that the fitted values explain.
-        residual_sd: the standard deviation of the residuals, in the target's unit.
-    """
+    """How a model fits its records: R^2, and the residuals' deviation in the target's unit."""
 
     r2: float
     residual_sd: float
@@ -53,13 +48,10 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class Score:
-    """How well a model predicts records that it was not fitted to.
+    """How well a model predicts records from the other `folds` - 1 parts of them.
 
-    Attributes:
-        folds: the number of parts of the records; each is predicted from the others.
-        r2: the share of the target's variance that is predicted; may be below 0.
-        se: the standard error of `r2` against the population of records, given the models.
-        rmse: the root mean squared error, in the target's unit.
+    `r2` may be below 0, with its standard error against the population given the models; `rmse` is
+    in the target's unit.
     """
 
     folds: int
@@ -117,8 +109,7 @@ class RegressionModel:
     def predict(self, table: MixedTable) -> Floats:
         """Return n predicted targets, in the target's unit.
 
-        Raises:
-            MissingColumn, TableError, UnknownCategory: see `as_learned`.
+        Raises MissingColumn, TableError, UnknownCategory: see `as_learned`.
         """
         matrix = self.terms.matrix(as_learned(table, self.features))
         found: Floats = matrix @ np.array(self.weights)

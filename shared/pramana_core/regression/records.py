@@ -32,13 +32,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RegressionRecords:
-    """The records that a regression learns from.
-
-    Attributes:
-        features: the columns that explain the target.
-        table: their values, n rows.
-        target: the column that is explained: n numbers.
-    """
+    """The records of a regression: features, their table of n rows, and n targets."""
 
     features: tuple[Feature, ...]
     table: MixedTable
@@ -90,8 +84,7 @@ def _feature(column: Column) -> Feature:
 def require_features(names: Sequence[str], target: str) -> None:
     """Check that a target is explained by other columns, each named once.
 
-    Raises:
-        OptionError: it is not.
+    Raises OptionError: it is not.
     """
     if target in names:
         raise OptionError(

@@ -26,11 +26,10 @@ ChosenModel = Literal["naive-bayes", "tan"]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """An attribute of a classifier.
+    """An attribute of a classifier: the `family` of its parameters given the class and other
+    parents.
 
-    `family` are its parameters given the class and then its other parents: raw with their errors,
-    and the `probability` that predicts, valid and shrunk. `information` is its information about
-    the class by these, given its other parents, in bits.
+    `information` is what it adds about the class given its other parents, in bits.
     """
 
     family: LearnedFamily
@@ -59,10 +58,8 @@ class BayesClassifier:
         notes: sentences for the reader.
         weight: multiplies the attributes' log-likelihood; below 1 for redundant or noisy evidence.
 
-    Raises:
-        DomainError, StructureError: inputs, class, attributes or tables do not fit, or form a
-            circle.
-        ChannelError: a row of a table is not a distribution.
+    Raises DomainError, StructureError: inputs, class, attributes or tables do not fit, or form a
+    circle. ChannelError: a row of a table is not a distribution.
     """
 
     inputs: Domain
@@ -123,10 +120,8 @@ class BayesClassifier:
         return self.structure.links
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; see `Predictor`.
-
-        An input that is not among the codes, and a code equal to its number of categories, is
-        missing: it is summed out. Of classes that are equally probable the first is predicted.
+        """Return the class code of each of n records; missing inputs are summed out. See
+        `Predictor`.
         """
         chosen = first_largest_of_rows(self.probabilities(codes))
         return chosen.astype(np.min_scalar_type(self.target.size - 1))

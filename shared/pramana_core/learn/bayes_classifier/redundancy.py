@@ -26,10 +26,8 @@ _USUAL = 0.2
 class AttributeRedundancy:
     """The redundancy of attributes within the classes.
 
-    Attributes:
-        correlation: of the evidence of any two attributes that are not linked.
-        within: the variance of each attribute's evidence within the classes.
-        linked: pairs of attributes that the network joins; it accounts for their dependence.
+    `correlation` is that of the evidence of two attributes that are not `linked` by the network,
+    `within` the variance of each attribute's evidence.
     """
 
     correlation: float

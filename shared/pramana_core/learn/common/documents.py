@@ -132,9 +132,8 @@ class DocumentForm(Generic[ModelT]):
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of what `write` returns.
 
-        Raises:
-            InputError: the text is no such document, or an option is out of its range.
-            Others: it is, but describes no such model; see the model.
+        Raises InputError: the text is no such document, or an option is out of its range. Others:
+        it is, but describes no such model; see the model.
         """
         remedy = f"Give the JSON of {self._what} as it was written."
         document = read_json(self._form, text, self._what, remedy)
@@ -159,10 +158,8 @@ def write_json(document: Mapping[str, Any]) -> str:
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
     """Read a document of a form from JSON text.
 
-    `what` names it in messages, with an article; `remedy` says where to get one.
-
-    Raises:
-        InputError: the text is not JSON, or a part of it is not what it must be.
+    `what` names it in messages, with an article; `remedy` says where to get one. Raises InputError:
+    the text is not JSON, or a part of it is not what it must be.
     """
     try:
         return form.model_validate_json(text)
@@ -175,9 +172,8 @@ def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
 def parse_json(text: str | bytes) -> Any:
     """Return the content of JSON text.
 
-    Raises:
-        ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`), is
-            infinite, or is beyond what a float can be.
+    Raises ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`),
+    is infinite, or is beyond what a float can be.
     """
     try:
         return json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_whole)

@@ -66,10 +66,8 @@ class ClassCounts:
 
 @dataclass(frozen=True)
 class Column:
-    """A number for each category of a variable.
-
-    `name` is the variable's name, or `variable=category` for an indicator. `deviation` is the
-    estimated standard deviation of the column, 0 where it is estimated not to vary.
+    """A number for each category of a variable; `name` is `variable` or, of an indicator,
+    `variable=category`. `deviation` is the estimated standard deviation, 0 without variation.
     """
 
     variable: str

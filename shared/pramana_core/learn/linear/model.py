@@ -73,9 +73,8 @@ class LinearClassifier:
         seed: decided the draws.
         notes: sentences for the reader of the weights.
 
-    Raises:
-        DomainError, UnknownVariable, UnknownCategory: planes or columns do not fit the variables,
-            or weights make a score too large for a number.
+    Raises DomainError, UnknownVariable, UnknownCategory: planes or columns do not fit the
+    variables, or weights make a score too large for a number.
     """
 
     inputs: Domain
@@ -149,18 +148,13 @@ class LinearClassifier:
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return each plane's linear function of n records, shape (n, planes).
 
-        Raises:
-            UnknownVariable, DomainError: see `record_columns`.
+        Raises UnknownVariable, DomainError: see `record_columns`.
         """
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records. Raises as `scores`.
-
-        It is that of the highest score, of the first plane among equals; a record on the only plane
-        is on its negative side.
-        """
+        """Return the class code of the highest score, the first of equals, of each of n records."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
@@ -176,10 +170,8 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None without logistic loss.
-
-        With several planes their probabilities are divided by their sum; a class without a plane
-        has 0. Raises as `scores`.
+        """Return the probability of each class, (n, classes), scaled to sum 1; None without
+        logistic loss.
         """
         if self.options.loss != "logistic":
             return None

@@ -36,12 +36,7 @@ _TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Scaled weights with the derivatives of the equation they solve, for one plane.
-
-    Attributes:
-        weights: shape (size,), intercept first.
-        slope: minus the derivative of the equation by the weights, (size, size).
-    """
+    """Scaled weights, intercept first, and minus the derivative of their equation, (size, size)."""
 
     weights: Tensor
     slope: Tensor
@@ -50,10 +45,8 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return the least squares solution for targets +1 of a class and -1 of all others.
-
-    None if the moment matrix is not positive definite: by noise, or because columns depend on
-    each other (see `require_independent`).
+    """Return least squares for targets +1 of a class and -1 of others; None if moments are not
+    positive.
     """
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)

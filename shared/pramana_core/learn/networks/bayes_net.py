@@ -1,8 +1,7 @@
 """Parameters of a Bayesian network of known structure, with standard errors (Ma 5.3 and 5.4).
 
-The parameter theta_ijk = Pr(node i = k | parents in configuration j) is the ratio of the estimated
-counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) / (alpha_ij + N_ij). Its error is
-that of numerator and denominator jointly.
+theta_ijk is the ratio of estimated counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) /
+(alpha_ij + N_ij). Its error is that of numerator and denominator jointly.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Greedy search over equivalence classes of structures (Chickering 2002).
-
-The structures of a class have the same independences; no records can tell their directions apart.
-One step may reverse many links at once, where hill climbing over single structures would have to
-pass through worse ones.
-"""
+"""Greedy search over equivalence classes of structures (Chickering 2002)."""
 
 from __future__ import annotations
 
@@ -41,11 +36,7 @@ class CPDAG:
 
     @classmethod
     def of(cls, parents: dict[str, Nodes]) -> CPDAG:
-        """Return the class of a structure: links that agree in all its members are directed.
-
-        Those are the links into a node with two unlinked parents, and those that follow from them
-        (Meek 1995, rules 1 to 3).
-        """
+        """Return the class of a structure, by colliders and the rules 1 to 3 of Meek (1995)."""
         linked = adjacency(parents, ((p, c) for c, given in parents.items() for p in given))
         directed: dict[str, set[str]] = {
             child: {
@@ -76,8 +67,7 @@ class CPDAG:
     def member(self) -> dict[str, Nodes]:
         """Return a structure of the class (Dor and Tarsi 1992).
 
-        Raises:
-            StructureError: the graph belongs to no structure.
+        Raises StructureError: the graph belongs to no structure.
         """
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}

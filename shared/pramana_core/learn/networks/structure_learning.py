@@ -71,13 +71,10 @@ def learn_structure(
     """Learn which variables are the parents of which; the order of the variables decides ties.
 
     `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
-    bootstrap samples, which `seed` decides, give each link its confidence.
-
-    Raises:
-        OptionError: children without an order, draws or a seed out of range, or an incomplete
-            order.
-        UnknownVariable: a child that the marginals do not have.
-        EstimationError, LimitExceeded: see the marginals.
+    bootstrap samples, which `seed` decides, give each link its confidence. Raises OptionError:
+    children without an order, draws or a seed out of range, or an incomplete order.
+    UnknownVariable: a child that the marginals do not have. EstimationError, LimitExceeded: see the
+    marginals.
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
@@ -150,10 +147,8 @@ class _Judged:
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
     """Return the probability of a link by its gain, in nats, and those in bootstrap samples.
 
-    A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995);
-    with prior odds of one in `pairs` the odds are exp(gain) / pairs. Their probability is averaged
-    over the samples (bagged posteriors, Huggins and Miller 2023), whose mean gain is first moved to
-    that of the records.
+    The odds are exp(gain) / pairs (Kass and Wasserman 1995), averaged as probabilities over samples
+    whose mean gain is moved to the records' (Huggins and Miller 2023).
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
 

@@ -1,8 +1,6 @@
 """Itemsets and rules as JSON and CSV.
 
-A JSON document has `kind` "association-rules", the items, and the itemsets and rules, which name
-items by their indices; what is not a number is null. CSV has a row per itemset or rule; the items
-of a cell are a JSON list of words, `["milk=yes", "bread=no"]`.
+JSON names items by index; CSV has a row per itemset or rule, its items as a JSON list of words.
 """
 
 from __future__ import annotations

@@ -71,10 +71,10 @@ class Itemset:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The examined itemsets of one length k, as arrays: their rows, shape (n, k), and per row.
+    """The examined itemsets of one length k, as arrays: (n, k) rows in lexicographic order, and per
+    row.
 
-    Rows ascend and stand in lexicographic order. `verdict` holds places in `VERDICTS`; for the
-    others see `Itemset`.
+    `verdict` has indices in `VERDICTS`; for the others see `Itemset`.
     """
 
     itemsets: Indices

@@ -35,12 +35,10 @@ def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates
 
 
 def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the confidences; their intervals are within [0, 1], the estimates raw.
+    """Return raw confidences, with intervals within [0, 1], of rules whose antecedents are
+    positive.
 
-    Args:
-        counts: the three counts of each rule; antecedents positive.
-        z: the normal quantile of the intervals.
-        population: which error.
+    `z` is the normal quantile of the intervals, `population` chooses the error.
     """
     whole, antecedent, _ = (counts.counts / counts.records).T
     noise = counts.covariance(population=population) / counts.records**2

@@ -56,12 +56,9 @@ def mine_itemsets(
     """Find the frequent itemsets of some items; at most one item of a variable is in an itemset.
 
     Itemsets that the reports do not estimate are undecided and lead no further. `on_step` is called
-    with lengths done and the most there can be.
-
-    Raises:
-        OptionError, UnknownVariable, DomainError: no items, or an unknown item.
-        LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
-        SingularChannel, EstimationError: not even single items can be estimated.
+    with lengths done and the most there can be. Raises OptionError, UnknownVariable, DomainError:
+    no items, or an unknown item. LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
+    SingularChannel, EstimationError: not even single items can be estimated.
     """
     items = tuple(items)
     if not items:

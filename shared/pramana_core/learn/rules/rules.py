@@ -39,8 +39,7 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
 
-    Estimates are raw: a confidence may be above 1. Errors and intervals are of the kind and at the
-    confidence of the itemsets' options; those of supports and confidences are within [0, 1].
+    Estimates are raw; errors and intervals follow the itemsets' options.
     """
 
     antecedent: tuple[int, ...]
@@ -73,12 +72,9 @@ def derive_rules(
     """Return the rules between the parts of the frequent itemsets, longer antecedents first.
 
     The least confidence applies to the estimate, or to the lower end of its interval if `certain`.
-    `on_step` is called with lengths done and all.
-
-    Raises:
-        OptionError: the confidence is not a share.
-        LimitExceeded: more than `most` rules, or, before `certain` decides, than `MOST_RULES`; or
-            an itemset of too many items.
+    `on_step` is called with lengths done and all. Raises OptionError: the confidence is not a
+    share. LimitExceeded: more than `most` rules, or, before `certain` decides, than `MOST_RULES`;
+    or an itemset of too many items.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched

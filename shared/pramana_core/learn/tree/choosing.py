@@ -1,9 +1,7 @@
-"""Choosing the attribute that a node of a decision tree asks.
+"""Choosing the attribute that a node of a decision tree splits by.
 
-Of the attributes whose gain is more than chance (see `evidence`; corrected for taking the best of
-several) it is the one with the largest gain, less what randomization alone adds: noise adds most to
-attributes of many categories or of heavy randomization. Of gains that differ by rounding alone the
-first counts.
+Of the attributes whose gain is more than chance, corrected for the best of several, it is the one
+with the largest gain less what randomization adds; the first of gains equal to rounding.
 """
 
 from __future__ import annotations

@@ -134,11 +134,10 @@ _Z = normal_quantile(LEVEL)
 
 
 def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[Tensor, Tensor]:
-    """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population.
+    """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population, (K,
+    m) each.
 
-    The variance that randomization gives the ratio of two estimates is added to that of drawing
-    the node's records. Arguments as for `class_counts`; the ends, each (K, m), are 0 and 1 of a
-    node without records.
+    The variance by randomization is added. Ends are 0 and 1 without records.
     """
     size = counts.sum(axis=1, keepdims=True)
     there = size > EMPTY * records

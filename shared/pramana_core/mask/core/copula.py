@@ -1,8 +1,6 @@
 """Ranks, normal scores, and the normal copula behind them.
 
-Equal values of X share one score, which weakens its correlations. A column that is 0 in nine
-records of ten is a step of a normal variable, and the correlations of that variable must be used.
-Without ties these are the scores' own.
+Columns with ties are steps of normal variables, whose correlations are used.
 """
 
 from __future__ import annotations

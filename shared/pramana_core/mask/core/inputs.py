@@ -52,12 +52,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Inputs:
-    """S and X, checked.
-
-    Attributes:
-        s: the non-confidential columns; there may be none.
-        x: the confidential columns, all numeric.
-    """
+    """S and X, checked: columns that are released, if any, and numeric confidential ones."""
 
     s: MixedTable
     x: MixedTable
@@ -140,10 +135,9 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
     """Return S and X checked: n x p columns that stay, None for no such column, and n x q numbers
     to mask.
 
-    Raises:
-        EmptyTable, TableError: no records, missing or infinite values, numbers of records that
-            differ, or categories in X.
-        MaskingError: there is one record, or a column of X has no variation.
+    Raises EmptyTable, TableError: no records, missing or infinite values, numbers of records that
+    differ, or categories in X. MaskingError: there is one record, or a column of X has no
+    variation.
     """
     x = read_mixed(X, "X")
     if not x.columns:
@@ -213,9 +207,7 @@ def require_secret(given: Inputs) -> None:
 def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
     """Check that no record's fitted value is mostly its own true value. Raises MaskingError.
 
-    A record that stands alone in S, by a rare category or an outlying number, decides its own
-    fitted value; its masked value is then nearly the true one. `found` has the weight of each
-    record's own value in its fitted one: n numbers, 0 to 1.
+    `found` has the weight of each record's own value: n numbers, 0 to 1.
     """
     most = limits.max_leverage
     lone = found > most

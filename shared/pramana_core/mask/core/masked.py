@@ -78,10 +78,9 @@ class Method:
     def __call__(self, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
         """Mask X given S, both as of `inputs`, with the method's options: `Limits`, or `noise`.
 
-        Raises:
-            OptionError, TableError: an unknown option, a value out of its range, or see `inputs`.
-            MaskingError: S determines a column of X, a record is alone in S, more than `max_told`
-                of one would show, or there are too few records.
+        Raises OptionError, TableError: an unknown option, a value out of its range, or see
+        `inputs`. MaskingError: S determines a column of X, a record is alone in S, more than
+        `max_told` of one would show, or there are too few records.
         """
         if unknown := sorted(set(options) - set(self.options)):
             raise OptionError(

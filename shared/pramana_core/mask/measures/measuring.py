@@ -53,11 +53,9 @@ def measure_all(
 def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - the papers' names
     """Return S and X of the same n records, checked, and the masked values of X, n x q.
 
-    Columns of X without variation are left out; Y has the columns of X by name or in order.
-
-    Raises:
-        EmptyTable, TableError: no records, missing values, or columns or lengths that differ.
-        MaskingError: fewer than ten records, or no column of X varies.
+    Columns of X without variation are left out; Y has the columns of X by name or in order. Raises
+    EmptyTable, TableError: no records, missing values, or columns or lengths that differ.
+    MaskingError: fewer than ten records, or no column of X varies.
     """
     x, y = read_mixed(X, "X"), read_mixed(Y, "Y")
     if y.records != x.records:

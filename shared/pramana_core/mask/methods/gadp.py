@@ -1,8 +1,7 @@
 """Methods that keep linear relationships: GADP, IPSO and EGADP.
 
-All three release Y = linear prediction of X from S + noise e with the residuals' covariance. They
-differ in what of it is exact: nothing (GADP), the moments (IPSO), the moments and that e is
-orthogonal to X (EGADP).
+All release the linear prediction of X from S with noise. Exact are: nothing (GADP), the moments
+(IPSO), the moments and the noise's orthogonality to X (EGADP).
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from pramana_core.mixed import Floats
 def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
 
-    The moments of (S, Y) are those of (S, X) in expectation and off by sampling error in the
-    sample, like those of a second sample of n records; e is drawn without regard to X, so Y is
-    independent of X given S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
+    Moments of (S, Y) are those of (S, X) up to sampling error; Y is independent of X given S.
+    (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
     """
     require_maskable(given, given.basis.shape[1], limits)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)

@@ -99,10 +99,8 @@ class FittedExpectation:
         return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
-        """Return an orthonormal basis of what noise must be orthogonal to, n x k.
-
-        It spans the constant, S, E(X|S), X, and further eigenvectors of the kernel: as many as
-        there are records for if `wide`, else fewer.
+        """Return an orthonormal basis of the constant, S, E(X|S), X, and eigenvectors of the
+        kernel, n x k: as many as there are records for if `wide`, else fewer.
         """
         n, q = given.records, given.columns
         base = np.column_stack([given.basis, self.squares.basis])
@@ -176,8 +174,7 @@ class FittedExpectation:
 def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
     """Learn E(X|S) within limits of own weights; `rng` draws landmarks.
 
-    Raises:
-        MaskingError: some records' own values weigh more, with any penalty.
+    Raises MaskingError: some records' own values weigh more, with any penalty.
     """
     fit = fit_kernel(given.told, given.standard, rng, smooth=True)
     bounds, most = _bounds(given, limits)
@@ -303,9 +300,8 @@ def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
 def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
     """Return how often a ridge is iterated, and what it then keeps of each eigenvector: 0 to 1.
 
-    f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is then kept
-    wholly, so that those who fit f again do not shrink it once more. Where H shrinks many
-    eigenvectors alike, as with many columns of S, this would memorize X.
+    f = (1 - (1 - H)^k) X, so that those who fit f do not shrink it again; within limits of freedom,
+    or it would memorize X.
     """
     freedom = float(shrinkage.sum())
     most = min(FREEDOM * freedom, max(freedom, FITTED * records))

@@ -30,9 +30,8 @@ ALONE = 1e-6
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
     """Return an orthonormal basis that noise is orthogonal to, and that leaves each record noise.
 
-    A record that stands alone has eigenvectors nearly of its own, and noise orthogonal to these
-    spares it. So its row in the vectors, n x m, is shortened, until they take at most `TAKEN` of
-    its variance beside the base, n x b, which is kept.
+    A lone record's row in the vectors, n x m, is shortened until they take at most `TAKEN` of its
+    variance outside the base, n x b.
     """
     fixed = leverages(base)
     shares = np.ones(len(base))

@@ -1,9 +1,4 @@
-"""NMEGADP: masking that keeps relationships of any shape (AlAhmadi 2006, chapters III and IV).
-
-Y = E(X|S) + e like EGADP's, with a conditional expectation that is learned.
-`pramana_core.mask.methods` has it in four forms, by what becomes of the residuals and whether true
-values are reordered.
-"""
+"""NMEGADP: masking that keeps relationships of any shape (AlAhmadi 2006, chapters III and IV)."""
 
 from __future__ import annotations
 

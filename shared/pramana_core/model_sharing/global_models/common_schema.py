@@ -93,10 +93,8 @@ def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
-    """Return a warning if owners' ranges of a number look like different units, else None.
-
-    They do if two have less than half of the narrower range in common, or if one is more than
-    `FACTOR` times as wide as the other.
+    """Return a warning if owners' ranges of a number look like different units, else None: two
+    share less than half of the narrower, or one is `FACTOR` times as wide.
     """
     for owner, one in ranges.items():
         for other, ends in ranges.items():
@@ -111,10 +109,10 @@ def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str |
 
 
 def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
-    """Return a tree with its categories and classes coded as in a wider schema.
+    """Return a tree coded as in a wider schema; categories unknown to it go where most of its
+    records go.
 
-    Categories that the tree does not know go, at each split, where most of its records go. Raises
-    ModelError: the schema lacks something that the tree has.
+    Raises ModelError: the schema lacks something that the tree has.
     """
     if tree.schema == schema:
         return tree

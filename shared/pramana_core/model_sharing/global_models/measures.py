@@ -54,11 +54,7 @@ def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Shar
 
 
 def path_match(one: SharedTree, other: SharedTree) -> float:
-    """Return the share of paths that two trees have in common among those of either.
-
-    A path is here the conjunction of its conditions, by names, without counts and class. Ends of
-    intervals must be equal numbers, so trees on numbers seldom share paths.
-    """
+    """Return the share of paths (conjunctions of conditions) that two trees have in common."""
     ours, theirs = ({_labels(tree.schema, p) for p in tree.paths()} for tree in (one, other))
     return len(ours & theirs) / len(ours | theirs)
 

@@ -25,8 +25,7 @@ class GlobalModel(Protocol):
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return the class code of each of n records.
 
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+        Raises MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
         """
 
     def probabilities(self, table: MixedTable) -> Floats:

@@ -1,8 +1,7 @@
 """Naive Bayes on records of numbers and categories.
 
-Categories have smoothed shares in each class, numbers a normal density, as in scikit-learn's
-CategoricalNB and GaussianNB. (The Bayesian classifiers of `pramana_core.learn` are learned from
-marginals, which have no numbers.)
+Categories have smoothed shares, numbers normal densities, as CategoricalNB and GaussianNB of
+scikit-learn.
 """
 
 from __future__ import annotations
