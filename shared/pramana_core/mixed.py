@@ -115,9 +115,8 @@ class CategoricalColumn:
         return CategoricalColumn(self.name, self.codes[chosen], self.categories)
 
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
-        """Return the same values coded among other labels.
-
-        Raises UnknownCategory: there are values that are not there; `unknown` says what they are.
+        """Return the same values coded among other labels. Raises UnknownCategory, in words
+        `unknown`.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
@@ -213,9 +212,8 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column coded as a tree or another model knows it; None stands for numbers.
-
-    Raises TableError: categories in place of numbers, or the reverse; UnknownCategory.
+    """Return a column coded as `what` knows it; None is numbers. Raises TableError,
+    UnknownCategory.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
@@ -328,10 +326,7 @@ class DesignMatrix:
 
 
 def design_of(table: MixedTable) -> DesignMatrix:
-    """Return the design of a table: what is constant or redundant in it is left out.
-
-    Raises TableError: a column is named as a category of another would be, `name=category`.
-    """
+    """Return the design of a table, without constant and redundant columns. Raises TableError."""
     columns = list(_columns(table))
     labels = [label for label, *_ in columns]
     if twice := repeated_in(labels):

@@ -35,10 +35,7 @@ _OTHERS_THAN_THE_GROUP = 0o037
 
 
 def require_own_folder(folder: Path) -> None:
-    """Make a folder that only its owner may use, or check one that is there.
-
-    Raises KeyFileError: other people may write in it, and so replace what is stored.
-    """
+    """Make or check a folder that only its owner may write in. Raises KeyFileError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & _OTHERS_WRITE:

@@ -191,10 +191,7 @@ class Plan:
 
     @classmethod
     def unrandomized(cls, domain: Domain) -> Plan:
-        """Return the plan that reports every variable of a domain as it is.
-
-        Raises PlanError: `domain` is no Domain.
-        """
+        """Return the plan that reports every variable of a domain unchanged. Raises PlanError."""
         if not isinstance(domain, Domain):
             raise PlanError(
                 f"domain must be a Domain, not a {type(domain).__name__}; pm.domain makes one of a"

@@ -243,9 +243,8 @@ class StudyPlan:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The loss of a record over all owners, also against an adversary who knows the coin.
-
-        It is the largest over the sets of their parts' sum.
+        """The loss of a record over all owners, also to who knows the coin: the largest of its
+        sets.
         """
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 

@@ -49,10 +49,7 @@ def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TI
 def first_largest_of_rows(
     rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return for each of n rows of numbers the place of the first that ties with its largest.
-
-    See `first_largest`; where no number of a row is one, its first place.
-    """
+    """Return for each of n rows the index of the first that ties with its largest, else 0."""
     numbers = np.asarray(rows, dtype=float)
     known = np.where(np.isnan(numbers), -np.inf, numbers)
     best = known.max(axis=1, keepdims=True)

@@ -99,10 +99,7 @@ class Design:
 
     @property
     def plan(self) -> Plan:
-        """The chosen plan; with several owners that of all their reports together.
-
-        Raises OptionError: the chosen family has no plan.
-        """
+        """The chosen plan, of all owners' reports together. Raises OptionError: there is none."""
         if self.chosen.plan is None:
             raise OptionError(
                 f"{self.chosen.family} has no plan. {self.chosen.reason}",

@@ -221,9 +221,7 @@ class _Search:
         )
 
     def weights(self) -> Tensor:
-        """Return the probabilities of the smallest loss, by steps that every processor rounds
-        alike.
-        """
+        """Return the probabilities of the smallest loss, the same on every processor."""
         weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):
             gains = self._gains(weights)

@@ -124,10 +124,7 @@ class Requirements:
 
     @property
     def share(self) -> float:
-        """The gamma of each variable that is randomized alone: amplifications multiply (Ma 7.1.3).
-
-        The epsilon of the whole record is divided equally.
-        """
+        """The gamma of each variable randomized alone, by equal shares of epsilon (Ma 7.1.3)."""
         number = len(self.sensitive)
         return self.gamma if number == 1 else math.exp(math.log(self.gamma) / number)
 

@@ -63,10 +63,7 @@ class Discretization:
         return found.astype(np.min_scalar_type(self.size - 1))
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of the groups, with their numbers.
-
-        Raises DomainError for a single group: a variable needs two.
-        """
+        """Return the variable of the groups, with their numbers. Raises DomainError: one group."""
         return Variable(name, self.labels, self.representatives)
 
 

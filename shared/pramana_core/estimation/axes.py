@@ -260,9 +260,7 @@ def listed_decoder(channel: Transition) -> Tensor:
 
 @dataclass(frozen=True)
 class Axis:
-    """One block's part in a marginal: the channel to invert, and the variables, some summed out
-    after.
-    """
+    """One block's part in a marginal: the channel to invert, and the variables to keep."""
 
     variables: tuple[Variable, ...]
     asked: tuple[str, ...]
@@ -274,10 +272,7 @@ class Axis:
 
     @cached_property
     def decoder(self) -> Tensor:
-        """The estimator of each kept cell (rows) as a function of the report (columns).
-
-        Raises LimitExceeded above `DECODER_CELLS`, before anything is made.
-        """
+        """The estimator of each kept cell (rows) by the report (columns). Raises LimitExceeded."""
         return self._summed(listed_decoder(self.channel), [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
@@ -391,10 +386,7 @@ def observed(reports: ReportTables, axes: Sequence[Axis]) -> Tensor:
 
 
 def joined(domains: Sequence[Domain]) -> Domain:
-    """Return the variables of several sources, each once, as the first lists it.
-
-    Raises DomainError where a variable has other categories in another source.
-    """
+    """Return the variables of several sources, as the first lists each. Raises DomainError."""
     found: dict[str, Variable] = {}
     for domain in domains:
         for variable in domain:
@@ -423,9 +415,8 @@ def require_reported(
 
 
 def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
-    """Return the variables of a true table over some: those, then what joint blocks bring in.
-
-    Raises UnknownVariable.
+    """Return the variables of a true table: the named, then what joint blocks add, or
+    UnknownVariable.
     """
     return _joint([axes_of(plan, asked) for _, plan in sources], asked)
 

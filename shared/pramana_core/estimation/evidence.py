@@ -294,10 +294,7 @@ class Evidence:
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains the reports of whole records.
-
-        None if their true table has more than `WHOLE_CELLS` cells. Raises UnknownVariable.
-        """
+        """Return how well a network explains whole records, None beyond `WHOLE_CELLS` cells."""
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None

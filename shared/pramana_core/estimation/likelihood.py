@@ -118,10 +118,7 @@ def saturated(strata: Sequence[Stratum]) -> float:
 
 
 def start(strata: Sequence[Stratum]) -> tuple[Tensor, bool]:
-    """Return a positive table to begin from, and whether it is the maximum already.
-
-    It is the moment estimate made positive where there is one, else uniform.
-    """
+    """Return a positive moment estimate or a uniform table, and whether it is the maximum."""
     shape = strata[0].shape
     cells = math.prod(shape)
     if not all(stratum.solvable for stratum in strata):

@@ -64,9 +64,7 @@ _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
 
 def fitted(start: Tensor, margins: Margins) -> Tensor:
-    """Return the table nearest to a positive one, in divergence, with given margins by ascending
-    axes.
-    """
+    """Return the table nearest to a positive one, in divergence, with given margins by axes."""
     table, off, last = start, np.inf, np.inf
     for turn in range(_ROUNDS):
         table = _scaled(table, margins)
@@ -324,9 +322,7 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables that no record reports together and their strongest link between, or
-        None.
-        """
+        """Return two variables never reported together and their strongest link, or None."""
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]

@@ -61,10 +61,7 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows).
-
-        None where it also depends on other variables.
-        """
+        """The probability of each report (columns) given each cell (rows), if cells decide it."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -142,10 +139,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class PooledReadings:
-    """The readings of one table, pooled by inverse variance with weights that sum to 1.
-
-    `shares` estimates the distribution over the cells, without bias.
-    """
+    """Readings of one table, pooled by inverse variance; `shares` estimates it without bias."""
 
     readings: tuple[Reading, ...]
     weights: Tensor

@@ -80,10 +80,7 @@ class SeparatePair:
         return scale_likelihoods(self._kinds)
 
     def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the posterior table and its errors, both as `base`.
-
-        `weights` are of the parts of the prior, as `learned` gives.
-        """
+        """Return the posterior table and its errors, both as `base`, by weights of the prior."""
         one, other = self._turned
         shares = posterior_weights(self.likelihoods, weights)
         mean, second = np.zeros(self._variance.size), np.zeros(self._variance.size)

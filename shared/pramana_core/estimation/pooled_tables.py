@@ -266,9 +266,7 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return a root of the error of all mean parameters of variables and sets, and what they
-        are.
-        """
+        """Return a root of the error of all mean parameters, and what they are."""
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)
         root = _root(joint)

@@ -118,10 +118,7 @@ def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> 
 
 
 def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
-    """Check that items are categories of a domain's variables.
-
-    Raises UnknownVariable; DomainError for a code that is no category, or an item named twice.
-    """
+    """Check that items are different categories. Raises UnknownVariable, DomainError."""
     for name, code in items:
         if not 0 <= code < domain[name].size:
             raise DomainError(f"{name!r} has no category of code {code}.", where=name)

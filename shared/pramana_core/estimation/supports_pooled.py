@@ -74,10 +74,7 @@ class PooledSupports:
         return RuleCounts.merged(ways, [np.flatnonzero(told), np.flatnonzero(~told)][: len(ways)])
 
     def _told(self, itemsets: Indices) -> Flags:
-        """Return which itemsets have a table: those of one or two items, or reported together.
-
-        The others are noted. Raises LimitExceeded for more than `LONGEST` items of others.
-        """
+        """Return which itemsets have a table, and note the others. Raises LimitExceeded."""
         if itemsets.shape[1] <= 2:
             return np.ones(len(itemsets), dtype=np.bool_)
         sets, place = np.unique(np.sort(self._axes[itemsets], axis=1), axis=0, return_inverse=True)
@@ -212,10 +209,7 @@ class _Shares:
 
 
 def _entropic(single: Floats, pair: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return supports by the tables of largest entropy, and the derivatives of their logarithms.
-
-    Those by the logarithms of the items' supports, (n, k), and of the pairs', (n, k, k).
-    """
+    """Return supports by largest entropy, and derivatives of their logarithms."""
     width = single.shape[1]
     most = max(1, _AT_ONCE >> (2 * width))
     parts = []

@@ -211,10 +211,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F, cells x r, with F F' the sums over the reports of products of estimators.
-
-        `more` are further columns.
-        """
+        """Return F, cells x r, with F F' the sums of products of estimators, and columns `more`."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

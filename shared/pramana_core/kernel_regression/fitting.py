@@ -63,10 +63,7 @@ class KernelFit:
     _lines: Floats = field(repr=False)
 
     def predict(self, features: Floats) -> Floats:
-        """Return the expected targets of other records: n x q, of features n x k.
-
-        Raises TableError: the features are not k columns of finite numbers.
-        """
+        """Return the expected targets, n x q, of features n x k. Raises TableError."""
         points = _matrix(features, "features")
         if points.shape[1] != self._span.landmarks.shape[1]:
             raise TableError(
@@ -153,10 +150,7 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return each record's fitted value by a fit without it: n x q; `own` as in `KernelFit`.
-
-    A record with leverage 1 gets the mean of the others.
-    """
+    """Return fitted values without each record, n x q, or the others' mean at a leverage of 1."""
     free = 1 - own
     alone = free < ALONE
     left_out = values - (values - fitted) / np.where(alone, 1.0, free)

@@ -114,10 +114,7 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats:
-    """Return at most `most` distinct points: all of them if they are few enough.
-
-    Otherwise `rng` draws them; without it they are spread evenly in lexical order.
-    """
+    """Return at most `most` distinct points: drawn by `rng`, or spread evenly in lexical order."""
     distinct = np.unique(points, axis=0)
     if len(distinct) <= most:
         return distinct
@@ -152,10 +149,7 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth and each target's penalty, by at most so many landmarks.
-
-    The penalties are None where they are to be chosen on all records.
-    """
+    """Return the bandwidth and each target's penalty, None where all records must choose it."""
     n = len(targets)
     some = n > RECORDS
     if some:

@@ -96,10 +96,7 @@ class _Outside(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Columns and the tables over them, whose cells lie one table after the other.
-
-    `places` are where each table begins, and where the last one ends.
-    """
+    """Columns and the tables over them; `places` are where tables begin, and the last ends."""
 
     columns: Sequence[Codes]
     sizes: Sequence[int]
@@ -116,9 +113,7 @@ class _Layout:
         return cls(columns, sizes, tables, places, records)
 
     def part(self, start: int, stop: int) -> list[Codes]:
-        """Return contiguous codes of some records, as bytes or uint32. Raises DomainError,
-        _Outside.
-        """
+        """Return contiguous codes of records, as bytes or uint32. Raises DomainError, _Outside."""
         found = []
         for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             own = np.asarray(codes[start:stop])

@@ -122,10 +122,7 @@ LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
 
 
 def read_predictor(text: str) -> Predictor:
-    """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
-
-    Raises InputError: the text is none of them. Others: see `DocumentForm.read`.
-    """
+    """Read a Bayesian or linear classifier or a decision tree from its JSON. Raises InputError."""
     try:
         kind = json.loads(text)["kind"]
         learner = LEARNERS[kind]

@@ -57,9 +57,8 @@ class ReportTables(Protocol):
 
 
 class Independence(ABC):
-    """How strongly records speak against the independence of some variables given others.
-
-    By default the evidence is one number, known exactly: `ratio`.
+    """Evidence against the independence of some variables given others: one exact `ratio`, or
+    bounds.
     """
 
     @property
@@ -108,10 +107,7 @@ class Independence(ABC):
 
 
 class Explanation(NamedTuple):
-    """How well a network of given structure explains whole records as they were reported.
-
-    `log_likelihood`, in nats, is that at the most likely of its `parameters` free parameters.
-    """
+    """A network's largest log-likelihood of whole records, in nats, and its free parameters."""
 
     parameters: int
     log_likelihood: float
@@ -125,14 +121,10 @@ class Supports(Protocol):
         """The items; itemsets name them by their places here."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets: item indices of different variables, (n, k),
-        ascending.
-        """
+        """Return the estimated counts of itemsets: ascending item indices, (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the counts of itemsets and their parts; flags, (n, k), mark the antecedents'
-        items.
-        """
+        """Return the counts of itemsets and parts; flags, (n, k), mark the antecedents' items."""
 
 
 class Marginals(Protocol):
@@ -159,18 +151,13 @@ class Marginals(Protocol):
         """
 
     def expected(self, variables: Sequence[str]) -> Tensor:
-        """Return the posterior expectation of each true cell's count, none negative, sum N (Ma
-        4.2).
-        """
+        """Return the posterior expectation of each true cell's count, sum N (Ma 4.2)."""
 
     def subpopulation(self) -> Subpopulation:
         """Return all records as a subpopulation."""
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates the supports of sets of these items.
-
-        Raises UnknownVariable, DomainError: an item is not a category of a variable here.
-        """
+        """Return the estimator of supports of these items. Raises UnknownVariable, DomainError."""
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -189,10 +176,7 @@ class Marginals(Protocol):
         """The sets of variables of tables that are made of smaller ones."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains whole records; None where that is too large.
-
-        `parents` has every node of the network.
-        """
+        """Return how well a network of `parents` explains whole records; None where too large."""
 
 
 def _require_small(shape: Sequence[int]) -> None:

@@ -94,10 +94,7 @@ class JointCounts:
 
 
 class PartitionedCounts(RecordTables):
-    """Counts of reported codes over any of the columns of records that are in pieces.
-
-    `run` takes a pass over them; `tick` is called while records are counted.
-    """
+    """Counts of reported codes over columns of records in pieces; `run` takes a pass over them."""
 
     pass_cells = 1 << 22  # each piece that is counted now, or waits to be added, has as many
 
@@ -129,10 +126,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], asked: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of pieces that this process can read; None if they are empty.
-
-    Pieces are read by `threads` at once, each when its turn comes.
-    """
+    """Return a pass's counts of readable pieces, by `threads` at once; None if they are empty."""
 
     with closing(_counts(pieces, asked, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)

@@ -48,10 +48,7 @@ def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Float
 def deviates(
     supposed: float, share: Floats, square: Floats, records: float, *, population: bool
 ) -> Floats:
-    """Return the z for which `supposed` is an end of such intervals: the lower if z > 0.
-
-    Infinite where there is no error. Arguments as for `score_interval`.
-    """
+    """Return the z at which `supposed` is an end of a score interval, the lower if z > 0."""
     noise = np.maximum(square - share, 0.0)
     sampling = supposed * (1 - supposed) if population else 0.0
     error = np.sqrt((noise + sampling) / records)
@@ -67,10 +64,7 @@ def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> 
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return the normal quantile of a two-sided interval of that confidence.
-
-    Raises OptionError for a confidence that is not between 0 and 1.
-    """
+    """Return the normal quantile of a two-sided interval of a confidence. Raises OptionError."""
     if not 0 < confidence < 1:
         raise OptionError(
             f"The level of an interval must be between 0 and 1, not {confidence}.", where="level"

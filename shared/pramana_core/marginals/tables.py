@@ -81,9 +81,7 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over the reports of products of estimators, (q, q), of weights (q,
-        cells...).
-        """
+        """Return the sums of products of estimators, (q, q), of weights (q, cells...)."""
 
     @abstractmethod
     def products_with_cells(self, weights: Tensor) -> Tensor:
@@ -91,10 +89,7 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return `counts` in bootstrap samples of the records, (draws, cells...).
-
-        Their covariance is the population covariance of `counts`.
-        """
+        """Return `counts` in bootstrap samples, (draws, cells...), of the population covariance."""
 
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
@@ -135,10 +130,7 @@ class MarginalTable(ABC):
         return np.minimum(low, share), np.maximum(high, share)
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count.
-
-        With fewer than `FEW` records that against the population is as large as the interval.
-        """
+        """Return the variance of each raw count; below `FEW` records, as large as the interval."""
         if population and self.records < FEW:
             wide = variance_of(self.interval(population=True), self.counts, LEVEL)
             return np.maximum(wide, self.variance(population=False))
@@ -152,10 +144,7 @@ class MarginalTable(ABC):
         return np.sqrt(self.variance(population=population))
 
     def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance matrix of the counts, cells in C order of `domain`.
-
-        Raises LimitExceeded: more than `COVARIANCE_CELLS` cells.
-        """
+        """Return the covariance matrix of the counts, cells in C order. Raises LimitExceeded."""
         cells = self.counts.size
         if cells > COVARIANCE_CELLS:
             raise LimitExceeded(
@@ -212,8 +201,5 @@ class MarginalTable(ABC):
 
 
 def column_of(name: str, others: Container[str] = _NUMBERS) -> str:
-    """Return the name of a variable's column in the frame of a table.
-
-    A variable that is called as a column of numbers, `low`, has the column `low (variable)`.
-    """
+    """Return the name of a variable's column in a table's frame, such as `low (variable)`."""
     return f"{name} (variable)" if name in others else name

@@ -25,10 +25,7 @@ Pair = tuple[str, str]
 
 
 def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> tuple[Pair, ...]:
-    """Return the relationships to draw, at most so many: those that explain most come first.
-
-    Each confidential column of X is drawn over the columns of S and over those of X before it.
-    """
+    """Return at most `most` relationships to draw, those that explain most first."""
     columns = [c for c in confidential.columns if isinstance(c, NumericColumn)]
     pairs = [
         (across, up)
@@ -40,10 +37,7 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
 
 
 def explained(values: Floats, by: Column) -> float:
-    """Return the share of n numbers' variance between groups of another column.
-
-    It is the correlation ratio, adjusted as R^2 is; about 0 if nothing is explained.
-    """
+    """Return the adjusted correlation ratio of n numbers between groups of another column."""
     groups = groups_of(by)
     sizes = np.bincount(groups)
     kept = int(np.count_nonzero(sizes))

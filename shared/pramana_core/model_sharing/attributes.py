@@ -129,10 +129,7 @@ def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
 
 @dataclass(frozen=True)
 class TreeSchema:
-    """What a tree predicts, and from which attributes, at least one.
-
-    Raises DomainError: a name is used twice or cannot be sent, or there is no attribute.
-    """
+    """What a tree predicts, and from which attributes, at least one. Raises DomainError."""
 
     target: Variable
     attributes: tuple[Attribute, ...]

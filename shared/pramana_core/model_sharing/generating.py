@@ -55,10 +55,7 @@ class GenerationOptions:
 def generate(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions | None = None
 ) -> MixedTable:
-    """Return pseudo-data of a tree: its attributes and, last, the class.
-
-    Raises ModelError: a number of records is asked of a tree that counts none.
-    """
+    """Return pseudo-data of a tree: its attributes and, last, the class. Raises ModelError."""
     options = options or GenerationOptions()
     (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
     return chunk

@@ -116,10 +116,7 @@ def grow_tree(
 
 
 def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) -> Node:
-    """Return the tree of scikit-learn's questions.
-
-    Raises LimitExceeded: there are more than `MOST_CELLS` indicators or `MOST_RANKS` numbers.
-    """
+    """Return the tree of scikit-learn's questions. Raises LimitExceeded."""
     from sklearn.tree import DecisionTreeClassifier
 
     places = _indicated(records)

@@ -169,8 +169,7 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
 
 
 def depth_for(records: int, classes: int, epsilon: float) -> int:
-    """Return a depth at which the average leaf has several times the noise of its counts, which
-    take `epsilon`."""
+    """Return a depth at which the average leaf is well above the noise of its counts."""
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
     return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
 
@@ -206,9 +205,7 @@ def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
 
 @dataclass
 class Questions:
-    """The possible questions about n records, which schema, `grid` and conditions decide, and
-    scores.
-    """
+    """The possible questions about n records, and their scores."""
 
     schema: TreeSchema
     records: MixedTable

@@ -87,10 +87,7 @@ def _joined(branches: Sequence[Branch], cut: Leaf, counts: Floats) -> Branch:
 
 
 def branch_of(node: Node, classes: int, join: Join, condition: Condition | None = None) -> Branch:
-    """Return a node with the counts that its leaves give it (lines 2 to 4).
-
-    Raises ModelError: exact counts are needed, and a leaf tells hits and misses only.
-    """
+    """Return a node with the counts of its leaves (lines 2 to 4). Raises ModelError."""
     if isinstance(node, Leaf):
         if join is join_exactly and node.distribution is None and classes > 2:
             raise ModelError(

@@ -93,10 +93,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A node that splits by one attribute; the conditions of its parts cover it without overlap.
-
-    Raises ModelError: there are fewer than two parts.
-    """
+    """A node that splits by one attribute into two or more parts. Raises ModelError."""
 
     attribute: str
     parts: tuple[tuple[Condition, Node], ...]
@@ -176,10 +173,7 @@ class SharedTree:
         yield from _paths(self.root, {})
 
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return in which leaf each record is: n places in `leaves`.
-
-        Raises MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
-        """
+        """Return the index in `leaves` of each of n records. Raises as `TreeSchema.read`."""
         records = self.schema.read(table)
         values = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
@@ -207,10 +201,7 @@ class SharedTree:
         return found
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records: n x classes; raises as `leaf_of`.
-
-        A leaf without records gives each class the same.
-        """
+        """Return the probability of each class, n x classes, even in leaves without records."""
         counts = self.class_counts
         totals = counts.sum(axis=1, keepdims=True)
         even = np.full_like(counts, 1 / self.schema.classes)

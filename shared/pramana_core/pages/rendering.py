@@ -26,9 +26,7 @@ class Pages:
     package: str
 
     def render(self, template: str, *, address: str = "", **shown: Any) -> bytes:
-        """Return the text of a page with links relative to its address, so that they work behind a
-        proxy.
-        """
+        """Return the text of a page, with links that work behind a proxy."""
         text = self._environment.get_template(template).render(**shown)
         if address:
             # What people wrote is escaped: it has no quotation mark.

@@ -141,9 +141,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of stretches, straight (one point) or curved (three points), perhaps with an arrow
-    `tip`.
-    """
+    """A line of stretches, straight (one point) or curved (three points), perhaps with an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]

@@ -73,10 +73,7 @@ def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
 
 
 def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
-    """Return how well n left-out records were predicted, in so many folds.
-
-    The error of R^2 is by the delta method over records: 1 - R^2 is a ratio of two means.
-    """
+    """Return R^2 of n left-out predictions in `folds` folds, its error by the delta method."""
     wrong = np.square(targets - predictions)
     spread = np.square(targets - targets.mean())
     lost = float(wrong.mean() / spread.mean())

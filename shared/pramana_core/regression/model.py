@@ -107,10 +107,7 @@ class RegressionModel:
                 )
 
     def predict(self, table: MixedTable) -> Floats:
-        """Return n predicted targets, in the target's unit.
-
-        Raises MissingColumn, TableError, UnknownCategory: see `as_learned`.
-        """
+        """Return n predicted targets, in the target's unit. Raises as `as_learned`."""
         matrix = self.terms.matrix(as_learned(table, self.features))
         found: Floats = matrix @ np.array(self.weights)
         return found

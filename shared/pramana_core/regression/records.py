@@ -67,10 +67,7 @@ def read_records(
 
 
 def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
-    """Return the features of records to predict, their categories coded as in the model.
-
-    Raises MissingColumn, TableError and UnknownCategory where they are not those that were learned.
-    """
+    """Return features coded as in the model. Raises MissingColumn, TableError, UnknownCategory."""
     return MixedTable(
         tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records
     )
@@ -82,10 +79,7 @@ def _feature(column: Column) -> Feature:
 
 
 def require_features(names: Sequence[str], target: str) -> None:
-    """Check that a target is explained by other columns, each named once.
-
-    Raises OptionError: it is not.
-    """
+    """Check that other columns, each named once, explain a target. Raises OptionError."""
     if target in names:
         raise OptionError(
             f"The target {target!r} is among the features.",

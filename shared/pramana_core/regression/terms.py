@@ -46,9 +46,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a model besides the constant, lower powers first; means and deviations of
-    columns.
-    """
+    """The terms besides the constant, lower powers first; means and deviations of columns."""
 
     terms: tuple[Term, ...]
     centres: dict[str, float]
@@ -72,10 +70,7 @@ class Terms:
         return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
 
     def to_own_units(self) -> Floats:
-        """Return the matrix that turns weights of standardized terms into coefficients.
-
-        Its shape is (1 + k) x (1 + k); row and column 0 belong to the constant.
-        """
+        """Return the matrix that turns standardized weights into coefficients, constant first."""
         places = {term: place for place, term in enumerate(self.terms, 1)}
         made = np.zeros((1 + len(places), 1 + len(places)))
         made[0, 0] = 1.0
@@ -101,10 +96,7 @@ class SelectedTerms:
 
 
 def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) -> SelectedTerms:
-    """Return the terms up to a degree that are independent.
-
-    Raises LimitExceeded: there would be more than `MOST_TERMS`, or a matrix beyond `MOST_NUMBERS`.
-    """
+    """Return the independent terms up to a degree. Raises LimitExceeded."""
     count, records = count_terms(features, degree), table.records
     if count > MOST_TERMS or count * records > MOST_NUMBERS:
         raise LimitExceeded(

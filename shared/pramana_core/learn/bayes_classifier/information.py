@@ -130,9 +130,7 @@ _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
 
 
 def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
-    """Return the standard error of an attribute's information about the class, in bits, over draws
-    of the shares by their errors against the population. None where a share has no error.
-    """
+    """Return the standard error of an attribute's information in bits, over draws of its shares."""
     family = attribute.family
     weights = model.network.marginal(family.parents)[..., None]
     errors = np.where(weights > 0, family.se, 0.0)

@@ -120,9 +120,7 @@ class BayesClassifier:
         return self.structure.links
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; missing inputs are summed out. See
-        `Predictor`.
-        """
+        """Return the class code of each of n records; missing inputs are summed out."""
         chosen = first_largest_of_rows(self.probabilities(codes))
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 

@@ -30,10 +30,7 @@ _LONGEST_PLACE = 100
 
 
 class DocumentPart(BaseModel):
-    """A part of a document: unknown fields are refused, and texts in place of numbers.
-
-    So they are in the dataclasses that it holds.
-    """
+    """A part of a document: unknown fields are refused, and texts in place of numbers."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 

@@ -28,9 +28,8 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in the unit of its column, with its standard errors where they are known.
-
-    `se` is against the population, `se_records` given the true records.
+    """A weight in its column's unit; errors are against the population (`se`) and given the
+    records.
     """
 
     column: str
@@ -146,10 +145,7 @@ class LinearClassifier:
         return self.inputs.names
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return each plane's linear function of n records, shape (n, planes).
-
-        Raises UnknownVariable, DomainError: see `record_columns`.
-        """
+        """Return each plane's linear function of n records, (n, planes). See `record_columns`."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
@@ -170,9 +166,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes), scaled to sum 1; None without
-        logistic loss.
-        """
+        """Return the probability of each class, (n, classes); None without logistic loss."""
         if self.options.loss != "logistic":
             return None
         scores = self.scores(codes)

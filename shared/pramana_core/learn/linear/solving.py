@@ -45,9 +45,7 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return least squares for targets +1 of a class and -1 of others; None if moments are not
-    positive.
-    """
+    """Return least squares for targets +1 of a class, else -1; None without a solution."""
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
     if not definite(slope / records):

@@ -137,10 +137,7 @@ def learn_parameters(
 def learn_family(
     table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
-    """Return the parameters of one node from its table, axes (parents..., node).
-
-    `prior` is the alpha of a Dirichlet prior, added to every cell.
-    """
+    """Return a node's parameters from its table (parents..., node), with a Dirichlet `prior`."""
     cell = table.counts
     margin = cell.sum(axis=-1, keepdims=True)
     weight = margin + prior * cell.shape[-1]

@@ -65,9 +65,8 @@ class CPDAG:
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return a structure of the class (Dor and Tarsi 1992).
-
-        Raises StructureError: the graph belongs to no structure.
+        """Return a structure of the class (Dor and Tarsi 1992). Raises StructureError: there is no
+        one.
         """
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
@@ -98,10 +97,7 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """An inserted or deleted link, and the undirected links that it directs.
-
-    `given` are the child's other parents, by which the link is scored.
-    """
+    """An inserted or deleted link, given the child's other parents, and the links it directs."""
 
     kind: Literal["insert", "delete"]
     parent: str
@@ -117,10 +113,7 @@ class LinkChange:
 
 
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
-    """Insert links while that gains, then delete links while that gains.
-
-    `limit` is the most parents of a variable; `on_step` is called with links and links expected.
-    """
+    """Insert links while that gains, then delete links; `limit` is the most parents."""
     for changes in (insertions, deletions):
         refused: set[LinkChange] = set()
         while True:

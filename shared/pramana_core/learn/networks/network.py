@@ -82,10 +82,7 @@ class BayesNet:
 
 
 def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
-    """Return -sum_x p(x) ln q(x) in nats, with p the reference and q the model; it may be infinite.
-
-    Raises DomainError: the networks have different nodes, or one node has other categories.
-    """
+    """Return -sum_x p(x) ln q(x) in nats, perhaps infinite, p the reference. Raises DomainError."""
     if set(reference.structure.nodes) != set(model.structure.nodes):
         raise DomainError(
             f"The networks have different nodes: {sorted(reference.structure.nodes)} and"
@@ -114,10 +111,7 @@ def kl_divergence(reference: BayesNet, model: BayesNet) -> float:
 
 
 def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[str, Codes]]:
-    """Return the codes of synthetic records, `CHUNK` records at a time.
-
-    Raises OptionError: no records, or a negative seed.
-    """
+    """Return the codes of synthetic records, `CHUNK` at a time. Raises OptionError."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     if seed < 0:

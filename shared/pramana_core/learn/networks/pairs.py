@@ -49,10 +49,7 @@ class FoundFromPairs(NamedTuple):
 def from_pairs(
     marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
 ) -> FoundFromPairs:
-    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest.
-
-    `on_step` is called for each pair with pairs done and pairs in all, and may raise to stop.
-    """
+    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest."""
     dependences = Dependences(marginals)
     search = _Search(dependences, tuple(nodes), on_step)
     links = search.forest()

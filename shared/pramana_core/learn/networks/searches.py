@@ -28,10 +28,7 @@ ROUNDS = 5
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
-    """Give each child the best parents among the variables before it in the order (Ma 5.5.1).
-
-    `on_step` is called before each move with children done.
-    """
+    """Give each child the best parents among those before it in the order (Ma 5.5.1)."""
     order = search.order or ()
     found = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]

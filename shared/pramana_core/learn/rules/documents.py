@@ -135,10 +135,7 @@ def _level(of: Sequence[Itemset], length: int) -> Level:
 
 
 def findings_csv(kind: type[Itemset | Rule], found: Iterable[Any], word: Word) -> str:
-    """Return itemsets or rules as CSV, a header first; an interval has two columns.
-
-    `kind` says whose attributes they have, `word` what their items are.
-    """
+    """Return itemsets or rules as CSV with a header; `word` says what an item is."""
     names = [field.name for field in fields(kind)]
     header: list[str] = []
     for name in names:

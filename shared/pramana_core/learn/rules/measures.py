@@ -60,10 +60,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts; arguments as for `confidences`, all three counts positive.
-
-    Where nothing is known of a lift its interval is from 0 to infinity.
-    """
+    """Return the lifts as `confidences` does; where nothing is known, from 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent

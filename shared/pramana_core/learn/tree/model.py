@@ -84,9 +84,7 @@ class DecisionTree:
         return tuple(node for node in self.root if node.split is None)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records, averaged over leaves where values are
-        missing.
-        """
+        """Return the class code of each of n records, over all leaves where values are missing."""
         found = first_largest_of_rows(self.probabilities(codes))
         return found.astype(np.min_scalar_type(self.target.size - 1))
 

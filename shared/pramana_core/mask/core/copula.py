@@ -33,8 +33,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def from_normal_scores(scores: Floats, values: Floats) -> Floats:
-    """Return scores as values of the marginals of `values`, between whose order statistics it
-    interpolates: n x k. Nothing lies beyond the smallest and the largest."""
+    """Return scores as values between the order statistics of `values`: n x k."""
     n = len(values)
     places = special.ndtr(scores) * (n + 1)
     steps = np.arange(1, n + 1)

@@ -172,10 +172,7 @@ class FittedExpectation:
 
 
 def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
-    """Learn E(X|S) within limits of own weights; `rng` draws landmarks.
-
-    Raises MaskingError: some records' own values weigh more, with any penalty.
-    """
+    """Learn E(X|S) within limits of own weights; `rng` draws landmarks. Raises MaskingError."""
     fit = fit_kernel(given.told, given.standard, rng, smooth=True)
     bounds, most = _bounds(given, limits)
     curved = np.ones(given.columns, dtype=np.bool_)

@@ -56,8 +56,7 @@ def no_squares(given: Inputs) -> Squares:
 
 
 def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
-    """Return the squares and products of S of which the residuals surely have a slope;
-    expectation and residuals are of the standardized X, n x q."""
+    """Return squares and products of S of which the residuals, n x q, surely have a slope."""
     basis = basis_of(np.column_stack([given.basis, expectation]))
     names, found = [], []
     for name, values in _candidates(given):

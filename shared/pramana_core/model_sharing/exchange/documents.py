@@ -79,9 +79,7 @@ ConditionDocument = Annotated[
 
 
 class LeafDocument(DocumentPart):
-    """A leaf: its class, its records, those of other classes, and perhaps the `distribution` of
-    all.
-    """
+    """A leaf: its class, its hits and misses, and perhaps the counts of all classes."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
