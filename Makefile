@@ -69,10 +69,10 @@ campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of 
 	$(BIN)/pytest -n auto --timeout 7200 -m campaign
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
-	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 \
+	PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 \
 		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -m "" -n auto tests/shared/mask/methods/test_own_weights.py \
-		tests/shared/mask/measures/test_measuring.py tests/shared/mask/methods/test_nmegadp_relationships.py \
-		tests/shared/mask/advice/test_recommending.py
+		tests/shared/mask/methods/test_nmegadp_relationships.py \
+		tests/shared/mask/test_recommending.py
 	PRAMANA_CAMPAIGN=1 $(BIN)/pytest -m "" -n auto --timeout 7200 $$(grep -rl tests.lengths tests --include=test_*.py)
 	PRAMANA_LINEAR_RUNS=1000 $(BIN)/pytest -m "" -n auto --timeout 7200 tests/shared/learn/linear/test_linear_errors.py
 	PRAMANA_HONEST_PART=1 $(BIN)/pytest -m "" tests/shared/estimation/plausibility/test_plausibility.py

@@ -28,13 +28,7 @@ _WHAT = "the audit log"
 
 @dataclass
 class AuditLog:
-    """Appends to one log.
-
-    Args:
-        path: the file, made with mode 0600 at its first line.
-        clock: the time of each line.
-        durable: whether each line is on disk before `write` returns.
-    """
+    """Appends to one log; `path` is made with mode 0600, `durable` lines are on disk at once."""
 
     path: Path
     clock: Callable[[], datetime]

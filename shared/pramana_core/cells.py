@@ -1,9 +1,7 @@
 """The text of a cell: one spelling of a value, through whichever reader it came.
 
-CSV files, Parquet files, Arrow tables and data frames become text here and nowhere else: a whole
-number has no decimals (45.0 is 45, in columns with gaps too), a fraction has the fewest digits that
-name it in its own precision, midnight is its date, a truth value is True or False, a gap is the
-empty text. Text keeps its digits and loses the spaces around it; all of it is in Unicode NFC.
+Whole numbers have no decimals, fractions the fewest digits in their own precision, midnight is its
+date, a truth value True or False, a gap the empty text. Text is stripped and in Unicode NFC.
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ _SCALARS = (str, bytes, int, float, bool, np.generic, Decimal, date, time)
 def clean_cells(column: pa.ChunkedArray) -> pa.Array:
     """Return the cells of an Arrow column as text; missing ones are empty.
 
-    Raises:
-        pyarrow.ArrowException: cells that are no single values, or bytes that are not UTF-8.
+    Raises pyarrow.ArrowException: cells that are no single values, or bytes that are not UTF-8.
     """
     text = _text(column)
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
@@ -43,11 +40,9 @@ def clean_cells(column: pa.ChunkedArray) -> pa.Array:
 
 
 def series_cells(column: Any, what: str) -> pa.Array:
-    """Return the cells of a series, an index, an array or a list of values as text; that of a cell
-    is the same beside any others.
+    """Return the cells of a series, an index, an array or a list of values as text.
 
-    Raises TableError, which calls the column `what`: a cell is no text, number or date, or cannot
-    be written in UTF-8.
+    Raises TableError: a cell of `what` is no text, number or date, or has no UTF-8.
     """
     import pandas as pd
 

@@ -1,9 +1,7 @@
-"""The one writer of CSV (RFC 4180), and how what it marked is read again.
+"""The one writer of CSV (RFC 4180), and its reader of marked texts.
 
-A spreadsheet runs a cell that starts with one of `= + - @`, a tab or a line break as a formula.
-Such a text is written with an apostrophe before it, unless it is a number such as -1.5; a text
-that has apostrophes before such a sign gets one more. `unmarked` takes the first one off again, so
-that every text is read back as it was. Numbers are never marked.
+A spreadsheet runs a cell that starts with `= + - @`, a tab or a line break as a formula. Such a
+text gets an apostrophe before it, unless it is a number; `unmarked` takes it off again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Which columns of a table give a sensitive one away: counted as the table is read, pair by pair.
+"""Columns of a table that give a sensitive one away, counted as the table is read, pair by pair.
 
-A column gives another away where the best guess of the other's value from it is right for more than
-99 % of the records and wrong at most half as often as the guess of the most frequent value, which a
-rare value alone makes good. The guess for a record is made from the other records of its category,
-and records that are alone in theirs are not judged: so ids, whose every value is one record's, give
-nothing away. A refinement of a column gives it away; a coarsening does not.
+A column does where guesses from it are right for more than 99 % of the records and wrong at most
+half as often as guesses of the most frequent value. A record is guessed from the others of its
+category, so unique ids give nothing away.
 """
 
 from __future__ import annotations
@@ -73,11 +71,7 @@ class _Pair:
 
 
 class PairCounts:
-    """Counts of the pairs of values of some columns with others, chunk by chunk.
-
-    In memory are the pairs of values that are there. Two columns are counted no more once it is
-    certain that the one does not give the other away.
-    """
+    """Counts of the pairs of values that occur, chunk by chunk, until nothing can be given away."""
 
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]

@@ -133,11 +133,7 @@ class Variable:
         return {category: code for code, category in enumerate(self.categories)}
 
     def code(self, category: str) -> int:
-        """Return the code of a category.
-
-        Raises:
-            UnknownCategory: the variable has no such category.
-        """
+        """Return the code of a category. Raises UnknownCategory."""
         try:
             return self._codes[category]
         except KeyError:
@@ -182,8 +178,7 @@ class Domain:
     ) -> Domain:
         """Build a domain from `name=categories` pairs, or a dict of them, in their order.
 
-        Raises:
-            DomainError: what was passed is no dict, or a variable cannot be.
+        Raises DomainError: what was passed is no dict, or a variable cannot be.
         """
         if listed is not None and not isinstance(listed, Mapping):
             raise DomainError(
@@ -230,11 +225,7 @@ class Domain:
         return self.variables[self.axis(name)]
 
     def axis(self, name: str) -> int:
-        """Return the axis of a variable.
-
-        Raises:
-            UnknownVariable: the domain has no such variable.
-        """
+        """Return the axis of a variable. Raises UnknownVariable."""
         try:
             return self._axes[name]
         except KeyError:
@@ -245,11 +236,7 @@ class Domain:
             ) from None
 
     def project(self, names: Sequence[str]) -> Domain:
-        """Return the domain of the named variables, in the order of `names`.
-
-        Raises:
-            UnknownVariable: the domain has no such variable.
-        """
+        """Return the domain of variables in the order of `names`. Raises UnknownVariable."""
         if isinstance(names, str) and names in self:
             names = [names]
         return Domain(tuple(self[name] for name in names))

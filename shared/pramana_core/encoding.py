@@ -34,11 +34,9 @@ def encode(
     empty: int = EMPTY_CELL,
     unknown: int = UNKNOWN,
 ) -> npt.NDArray[np.int64]:
-    """Return the code of each of n cells: labels, or numbers that are written as a label is or that
-    lie in an interval.
+    """Return the code of each of n cells: labels, spellings of labels, or numbers within intervals.
 
-    An empty text that is no category has the code `empty`, any other cell without a category
-    `unknown`. Equal cells of an Arrow array are read once.
+    An empty text that is no category has the code `empty`, any other cell without one `unknown`.
     """
     reader = CategoryReader(categories)
 
@@ -83,10 +81,8 @@ def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
 class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
-    A label itself comes first, then another spelling of its value if no second category has it too
-    (files write 1 as 1.0 beside gaps, and True as true or 1), then the interval that holds the
-    number. Text is read without the spaces around it, in Unicode NFC, and as a number only if it is
-    written in ASCII digits with at most a sign, a point and an exponent.
+    A label comes first, then another unique spelling of its value (1 as 1.0, True as true or 1),
+    then the interval that contains the number. Text is stripped and in Unicode NFC.
     """
 
     def __init__(self, categories: Sequence[str]):
@@ -119,10 +115,9 @@ class CategoryReader:
 
 
 def interval_cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the cuts between categories if they are intervals of numbers, else None.
+    """Return the cuts between categories written "<30", "30-45", ">=45", else None.
 
-    Intervals are closed on the left and written "<30", "30-45", ">=45". One more category may come
-    last, for cells that are missing.
+    One more category may come last, for missing cells.
     """
     cuts = _cuts(categories)
     if cuts is None and len(categories) >= 3:

@@ -1,12 +1,7 @@
-"""Every error Pramana raises on purpose, in one tree, and the table of their codes and statuses.
+"""Every error Pramana raises on purpose, in one tree, with a table of codes and statuses.
 
-Under `PramanaError` are `InputError` (what was given is wrong, and the giver can mend it),
-`KeyFileError`, `EstimationError`, `StateError` (what is stored forbids the request), `Forbidden`,
-`LimitExceeded` and `TransportError` (the other side did not answer as agreed).
-
-An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
-(`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
-`pramana_core.wire.services`. Tracebacks call each class as users do: `pramana.InputError`.
+An error says what was wrong (`message`), where (`where`) and what to do (`remedy`). None carries a
+true value of a sensitive column. `pramana_core.wire.services` sends errors over HTTP.
 """
 
 from __future__ import annotations
@@ -298,11 +293,7 @@ class StorageFull(StateError):
 
 
 class TooManyRequests(StateError):
-    """Somebody sends more, or more at once, than the service takes from one; it may wait.
-
-    Attributes:
-        retry_seconds: after how many seconds the next try can succeed.
-    """
+    """Too many requests, or too many at once; the next can succeed after `retry_seconds`."""
 
     retry_seconds: int = 1
 

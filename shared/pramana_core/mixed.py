@@ -1,8 +1,7 @@
 """Tables of numbers and categories, and their matrices for least squares.
 
-In a matrix a category is an indicator, and the first category of a column has none, for the
-constant stands for it. Columns are standardized; columns without variation, and those that others
-determine exactly, are left out.
+A category is an indicator, but for the first of a column. Columns are standardized; constant and
+redundant ones are left out.
 """
 
 from __future__ import annotations
@@ -116,10 +115,8 @@ class CategoricalColumn:
         return CategoricalColumn(self.name, self.codes[chosen], self.categories)
 
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
-        """Return the same values coded among other labels.
-
-        Raises:
-            UnknownCategory: there are values that are not there; `unknown` says what they are.
+        """Return the same values coded among other labels. Raises UnknownCategory, in words
+        `unknown`.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
@@ -197,13 +194,9 @@ class MixedTable:
 def read_mixed(data: Any, what: str = "S") -> MixedTable:
     """Return an array of n or n x k numbers, or a data frame, as a table.
 
-    Columns of numbers are numeric; those of text, of categories and of truth values are
-    categorical, their categories in the order of a categorical column's or else sorted. Columns of
-    an array are called `what`1, ..., as messages call the data.
-
-    Raises:
-        EmptyTable: no records.
-        TableError: missing or infinite values, dates, or more than two dimensions.
+    Text, categories and truth values become categorical, in the order of a categorical column or
+    sorted. Columns of an array are `what`1, ... Raises EmptyTable, and TableError: missing or
+    infinite values, dates, or more than two dimensions.
     """
     if isinstance(data, MixedTable):
         return data
@@ -219,9 +212,8 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column coded as a tree or another model knows it; None stands for numbers.
-
-    Raises TableError: categories in place of numbers, or the reverse; UnknownCategory.
+    """Return a column coded as `what` knows it; None is numbers. Raises TableError,
+    UnknownCategory.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
@@ -318,12 +310,10 @@ class DesignMatrix:
 
     Attributes:
         matrix: n x k standardized columns.
-        labels: the matrix's k columns: a variable's name, or `name=category`.
-        centres: k means of the columns before they are standardized.
-        scales: k standard deviations of the same; n in the denominator.
-        constant: columns without variation, left out.
-        redundant: columns that those before them determine exactly, left out.
-        sources: of each label its variable, and its category or None.
+        labels, sources: of the k columns `variable` or `variable=category`, and both separately.
+        centres, scales: k means and standard deviations before; n in the denominator.
+        constant, redundant: columns left out: without variation, or determined by those before
+            them.
     """
 
     matrix: Floats
@@ -336,11 +326,7 @@ class DesignMatrix:
 
 
 def design_of(table: MixedTable) -> DesignMatrix:
-    """Return the design of a table: what is constant or redundant in it is left out.
-
-    Raises:
-        TableError: a column is named as a category of another would be, `name=category`.
-    """
+    """Return the design of a table, without constant and redundant columns. Raises TableError."""
     columns = list(_columns(table))
     labels = [label for label, *_ in columns]
     if twice := repeated_in(labels):

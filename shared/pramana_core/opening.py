@@ -35,11 +35,7 @@ _OTHERS_THAN_THE_GROUP = 0o037
 
 
 def require_own_folder(folder: Path) -> None:
-    """Make a folder that only its owner may use, or check one that is there.
-
-    Raises:
-        KeyFileError: other people may write in it, and so replace what is stored.
-    """
+    """Make or check a folder that only its owner may write in. Raises KeyFileError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & _OTHERS_WRITE:
@@ -72,9 +68,8 @@ def require_private_key(key: Path) -> None:
 def require_tls_files(certificate: Path, private_key: Path | None, authority: Path | None) -> None:
     """Check the PEM files by which a process speaks TLS.
 
-    Raises:
-        OptionError: they cannot be read, or do not fit together, or the key has a passphrase.
-        KeyFileError: people other than its owner may use the private key.
+    Raises OptionError: they cannot be read, or do not fit together, or the key has a passphrase.
+    KeyFileError: people other than its owner may use the private key.
     """
 
     import ssl
@@ -105,10 +100,8 @@ _TLS_WORDS = {
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file with mode 600, unless it is there.
-
-    One that is there is not opened: a process that closes any descriptor of a SQLite file loses
-    all locks that its connections have on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    """Create an empty file with mode 600, unless it exists: opening a SQLite file and closing it
+    would release all locks of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

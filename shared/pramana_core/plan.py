@@ -1,8 +1,7 @@
 """What is done to which variables: blocks of variables, each randomized by one channel.
 
-A `Plan` says what the mechanism is and nothing about what it costs (that is `privacy`). Its
-canonical JSON holds names, categories and integers, and the representatives of discretized
-numbers in their shortest decimal form, so its SHA-256 digest is its identity on every machine.
+A `Plan` is the mechanism; `privacy` says what it costs. Its canonical JSON has names, categories,
+integers and representatives, and its SHA-256 digest is its identity on every machine.
 """
 
 from __future__ import annotations
@@ -118,12 +117,10 @@ class Block:
         return self.channel.report_sizes(sizes) or sizes
 
     def restrict(self, names: Sequence[str]) -> Transition | None:
-        """Return the channel of some of the block's variables alone, in their block order.
+        """Return the channel of some of the block's variables alone, in their block order, or None.
 
-        That channel exists only if P is lumpable for the split: the distribution of the reports
-        on `names` must not depend on the true values of the others (Ma prop. 7.2; FRAPP eq. 28).
-        Symmetric channels are lumpable. Returns None where it does not exist; then the whole
-        block must be estimated and summed out.
+        It exists only if P is lumpable: reports on `names` do not depend on the true values of the
+        others (Ma prop. 7.2; FRAPP eq. 28).
         """
         wanted = set(names)
         sizes = [v.size for v in self.variables]
@@ -182,12 +179,10 @@ class Plan:
 
     @classmethod
     def combine(cls, plans: Iterable[Plan]) -> Plan:
-        """Join the plans of owners that hold different variables of the same records. Raises
+        """Join the plans of owners that have different variables of the same records. Raises
         PlanError.
 
-        Parts of one study plan draw by one coin: they become one block, sampled over the variables
-        of all of them, whose choices are what the owners report together. Of an owner that is not
-        among the plans nothing is known, and a part that is alone stays as it is.
+        Parts of one study plan draw by one coin and become one sampled block.
         """
         if isinstance(plans, Plan):
             plans = [plans]
@@ -196,11 +191,7 @@ class Plan:
 
     @classmethod
     def unrandomized(cls, domain: Domain) -> Plan:
-        """Return the plan that reports every variable of a domain as it is.
-
-        Raises:
-            PlanError: `domain` is no Domain.
-        """
+        """Return the plan that reports every variable of a domain unchanged. Raises PlanError."""
         if not isinstance(domain, Domain):
             raise PlanError(
                 f"domain must be a Domain, not a {type(domain).__name__}; pm.domain makes one of a"

@@ -29,11 +29,7 @@ OnShare = Callable[[float], None]
 
 
 class Repeating:
-    """Progress that also can be told again, so that work amid a step may be stopped.
-
-    Args:
-        report: told of each step, and of the last one again.
-    """
+    """Progress that can repeat its last step, so that work within a step may be stopped."""
 
     def __init__(self, report: Progress):
         self._report = report

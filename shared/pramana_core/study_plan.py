@@ -57,14 +57,11 @@ class StudySet:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The owners' variables, and the sets of them that records report.
+    """The owners' variables, (name, variables) in the study's order, and the sets that records
+    report.
 
-    `owners` are (name, variables) in the study's order; `sets` are in the order of the coin. The
-    digest is of names, categories and integers; representatives are each owner's own.
-
-    Raises:
-        PlanError: owners or variables that are there twice, a set that does not fit the owners, or
-            weights that sum to more than 1.
+    `sets` are in the order of the coin. The digest covers names, categories and integers. Raises
+    PlanError: repeated owners or variables, a set that does not fit, or weights above 1 in sum.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]
@@ -246,9 +243,8 @@ class StudyPlan:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The loss of a record over all owners, also against an adversary who knows the coin.
-
-        It is the largest over the sets of their parts' sum.
+        """The loss of a record over all owners, also to who knows the coin: the largest of its
+        sets.
         """
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 

@@ -24,16 +24,10 @@ _ROUNDING: Final = 1e-3
 
 
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
-    """Return the place of the first of N values that ties with the largest.
+    """Return the index of the first of N values that ties with the largest; NaN never wins.
 
-    Args:
-        values: N numbers; those that are not a number never win.
-        scale: the size of the numbers from which the values were computed, where that is more than
-            theirs: a difference of two scores is as exact as the scores are.
-        tie: the share of the scale by which values that tie may differ.
-
-    Raises:
-        ValueError: there are no values, or none of them is a number.
+    Values tie within `tie` times `scale`, the size of the numbers they were computed from, if
+    larger than theirs. Raises ValueError: there are no values, or none is a number.
     """
     numbers = np.asarray(values, dtype=float)
     if np.isnan(numbers).all():
@@ -55,10 +49,7 @@ def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TI
 def first_largest_of_rows(
     rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return for each of n rows of numbers the place of the first that ties with its largest.
-
-    See `first_largest`; where no number of a row is one, its first place.
-    """
+    """Return for each of n rows the index of the first that ties with its largest, else 0."""
     numbers = np.asarray(rows, dtype=float)
     known = np.where(np.isnan(numbers), -np.inf, numbers)
     best = known.max(axis=1, keepdims=True)
@@ -92,12 +83,8 @@ def levels(
 ) -> npt.NDArray[np.float64]:
     """Return which of N values tie, as levels 0, 1, ... from the smallest up; NaN stays NaN.
 
-    A level has the values that differ from its smallest by no more than `tie` times the largest
-    finite value in size, or `scale`: many small steps do not add up. Values a thousandth of a tie
-    apart, which only rounding parts, never have different levels, not even where the first level
-    ends: they go with those before them. So equal numbers are equal wherever they lie, which a
-    grid to which they were rounded would not give; a pair whose difference is a tie to its last
-    digits can go either way, as it can by any rule that has levels.
+    A level has the values within `tie` times the largest finite value, or `scale`, of its smallest.
+    Values a thousandth of a tie from each other always share a level.
     """
     numbers = np.asarray(values, dtype=float)
     order = np.argsort(numbers, kind="stable")[: np.count_nonzero(~np.isnan(numbers))]

@@ -71,13 +71,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Design:
-    """All families compared for a problem, and the chosen one.
+    """All families compared for a problem, the most accurate first, and the `chosen` one.
 
-    Attributes:
-        problem: what they were compared for: the goal is less than was wanted where `unserved`.
-        options: every family, the most accurate first; the last ones cannot do it.
-        chosen: one of the options.
-        unserved: which tables are too large for sampled sets, in words; "" if none.
+    `unserved` names tables too large for sampled sets, in words; "" if none.
     """
 
     problem: Problem
@@ -103,11 +99,7 @@ class Design:
 
     @property
     def plan(self) -> Plan:
-        """The chosen plan; with several owners that of all their reports together.
-
-        Raises:
-            OptionError: the chosen family has no plan.
-        """
+        """The chosen plan, of all owners' reports together. Raises OptionError: there is none."""
         if self.chosen.plan is None:
             raise OptionError(
                 f"{self.chosen.family} has no plan. {self.chosen.reason}",
@@ -236,20 +228,12 @@ def _study(plan: StudyPlan) -> dict[str, Any]:
 def find_design(
     problem: Problem, family: str | None = None, progress: StagedProgress = unwatched
 ) -> Design:
-    """Compare the families by their predicted errors and choose the best.
+    """Compare the families by their predicted errors and choose the one with the smallest loss.
 
-    The best has the smallest loss (`PredictedErrors`), the first built of equal ones. Where tables
-    are too large for sampled sets, and no family serves all tables as well as the best for the
-    others serves those, the others are the goal, and `Design.unserved` says so.
-
-    Args:
-        problem: the requirements, the goal and the number of records.
-        family: the only family to compare, such as `sampled-2`, or a name without its number for
-            the best of several; None compares all.
-        progress: called with the family, the number done and the number in all.
-
-    Raises:
-        OptionError: no such family, or none serves all tables.
+    Tables too large for sampled sets are dropped from the goal where no family serves all tables as
+    well; `Design.unserved` says so. `family` limits the comparison to one, such as `sampled-2`, or
+    to those of a name without its number. Raises OptionError: no such family, or none serves all
+    tables.
     """
     small = poolable(problem)
     if small is problem:
@@ -310,11 +294,7 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without tables too large for sampled sets.
-
-    It is the problem itself if there are no such tables or no others of several variables, or where
-    a structure is searched for, which takes every pair.
-    """
+    """Return the problem without tables too large for sampled sets, if any other tables remain."""
     goal, domain = problem.goal, problem.needs.domain
     sets = tuple(s for s in goal.sets if domain.project(s).size <= INFORMATION_CELLS)
     few = goal.searched or max(map(len, sets), default=0) < 2

@@ -78,9 +78,7 @@ def cut_and_paste(keep: int) -> Build:
 def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
     """Return the family that reports one of some subsets of the variables, each at full gamma.
 
-    Args:
-        subsets: sets of sensitive variables, in the domain's order, that cover all of them.
-        weights: probabilities of the subsets; default equal.
+    The subsets, in the domain's order, cover all sensitive variables; equal `weights` by default.
     """
 
     def build(needs: Requirements) -> Plan:
@@ -163,10 +161,7 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
 
 
 def _units(chances: Tensor) -> list[int]:
-    """Return positive integers that sum to 2^32, in proportion to probabilities.
-
-    These end an iteration whose last digits depend on the processor: they are rounded to 1e-7.
-    """
+    """Return positive integers in proportion to probabilities to 1e-7; they sum to 2^32."""
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
     units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
@@ -192,15 +187,10 @@ def _kept(cells: int, epsilon: float) -> float:
 
 @functools.lru_cache(maxsize=1 << 16)
 def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
-    """Return each owner's epsilon for its part of a set, so that all are kept together most often.
+    """Return each owner's epsilon for its part of a set: most often all parts are kept together.
 
-    Independent reports of the parts have the Fisher information prod w_i^2 about the interaction of
-    all of them, w_i being the probability that part i is kept. log w_i is concave in its epsilon,
-    so taking each step where it gains most is best.
-
-    Args:
-        cells: the cells of each part.
-        epsilon: their sum.
+    The information about the interaction of all parts is prod w_i^2, with w_i the probability that
+    part i, of `cells[i]` cells, is kept. log w_i is concave, so each step goes where it gains most.
     """
     step = epsilon / _STEPS
 

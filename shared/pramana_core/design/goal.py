@@ -122,28 +122,14 @@ def goal(
 ) -> Goal:
     """Return the tables that a kind of learning needs.
 
-    `counts`: every variable alone. `pairs`: every pair too, if there is one. `itemsets`: every set
-    of up to `length` variables. `structure`: every node with its parents (`structure`), or all
-    pairs where none is given yet. `classifier`: the target with every attribute, and, where
-    records are left for them, with two. `tree`: the target with every attribute, and with less
-    weight the pairs of attributes.
-
-    The most variables that interact are one for counts, the largest family of a given structure,
-    and else two.
-
-    Args:
-        domain: all variables.
-        learn: the kind.
-        length: the longest itemset; None is `LENGTH`, or all variables where they are fewer.
-        minimum_support: see `Goal`.
-        structure: parents by node, for `structure` only.
-        target: the variable that a tree or a classifier predicts.
+    `counts`: each variable. `pairs`: each pair. `itemsets`: each set of up to `length` variables.
+    `structure`: each node with its parents, or all pairs without a structure. `classifier`: the
+    target with each attribute. `tree`: also pairs of attributes, with less weight.
 
     Raises:
-        OptionError: an unknown kind, a length outside 1 .. number of variables, no target where one
-            is needed, or a length, structure or target that the kind does not use.
-        UnknownVariable: the target is no variable.
-        StructureError: the structure is not acyclic.
+        OptionError: an unknown kind, a length outside 1 .. number of variables, or an argument that
+            the kind lacks or does not use.
+        UnknownVariable, StructureError: the target is no variable, or the structure has a cycle.
         LimitExceeded: a table has more than `CELLS` cells.
     """
     if learn not in get_args(Learn):

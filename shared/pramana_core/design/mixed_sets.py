@@ -1,12 +1,8 @@
-"""Sets of different sizes to sample among, with the probabilities of the smallest predicted loss.
+"""Sets of variables to sample among, with the probabilities of the smallest predicted loss.
 
-Gamma hides a set's truth among its cells, so small variables can be reported several at a time and
-large ones alone, and each set serves every table within it. Candidates are the single variables,
-the tables wanted, and all sets whose cells are few against gamma or, of many variables, sets packed
-so that every pair comes together; with the target where there is one. Their probabilities minimize
-the loss of the wanted tables (`PredictedErrors`) by the multiplicative algorithm (Silvey,
-Titterington and Torsney 1978) on the information about each interaction. Sets of hardly any share
-are dropped. Nothing enters but sizes, gamma and the number of records.
+The candidates are single variables, the wanted tables, and sets whose cells are few against gamma.
+The multiplicative algorithm of Silvey, Titterington and Torsney (1978) finds the probabilities.
+They depend on sizes, gamma and the number of records only.
 """
 
 from __future__ import annotations
@@ -117,10 +113,7 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
 
 
 def _orders(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield orders in which all variables become neighbours about equally often.
-
-    Those of the multiples of a step modulo a prime.
-    """
+    """Yield orders (multiples modulo a prime) with all variables neighbours equally often."""
     prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
     for turn in itertools.count():
         first, step = divmod(turn, max(1, (prime - 1) // 2))
@@ -168,9 +161,8 @@ def _parts(
 class _Search:
     """Candidates by interactions, and tables by interactions, as lists of their entries.
 
-    `sets`, `interactions`, `information` are the first: the candidate, the interaction, and the
-    information of one report. `tables`, `inside`, `terms` are the second: the relative variance of
-    a table's cells is the sum of its terms over the information of all records.
+    `sets`, `interactions` and `information` of one report; a table's relative variance is the sum
+    of its `terms` over the information of all records.
     """
 
     count: int
@@ -229,11 +221,7 @@ class _Search:
         )
 
     def weights(self) -> Tensor:
-        """Return the candidates' probabilities of the smallest loss.
-
-        In steps that every processor rounds alike: sums, products, quotients and square roots in
-        one order, without libraries whose order depends on the processor.
-        """
+        """Return the probabilities of the smallest loss, the same on every processor."""
         weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):
             gains = self._gains(weights)

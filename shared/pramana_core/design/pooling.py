@@ -1,9 +1,7 @@
 """Predicted errors of tables pooled over all reports, and the information about interactions.
 
-A symmetric channel keeps a record with some probability w and else reports noise. Its report has
-the Fisher information w^2 about each orthonormal contrast of each interaction of its variables. The
-information about an interaction is a sum over the sets that hold it, and the variance of a table's
-cell a sum over the interactions within the table (the Cramer-Rao bound).
+A channel that keeps a record with probability w gives the information w^2 about each contrast of
+its variables. A cell's variance sums over the interactions within its table (Cramer-Rao bound).
 """
 
 from __future__ import annotations
@@ -54,10 +52,8 @@ def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def kept_of(names: Sequence[str], channel: Transition) -> Kept:
-    """Return which of a channel's variables are kept together, and how often.
-
-    Raises:
-        SingularChannel: the channel does not keep or lose them, or says (almost) nothing.
+    """Return which of a channel's variables are kept together, and how often. Raises
+    SingularChannel.
     """
     if channel.is_identity:
         return ((frozenset(names), 1.0),)

@@ -1,10 +1,6 @@
 """Predicted errors of a plan's tables, by moments and pooled, before anything is drawn.
 
-The variables are taken to be independent and uniform: nothing of the data is used. Errors are
-those against the population and fall with the square root of the records.
-
-By moments, the variance of each estimated count follows from the channels (design 4; Ma theorem 2).
-Errors of tables pooled over all reports are in `pooling`.
+Variables are taken as independent and uniform; no data are used. Errors are against the population.
 """
 
 from __future__ import annotations
@@ -30,13 +26,11 @@ MODERATE = 0.09
 class PredictedErrors:
     """Mean relative standard errors of table cells, by the number of variables of the table.
 
-    `by_length` leaves out lengths of which some table cannot be estimated. `score` is the root of
-    the mean square over the lengths, infinite where one is left out; `missing` says why.
-
-    `loss` ranks designs: one minus the mean over tables of the correlation between an estimated
-    association and the true one, (1 + v / w^2)^(-1/2), with v the relative variance of a table's
-    cells and w^2 = `MODERATE`. `kept` is the mean of its square: the share of a moderate
-    association that noise leaves. `noise` has each table's weight and its v / w^2.
+    `score` is the root of the mean square over the lengths, infinite where a table cannot be
+    estimated (`missing` says why). `loss` ranks designs: one minus the mean correlation of
+    estimated and true associations, (1 + v / w^2)^(-1/2), with v the relative variance of a table's
+    cells and w^2 = `MODERATE`. `kept` is the mean of its square; `noise` has each table's weight
+    and v / w^2.
     """
 
     by_length: Mapping[int, float]
@@ -151,9 +145,8 @@ def estimable_by_moments(plan: Plan, count: int) -> bool:
 class Option:
     """One family's plan and its predicted errors.
 
-    `plan` is None where the family cannot meet the requirements; `reason` says why. `pooled` is
-    predicted of channels that keep a record or lose it, and alone where tables are many. `partly`:
-    moments do not estimate all further tables that learners may need.
+    `plan` is None, for a `reason`, where the family cannot meet the requirements. `partly`: moments
+    do not estimate all further tables that learners may need.
     """
 
     family: str

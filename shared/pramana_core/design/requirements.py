@@ -48,15 +48,11 @@ def gamma_of_breach(rho: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Requirements:
-    """The largest amplification of a whole record, over all owners, and what is not protected.
+    """The largest amplification of a whole record over all owners; `public` variables stay as true.
 
-    `public` variables are not randomized. `owners` are the names and variables of several owners
-    of the same records, empty where one holds all.
-
-    Raises:
-        OptionError: no sensitive variable, or a gamma that is not above 1; or owners that do not
-            hold every variable once, in the domain's order, or a public variable of theirs.
-        UnknownVariable: a public variable that the domain does not have.
+    `owners` has names and variables of several owners of the same records. Raises UnknownVariable,
+    and OptionError: no sensitive variable, a gamma not above 1, or owners that do not have every
+    variable once, in the domain's order.
     """
 
     domain: Domain
@@ -74,10 +70,10 @@ class Requirements:
         public: Sequence[str] = (),
         owners: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> Requirements:
-        """Return the requirements for one of `gamma`, `epsilon` = ln gamma, and `breach`.
+        """Return the requirements for exactly one of `gamma`, `epsilon` = ln gamma, and `breach`.
 
-        `breach` is a pair of beliefs: the first may not grow beyond the second (FRAPP eq. 2).
-        Raises OptionError: also unless exactly one of the three is given.
+        `breach`: a belief of the first may not grow beyond the second (FRAPP eq. 2). Raises
+        OptionError.
         """
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:
@@ -128,10 +124,7 @@ class Requirements:
 
     @property
     def share(self) -> float:
-        """The gamma of each variable that is randomized alone: amplifications multiply (Ma 7.1.3).
-
-        The epsilon of the whole record is divided equally.
-        """
+        """The gamma of each variable randomized alone, by equal shares of epsilon (Ma 7.1.3)."""
         number = len(self.sensitive)
         return self.gamma if number == 1 else math.exp(math.log(self.gamma) / number)
 

@@ -29,13 +29,9 @@ from pramana_core.errors import OptionError
 class Discretization:
     """k groups of numbers: intervals closed on the left, the outer ones without end.
 
-    `cuts` are the k - 1 interior boundaries, ascending; `representatives` the k numbers that stand
-    for the groups, each inside its own; `counts` the k numbers of records found in them, which are
-    for the owner's eyes; `method` says how the cuts were chosen.
-
-    Raises:
-        OptionError: cuts that do not ascend or are not finite, a representative outside its group,
-            or counts that are negative or of another number.
+    `cuts` are the k - 1 boundaries between them, ascending; `representatives` stand for the groups,
+    each inside its own; `counts` are for the owner's eyes; `method` says how the cuts were chosen.
+    Raises OptionError: these do not fit each other.
     """
 
     cuts: tuple[float, ...]
@@ -62,19 +58,12 @@ class Discretization:
         return interval_labels(self.cuts) if self.cuts else ("all",)
 
     def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger]:
-        """Replace values by the order of their groups (Ma 2.3 b).
-
-        Takes any number of finite values, returns as many codes 0..k-1 in the narrowest unsigned
-        type. Raises OptionError for values that are not finite numbers.
-        """
+        """Return the code 0..k-1 of each finite value's group (Ma 2.3 b). Raises OptionError."""
         found = np.searchsorted(np.array(self.cuts), finite(values), side="right")
         return found.astype(np.min_scalar_type(self.size - 1))
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of the groups, with their numbers.
-
-        Raises DomainError for a single group: a variable needs two.
-        """
+        """Return the variable of the groups, with their numbers. Raises DomainError: one group."""
         return Variable(name, self.labels, self.representatives)
 
 
@@ -145,15 +134,10 @@ def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> D
 
 
 def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> Discretization:
-    """Cut the range from `low` to `high` into groups of one width.
+    """Cut the range from `low` to `high` into groups of one width; representatives are the middles.
 
-    Values outside the range fall into the outer groups. Representatives are the middles. Cuts and
-    representatives follow from the arguments alone; the values, of shape (n,), are only counted,
-    so no more is known of them when cuts and representatives are published.
-
-    Raises:
-        OptionError: values that are not finite numbers, fewer than two groups, or a range that is
-            empty, not finite or too narrow to be cut so often.
+    Values, (n,), are only counted, so cuts and representatives reveal nothing of them. Raises
+    OptionError: values that are not finite numbers, fewer than two groups, or an impossible range.
     """
     require_groups(groups)
     if not (np.isfinite([low, high]).all() and low < high):
@@ -173,9 +157,8 @@ def given_cuts(
 ) -> Discretization:
     """Cut at given points; the values, of shape (n,), are only counted.
 
-    Raises:
-        OptionError: values that are not finite numbers, cuts that do not ascend, or
-            representatives that do not fit.
+    Raises OptionError: values that are not finite numbers, cuts that do not ascend, or
+    representatives that do not fit.
     """
     require_groups(len(cuts) + 1)
     return _counted(values, cuts, representatives, "given cuts")
@@ -184,15 +167,10 @@ def given_cuts(
 def equal_frequency(
     values: npt.ArrayLike, groups: int, *, minimum_count: int, grid: float
 ) -> Discretization:
-    """Cut into groups of nearly n / `groups` records.
+    """Cut into groups of nearly n / `groups` records, each of `minimum_count` records or more.
 
-    Values of shape (n,) are rounded to the grid; a group ends with the grid point at which the
-    records so far are nearest to their share, and has at least one grid point. Every group has
-    `minimum_count` records or more. Cuts and means reveal what those of `mgas` do.
-
-    Raises:
-        OptionError: values that are not finite numbers, too few of them, too few grid points in
-            use, or a group that would hold fewer than `minimum_count` records.
+    Values, (n,), are rounded to the grid; groups end at grid points. Cuts and means reveal what
+    those of `mgas` do. Raises OptionError: values that are not finite, or too few for these groups.
     """
     require_groups(groups)
     require_count(minimum_count)

@@ -1,9 +1,4 @@
-"""The public grid that values are rounded to before anything is computed from them.
-
-All later arithmetic is on whole numbers of grid steps, so it is exact and the same on every
-machine. What may be required of groups is checked here: Ma's minimum number of records K and
-granularity g (Ma 2.3).
-"""
+"""The public grid to which values are rounded first; later arithmetic on its steps is exact."""
 
 from __future__ import annotations
 
@@ -46,11 +41,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The points 0, ±step, ±2 step, ...; a value belongs to the nearest, a middle one upward.
-
-    Raises:
-        OptionError: the step is not a positive number of ordinary size.
-    """
+    """The points 0, ±step, ±2 step, ...; middles belong to the upper. Raises OptionError."""
 
     step: float
 
@@ -90,10 +81,7 @@ class NumberGrid:
 
 
 def finite(values: npt.ArrayLike) -> Floats:
-    """Return values as a vector of floats.
-
-    Raises OptionError for no values, an array that is not a vector, or values that are not finite.
-    """
+    """Return values as a vector of floats. Raises OptionError: no values, or infinite ones."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
         raise OptionError(

@@ -1,10 +1,7 @@
 """Ma's modified agglomerative scheme for one variable (Ma 2.3).
 
-In one dimension clusters are intervals and only neighbours merge. When two merge, their centroid
-moves away from both their neighbours, so the distance across any other gap never shrinks: two
-clusters that are each other's nearest stay so until they merge, whatever happens elsewhere. Hence
-merging such pairs in any order ends as merging the globally nearest pair each time does, and one
-walk from left to right suffices.
+Clusters are intervals and only neighbours merge. A merge shrinks no other gap, so clusters that are
+each other's nearest stay so, and one walk from left to right does what merging nearest pairs does.
 """
 
 from __future__ import annotations
@@ -38,33 +35,19 @@ def mgas(
     granularity: float,
     grid: float | None = None,
 ) -> Discretization:
-    """Group numbers by the modified agglomerative scheme (Ma 2.3).
+    """Group n numbers by the modified agglomerative scheme (Ma 2.3).
 
-    Starting from the single grid points, the two clusters with the nearest centroids merge, the
-    leftmost such pair where distances are equal. A cluster of `minimum_count` records or more (K)
-    whose largest and smallest grid points differ by `granularity` or more (g, in the unit of the
-    values) is finished: it neither grows nor lets others merge across it. Clusters left between
-    finished ones join the one with the nearer centroid, the left one where both are as near; Ma
-    leaves this open.
+    From single grid points on, the two clusters with the nearest centroids merge, the leftmost of
+    equal ones. A cluster of `minimum_count` records (K) that spans `granularity` (g, in the values'
+    unit) is finished. Clusters between finished ones then join the nearer.
 
-    **What the result reveals.** The values are rounded to the grid, which does not depend on them.
-    Every group has K records or more and is wider than g. A representative is the grid point
-    nearest to its group's mean; a cut lies in the middle between the last grid point of a group and
-    the first of the next. So no published number is more precise than the grid, and none shows the
-    number of records. But a cut depends on the two records next to it, to the grid: whoever knows
-    all other records, or sees the figures before and after a record came, may learn its grid point.
-    This is **not** differential privacy; cuts chosen without the data (`equal_width`,
-    `given_cuts`) reveal nothing.
+    Cuts and representatives are no more precise than the grid, whose step is by default g / 64, and
+    none shows a number of records. But a cut depends on the two records next to it: whoever knows
+    all others may learn their grid points. This is **not** differential privacy; `equal_width` and
+    `given_cuts` reveal nothing.
 
-    Args:
-        values: shape (n,).
-        minimum_count: K.
-        granularity: g.
-        grid: the step of the grid; None is granularity / 64.
-
-    Raises:
-        OptionError: values that are not finite numbers, too few of them or within less than
-            `granularity`; K below 1, g below 0; or no grid where the granularity is 0.
+    Raises OptionError: values that are not finite, too few or within less than g; K below 1, g
+    below 0; or no grid where g is 0.
     """
     numbers = finite(values)
     step = NumberGrid(_step(minimum_count, granularity, grid))
@@ -124,10 +107,7 @@ def absorb(clusters: Sequence[Cluster], finished: Finished) -> list[Cluster]:
 
 
 def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bool:
-    """Whether the middle's centroid is nearer to the right one's than to the left one's: exact.
-
-    With nothing to the right it is not.
-    """
+    """Whether the middle's centroid is nearer to the right one's, if any, than the left one's."""
     if right is None:
         return False
     before = middle.total * left.records - left.total * middle.records

@@ -28,14 +28,10 @@ _TOGETHER = 64
 
 @dataclass(frozen=True)
 class Stratum:
-    """Reported counts of records that share the same channels.
+    """Reported counts of records that share the same channels, one axis per channel.
 
-    Args:
-        reported: one axis per channel, of its number of reported categories.
-        channels: what randomized them.
-        groups: per channel the axes of the true table that it randomizes, in its order; by default
-            one axis each. Axes in no group are not reported.
-        shape: the true table's; by default that of the channels.
+    `groups` has per channel the axes of the true table, of shape `shape`, that it randomizes; by
+    default one each. Axes in no group are not reported.
     """
 
     reported: Tensor
@@ -115,11 +111,9 @@ class Stratum:
         return self._spread(estimate[..., None])[..., 0]
 
     def estimator_variance(self, true: Tensor, gone: Sequence[int]) -> Tensor:
-        """Return the variance, per record, of the moment estimate of a margin of the true table.
+        """Return the variance, per record, of the moment estimate of a margin over the axes `gone`.
 
-        Args:
-            true: the distribution of the records, in the true table's shape.
-            gone: the axes that the margin sums over.
+        `true` is the distribution of the records, in the true table's shape.
         """
         second = self.expected(true[..., None]).reshape(self.reported.shape)
         for axis, (channel, group) in enumerate(zip(self.channels, self.groups, strict=True)):
@@ -229,12 +223,8 @@ def second_moment(
 ) -> Tensor:
     """Return the sums over reports of squared estimators of a margin's cells, on one axis.
 
-    Args:
-        channel: the axis's channel.
-        reports: what each report's square is counted with.
-        axis: the axis of the reports; that of the margin's cells takes its place.
-        sizes: the categories of the variables that the channel randomizes.
-        summed: which of those the margin sums over.
+    Each report's square is counted with `reports`; `sizes` are the categories of the variables that
+    the channel randomizes, and `summed` those that the margin sums over.
     """
     if not summed:
         return channel.solve_square(reports, axis)
@@ -270,11 +260,7 @@ def listed_decoder(channel: Transition) -> Tensor:
 
 @dataclass(frozen=True)
 class Axis:
-    """One block's part in a marginal: the channel to invert and the variables to keep.
-
-    Where the channel is not lumpable for the variables asked, `variables` are all of the block's:
-    those not asked are summed out after inversion.
-    """
+    """One block's part in a marginal: the channel to invert, and the variables to keep."""
 
     variables: tuple[Variable, ...]
     asked: tuple[str, ...]
@@ -286,10 +272,7 @@ class Axis:
 
     @cached_property
     def decoder(self) -> Tensor:
-        """The estimator of each kept cell (rows) as a function of the report (columns).
-
-        Raises LimitExceeded above `DECODER_CELLS`, before anything is made.
-        """
+        """The estimator of each kept cell (rows) by the report (columns). Raises LimitExceeded."""
         return self._summed(listed_decoder(self.channel), [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
@@ -403,10 +386,7 @@ def observed(reports: ReportTables, axes: Sequence[Axis]) -> Tensor:
 
 
 def joined(domains: Sequence[Domain]) -> Domain:
-    """Return the variables of several sources, each once, as the first lists it.
-
-    Raises DomainError where a variable has other categories in another source.
-    """
+    """Return the variables of several sources, as the first lists each. Raises DomainError."""
     found: dict[str, Variable] = {}
     for domain in domains:
         for variable in domain:
@@ -435,9 +415,8 @@ def require_reported(
 
 
 def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
-    """Return the variables of a true table over some: those, then what joint blocks bring in.
-
-    Raises UnknownVariable.
+    """Return the variables of a true table: the named, then what joint blocks add, or
+    UnknownVariable.
     """
     return _joint([axes_of(plan, asked) for _, plan in sources], asked)
 
@@ -453,11 +432,9 @@ def reported_strata(
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
     """Return a true table over some variables, and the strata that report any of them.
 
-    The table's axes are those of `table_of`. Each stratum comes with its axes of reports.
-
-    Raises:
-        UnknownVariable: no source has one of them.
-        LimitExceeded: the true table has more than `limit` cells.
+    The table's axes are those of `table_of`. Each stratum comes with its axes of reports. Raises
+    UnknownVariable: no source has one of them. LimitExceeded: the true table has more than `limit`
+    cells.
     """
     parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
     domain = _joint([axes for _, axes in parts], asked)

@@ -1,8 +1,7 @@
-"""Marginals of the true records estimated from reports: of one source, or of several together.
+"""Marginals of the true records, estimated from the reports of one source or several.
 
-Records with one plan are a source; a record with a missing cell does not report that variable. By
-moments each source's estimate counts by its information (`weights`), or all add up (`sum`); the
-other estimators explain all reports together, also variables that some sources do not report.
+Records with one plan are a source. Moments weigh each source's estimate (`weights`); other
+estimators explain all reports together, also variables that some sources lack.
 """
 
 from __future__ import annotations
@@ -72,10 +71,8 @@ Source = tuple[ReportTables, Plan]
 
 
 def choose_estimator(plans: Sequence[Plan]) -> Estimator:
-    """Return the estimator that serves records reported under some plans best.
-
-    `pooled` where records report some of their variables, `ml` where they report different ones or
-    a matrix is near to singular, else `moment`.
+    """Return `pooled` where records report some of their variables, `ml` where they report
+    different ones or a matrix is near to singular, else `moment`.
     """
     blocks = [block for plan in plans for block in plan.blocks]
     if any(block.channel.choices for block in blocks):
@@ -112,22 +109,18 @@ class EstimatedMarginals:
     """Marginals of the true records, estimated from reported ones under a plan, or several.
 
     Args:
-        reported: counts of reported codes of (at least) all variables of the plan's blocks.
-        plan: the channels; variables not randomized have the identity.
-        estimator: `moment` (unbiased, may be negative; all sources must report all variables
-            asked, and those with less noise count more), `sum` (the same with all records counting
-            alike), `ml` (a distribution times N), or `pooled` (that of tables of few variables out
-            of hundreds: see `PooledTables`), which tells more than records report together, if no
-            more than `order` variables interact.
-        order: the most variables that interact, for `pooled`; None for as many as records report
-            together (`default_order`), and in supports of items for two.
+        reported: counts of reported codes of all variables of the plan's blocks.
+        plan: the channels; variables that are not randomized have the identity.
+        estimator: `moment` (unbiased; less noisy sources count more), `sum` (all records count
+            alike), `ml` (a distribution times N), or `pooled` (tables of few variables: see
+            `PooledTables`).
+        order: the most variables that interact, for `pooled`; None follows the reports.
         others: further sources, of other records of the same population.
-        variables: those of `domain`; by default all. Joint blocks may bring in more.
-        tick: called all along long estimates; what it raises stops them.
+        variables: those of `domain`; by default all.
+        tick: called during long estimates; its errors stop them.
 
-    Raises:
-        OptionError: an unknown estimator, or no order.
-        DomainError: a variable has other categories in another source.
+    Raises OptionError: an unknown estimator, or no order. DomainError: sources differ in
+    categories.
     """
 
     def __new__(cls, *_given: object, estimator: Estimator = "moment", **_options: object) -> Self:
@@ -186,17 +179,12 @@ class EstimatedMarginals:
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the estimated table over `variables`, axes in that order.
 
-        A joint block whose channel is not lumpable for the variables asked is estimated whole and
-        summed out.
-
         Raises:
-            UnknownVariable: a variable that no plan has.
-            OptionError: a variable named twice, or none.
-            EstimationError: a source does not report all of them, and the estimator is `moment`;
-                or the reports cannot tell all cells apart.
+            UnknownVariable, OptionError: an unknown variable, one named twice, or none.
+            EstimationError: a source lacks a variable that `moment` needs, or the reports cannot
+                separate all cells.
             SingularChannel: a channel has no inverse and the estimator is `moment`.
-            LimitExceeded: too many cells.
-            NotConverged: see `maximize`.
+            LimitExceeded, NotConverged: too many cells; see `maximize`.
         """
         self._tick()
         domain = self._asked(variables)

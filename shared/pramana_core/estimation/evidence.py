@@ -1,12 +1,8 @@
 """Evidence of dependence, and of networks, in the reports themselves.
 
-The reports are compared under two hypotheses on one true table over (X, the given variables, Z):
-X and Z are independent given the others, or anything may be. Each is maximized by EM over the true
-table, so noise weakens the evidence and never makes any (design section 5; the question that Ma
-5.5.2 leaves open). Variables that a joint block brings in keep any distribution given the others.
-
-Networks are compared by the likelihood of whole records, where the table of all variables is small:
-a family's own table leaves out what the rest of the record says about noisy variables.
+Two hypotheses on the true table are compared by their likelihood, each maximized by EM: X and Z are
+independent given other variables, or anything may be (Ma 5.5.2). Networks are compared by the
+likelihood of whole records where the table of all variables is small.
 """
 
 from __future__ import annotations
@@ -97,10 +93,7 @@ class ReportedTable:
 class ConditionalIndependence(Independence):
     """The likelihood ratio of dependence against independence of X and Z given others.
 
-    Args:
-        table: the reports over all of them.
-        left, right: the axes of X and of Z in the true table; each may be several variables.
-        given: the axes of the given variables. Other axes are summed out.
+    `left`, `right` and `given` are axes of X, Z and the given variables; others are summed out.
     """
 
     table: ReportedTable
@@ -134,11 +127,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds of that after a few steps.
-
-        EM at its slowest, whose distance falls as 1 / steps, gains no more than the last half of
-        its steps did; twice that is allowed.
-        """
+        """Bounds of that after a few steps: twice the gain of the last half of them is left."""
         if self.table.plain or math.prod(self._shape) <= _SMALL:
             return (self.null_log_likelihood,) * 2
         near = climb(
@@ -171,13 +160,10 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """How many times randomization multiplies the plain gain's chance part.
+        """How many times randomization multiplies the chance part of the plain gain.
 
-        The gain of a link that is not there is half a sum of squared errors. Its mean is half its
-        degrees of freedom without randomization, and trace(W Cov) / 2 with it (design section 5):
-        Cov is the covariance of the estimated counts and W the gain's second derivative, both under
-        independence with at least five records expected in each cell. Infinite where a channel has
-        no inverse.
+        That is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
+        independence (design section 5). Infinite where a channel has no inverse.
         """
         if not all(stratum.solvable for stratum in self.table.strata):
             return math.inf
@@ -191,7 +177,7 @@ class ConditionalIndependence(Independence):
         """Return the ratio in each of some bootstrap samples of the reports, shape (draws,).
 
         Ratios are within `_ROUGHLY` nats of their maxima, or a thousandth of `ratio`. Raises
-        NotConverged after `STEPS` steps.
+        NotConverged.
         """
         strata = [stratum for stratum in self.table.strata if stratum.records > 0]
         reports = [
@@ -294,10 +280,8 @@ class Evidence:
     ) -> ConditionalIndependence:
         """Return the evidence on the independence of `left` and `right` given more.
 
-        Raises:
-            UnknownVariable: a variable that no source has.
-            OptionError: a variable named twice, or none on a side.
-            LimitExceeded: the table has more than `TEST_CELLS` cells.
+        Raises UnknownVariable: a variable that no source has. OptionError: a variable named twice,
+        or none on a side. LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
         asked = sorted([*left, *right, *given])
         if not left or not right or len(set(asked)) < len(asked):
@@ -310,10 +294,7 @@ class Evidence:
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains the reports of whole records.
-
-        None if their true table has more than `WHOLE_CELLS` cells. Raises UnknownVariable.
-        """
+        """Return how well a network explains whole records, None beyond `WHOLE_CELLS` cells."""
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None

@@ -25,22 +25,12 @@ def inverse_information(
 ) -> Tensor:
     """Return N^2 times the inverse observed information: the second moments of the ML counts.
 
-    The information of theta is the sum over strata of P diag(n / (P'theta)^2) P'. Its inverse under
-    the constraint that cells sum to 1 is the free one less theta theta' / N, the multinomial term
-    that `variance` subtracts. Cells at 0 of which no report tells stay at 0, without error.
+    The information is the sum over strata of P diag(n / (P'theta)^2) P'. Cells at 0 that no report
+    shows stay at 0, without error. The matrix is over the cells of the first `kept` axes; `silent`
+    records report none of the table's variables.
 
-    Args:
-        strata: the reports.
-        theta: the most likely true table, in the strata's shape.
-        kept: how many of the table's first axes to keep; the others are summed out.
-        silent: the number of records that report none of the table's variables.
-
-    Returns:
-        A matrix over the cells kept.
-
-    Raises:
-        LimitExceeded: too many cells or reports.
-        EstimationError: the reports cannot tell all cells apart.
+    Raises LimitExceeded: too many cells or reports. EstimationError: reports cannot separate all
+    cells.
     """
     cells = theta.size
     reports = sum(stratum.column.size for stratum in strata)

@@ -34,10 +34,8 @@ Axes = tuple[int, ...]
 class FactoredModel:
     """Distributions that factor, as a Bayesian network does: some axes given others.
 
-    Args:
-        shape: the true table.
-        factors: sets of axes that share none, each with the axes that it is given. Axes in no
-            factor have any distribution given all others; without factors every distribution fits.
+    `factors` are disjoint sets of axes, each with the axes it is given. Axes in no factor have any
+    distribution given all others.
     """
 
     shape: tuple[int, ...]
@@ -71,11 +69,7 @@ class FactoredModel:
 
     @cached_property
     def _margins(self) -> list[tuple[Axes | None, Axes | None, float]]:
-        """Of each factor: what its margin sums over, that of what it is given, and an even share.
-
-        Margins of one factor that are divided by in another are left out of both. The even share is
-        taken where nothing is expected of what is given.
-        """
+        """Return each factor's margin, that of what it is given, and an even share."""
         above: list[Axes | None] = [self._others((*own, *given)) for own, given in self.every]
         below = [self._others(given) if given else None for _, given in self.every]
         for place, gone in enumerate(above):
@@ -101,9 +95,8 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    `gap` is what more steps would gain, judged by the last ones. Without a model the log-likelihood
-    is concave, and N (max_j g_j - 1) bounds its distance from the maximum (see `likelihood`): `gap`
-    is that bound where it is less. `late` is the gain of the last half of the steps.
+    `gap` is what more steps would gain: by the last steps, or, without a model, at most N (max_j
+    g_j - 1). `late` is the gain of the last half of the steps.
     """
 
     probabilities: Tensor
@@ -125,10 +118,7 @@ def saturated(strata: Sequence[Stratum]) -> float:
 
 
 def start(strata: Sequence[Stratum]) -> tuple[Tensor, bool]:
-    """Return a positive table to begin from, and whether it is the maximum already.
-
-    It is the moment estimate made positive where there is one, else uniform.
-    """
+    """Return a positive moment estimate or a uniform table, and whether it is the maximum."""
     shape = strata[0].shape
     cells = math.prod(shape)
     if not all(stratum.solvable for stratum in strata):
@@ -182,19 +172,10 @@ def maximize(
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model.
 
-    Args:
-        strata: reported counts; at least one record in all.
-        model: None is every distribution.
-        begin: a positive table of the model to begin from; default that of `start`.
-        tolerance: how far below the maximum to stop, in nats. 1e-4 moves no estimate by more than a
-            hundredth of its standard error.
-        max_steps: EM steps allowed.
-        certified: see `climb`.
-        tick: called after each extrapolation; what it raises stops the work.
-
-    Raises:
-        EstimationError: there are no records, or reports that no true table of the model can make.
-        NotConverged: EM did not reach `tolerance`.
+    It begins at a positive table, `begin`, and stops `tolerance` nats below the maximum; 1e-4 moves
+    no estimate by more than a hundredth of its standard error. `tick` is called after each
+    extrapolation. Raises EstimationError: there are no records, or no true table of the model can
+    make the reports. NotConverged: EM did not reach `tolerance` in `max_steps`.
     """
     model = model or FactoredModel(strata[0].shape)
     if begin is None:
@@ -232,19 +213,13 @@ def climb(
     """Come near the maximum by EM with squared extrapolation (SQUAREM, Varadhan and Roland 2008).
 
     Args:
-        strata: reported counts; at least one record in all.
-        model: the model of the true tables.
-        begin: a positive table of the model to begin from, in its shape.
+        strata, model, begin, tick: as for `maximize`.
         reports: reported counts per stratum, (reports, sets), in place of the strata's.
         tolerance: stop where `gap` is no more, in nats.
-        steps: stop after about so many EM steps.
+        steps: stop after about this number of EM steps.
         quiet: stop also when three extrapolations in a row gained less than this, in nats.
         enough: stop when all log-likelihoods are at least this.
-        certified: whether, without a model, a third of the steps is taken before what the last ones
-            gained decides.
-        tick: called after each extrapolation; what it raises stops the work.
-
-    Raises EstimationError as `maximize` does.
+        certified: without a model, take a third of the steps before the last gains decide.
     """
     records = _records(strata)
     sets = 1 if reports is None else max(r.shape[-1] for r in reports)
@@ -279,12 +254,7 @@ def climb(
 
 
 def _left_to_gain(reached: Sequence[Tensor]) -> float:
-    """Return about how much more than the last of some values the next will reach.
-
-    The last half of them gained b, the quarter before that a: b^2 / (a - b) is left where the
-    distance falls as 1 / steps, and less where it falls faster (Aitken). Infinite before there are
-    a few.
-    """
+    """Return about how much more than the last of some values the next will reach (Aitken)."""
     last = len(reached) - 1
     if last < _FEW:
         return math.inf

@@ -1,9 +1,7 @@
 """Evidence that reports were not made by the declared channels, by bets on tables.
 
-Odds w(report) >= 0 are fair if their mean is at most 1 under every truth: (P w)_l <= 1 for each l.
-The product of fair odds over independent reports is then an e-value: it is 1/p or more with
-probability at most p, for any true values and any number of records (Markov). So is a mean of such
-products, however they depend on each other.
+Odds w(report) >= 0 are fair if (P w)_l <= 1 for each true value l. Their product over independent
+reports, or a mean of such products, is 1/p or more with probability at most p (Markov).
 """
 
 from __future__ import annotations
@@ -94,12 +92,8 @@ class Plausibility:
 def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
     """Weigh the evidence that reports were not made by the channels that a plan declares.
 
-    All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
-
-    Args:
-        columns: reported codes by variable, in an order independent of the draws, as that of
-            pseudonyms.
-        plan: what is declared.
+    All single variables are examined and up to `PAIRS` pairs, which the plan alone chooses. The
+    order of the reported codes must not depend on the draws; that of pseudonyms does not.
     """
     chosen, left_out = _tables(plan)
     names = [tuple(named(axes)) for axes in chosen]
@@ -168,9 +162,9 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
 def _odds(learned: Stratum) -> Tensor | None:
     """Return the odds to bet at, or None where nothing speaks against the channels so far.
 
-    With n the reports learned from and t the most likely true table, n / P't is fair and grows
-    fastest (Gruenwald, de Heide and Koolen 2024, Safe testing). The odds are drawn towards 1 by the
-    share of the distance that chance alone explains (James and Stein 1961).
+    n / P't, of reports n and the most likely true table t, grows fastest (Gruenwald, de Heide and
+    Koolen 2024). The odds are shrunk by the share that chance alone explains (James and Stein
+    1961).
     """
     reported, records = learned.reported, learned.records
     if records == 0:

@@ -1,12 +1,10 @@
-"""Distributions pooled over all reports that hold their variables, consistent and positive.
+"""Distributions pooled over all reports that contain their variables, consistent and positive.
 
-Single variables are estimated first, then pairs given their margins, then larger sets up to the
-order of interaction: each from all records that report the set, by generalized least squares with
-the margins of smaller sets, and with its interaction shrunk (`pooled_priors`). A table over more
-variables, or over a set that no record reports, has the largest entropy given the tables of its
-parts: iterative proportional fitting (Deming and Stephan 1940) of the product of the single
-distributions. Where noise makes margins contradict each other the fitted table minimizes the sum of
-divergences from them (Csiszar and Shields 2004, 5), scaled to the single margins.
+Single variables come first, then pairs, then larger sets: by generalized least squares given the
+smaller sets, with shrunk interactions (`pooled_priors`). Other tables have the largest entropy
+given the tables of their parts (iterative proportional fitting; Deming and Stephan 1940). Where
+noise makes margins contradict each other, the sum of divergences is least (Csiszar and Shields
+2004, 5).
 """
 
 from __future__ import annotations
@@ -66,12 +64,7 @@ _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
 
 def fitted(start: Tensor, margins: Margins) -> Tensor:
-    """Return the table nearest to `start` (in divergence) that has given margins.
-
-    Args:
-        start: positive, sum 1.
-        margins: by axes, ascending; positive, sum 1.
-    """
+    """Return the table nearest to a positive one, in divergence, with given margins by axes."""
     table, off, last = start, np.inf, np.inf
     for turn in range(_ROUNDS):
         table = _scaled(table, margins)
@@ -117,14 +110,9 @@ def _off(table: Tensor, margins: Margins) -> float:
 
 
 def slopes(table: Tensor, functions: Tensor) -> Tensor:
-    """Return how the cells of an exponential family follow its mean parameters.
+    """Return how the cells of an exponential family follow its mean parameters, cells x parameters.
 
-    Args:
-        table: the probabilities of the cells.
-        functions: the statistics, cells x parameters, linearly independent with the constant.
-
-    Returns:
-        cells x parameters: diag(m) X (X' diag(m) X)^-1, X centred.
+    It is diag(m) X (X' diag(m) X)^-1 for the probabilities m and the centred statistics X.
     """
     cells = table.ravel()
     centred = functions - cells @ functions
@@ -140,13 +128,10 @@ def slopes(table: Tensor, functions: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A reported set: its interaction given all smaller sets.
+    """A reported set: its interaction given all smaller sets, by generalized least squares.
 
-    With t the reports' estimate, b the table of largest entropy for the smaller sets', X the
-    interaction's functions, Q = diag(product of margins) X and V the covariance of t at b, the
-    interaction by generalized least squares is
-
-        y = H (t - b),   H = (Q' V^-1 Q)^-1 Q' V^-1.
+    y = H (t - b) with H = (Q' V^-1 Q)^-1 Q' V^-1: t is the reports' estimate, V its covariance, b
+    the table of largest entropy for the smaller sets, and Q = diag(product of margins) X.
     """
 
     told: PooledReadings
@@ -158,16 +143,9 @@ class Level:
 
 
 class Laws:
-    """The estimated distributions over few variables at a time; see the module.
+    """The estimated distributions over few variables at a time, from sources of one population.
 
-    Args:
-        sources: reports of the same population, each with its plan.
-        domain: the variables of all of them.
-        order: the most variables that interact.
-        tick: called all along; what it raises stops the work.
-
-    Raises:
-        OptionError: no order of interaction.
+    `order` is the most variables that interact; `tick` is called throughout. Raises OptionError.
     """
 
     def __init__(
@@ -344,11 +322,7 @@ class Laws:
         return self._laws[names]
 
     def between(self, names: Names) -> Names | None:
-        """Return two variables that no record reports together, with the one that ties them best.
-
-        That is the variable, reported with either, whose weaker tie is the strongest: a tree's
-        middle. None where a record reports them, or there is no such variable.
-        """
+        """Return two variables never reported together and their strongest link, or None."""
         if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]

@@ -1,17 +1,9 @@
-"""How much of an estimated interaction is kept: a prior learned from all interactions.
+"""How much of an estimated interaction is kept: empirical Bayes over all tables.
 
-Shrinkage is empirical Bayes over all tables. An interaction y, in coordinates where the chi-square
-statistic of a table is its square, is normal around the truth with a covariance V that the
-channels give. Its prior is a mixture of normal laws of mean 0, no interaction and two kinds of
-scales on a grid,
-
-    standardized residuals of one variance:  y ~ N(0, tau^2 I),
-    relative deviations of one variance:     y ~ N(0, tau^2 S),
-
-S being the covariance that deviations (t - base) / base of one variance have. Its weights are the
-most likely ones for all interactions together (Kiefer and Wolfowitz 1956; Stephens 2017), with a
-pseudo-observation of no interaction. Each direction is shrunk by its own share tau^2 d / (1 + tau^2
-d).
+An interaction y is normal around the truth, with a covariance V that follows from the channels. Its
+prior mixes no interaction, y ~ N(0, tau^2 I) and y ~ N(0, tau^2 S) over a grid of tau; S is the
+covariance of relative deviations of one variance. The weights of the mixture are the most likely
+ones for all interactions together (Kiefer and Wolfowitz 1956; Stephens 2017).
 """
 
 from __future__ import annotations
@@ -83,13 +75,7 @@ def divided(root: Tensor, right: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
-    """An estimated interaction with its error.
-
-    Attributes:
-        values: the coordinates y, (d).
-        covariance: V, (d, d).
-        deviations: S, (d, d).
-    """
+    """An estimated interaction: y (d), its covariance V and that of deviations, S, both (d, d)."""
 
     values: Tensor
     covariance: Tensor

@@ -1,9 +1,7 @@
 """Estimates of a table from the reports of sets of variables.
 
-A record that reports the variables is one draw from a law that is linear in their true table, so a
-function of its report estimates the table (Ma 2.4.1). Records with the same function form one
-reading. Which set a record reports does not depend on its data, and readings are pooled by weights
-that do not depend on the reports: the pooled estimate is unbiased.
+Records whose reports estimate the table by the same function form one reading (Ma 2.4.1). Weights
+do not depend on the reports, so the pooled estimate is unbiased.
 """
 
 from __future__ import annotations
@@ -52,11 +50,8 @@ COUNTED_CELLS = 1 << 16
 class Decoder:
     """How a report estimates the cells of a table.
 
-    Attributes:
-        precision: one over a record's error, summed over cells, where all cells are as frequent.
-        cells: their number.
-        mixture: (a, b) where the law is a I + b 11', which is then not listed.
-        listed: else `law` and `estimator`.
+    `precision` is one over a record's error, summed over the `cells`. The law is `mixture`, (a, b)
+    for a I + b 11', or else `listed`: the law and its estimator.
     """
 
     precision: float
@@ -66,10 +61,7 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows).
-
-        None where it also depends on other variables.
-        """
+        """The probability of each report (columns) given each cell (rows), if cells decide it."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -147,10 +139,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class PooledReadings:
-    """The readings of one table, pooled by inverse variance with weights that sum to 1.
-
-    `shares` estimates the distribution over the cells, without bias.
-    """
+    """Readings of one table, pooled by inverse variance; `shares` estimates it without bias."""
 
     readings: tuple[Reading, ...]
     weights: Tensor
@@ -360,7 +349,7 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return the decoder of some variables of a blend of channels, if there is one."""
+    """Return a key, the decoder of some variables of a set, and whether others are summed out."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
@@ -398,12 +387,9 @@ def _read_by_sets(channel: Sampled) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Single:
-    """One variable's distribution.
+    """One variable's pooled readings, its positive distribution, and functions of mean 0.
 
-    Attributes:
-        told: the pooled readings.
-        law: the distribution, every category positive.
-        functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
+    The functions are an orthonormal basis, categories x (categories - 1).
     """
 
     told: PooledReadings

@@ -1,16 +1,8 @@
 """Pairs of many categories, estimated by matrices of one variable at a time.
 
-Where all records that report a pair do so by mixtures a I + b 11', the covariance of the estimate t
-of its table is diag(C b + D), but for the direction of the sum (b the product of margins p and q;
-C, D numbers). With weights u_a w_b in place of 1 / (C b + D), generalized least squares is a
-Kronecker product,
-
-    Y = H1 (t - b) H2',   H1 = (F'PUPF)^-1 F'PU,   P = diag(p), U = diag(u), F the functions of p,
-
-unbiased whatever the weights. Its covariance is C A1 x A2 + D B1 x B2 with A = H P H' and B = H H'.
-The roots T1 and T2 that turn A to the identity and B to a diagonal leave independent directions of
-variance C + D l_i m_j; the prior is that of `pooled_priors` with its variances in these directions.
-All of it costs the cube of a variable's categories, in place of the cube of a pair's.
+The channels are mixtures a I + b 11', so an estimate t has the covariance diag(C b + D), where b is
+the product of the margins. Weights u_a w_b in place of 1 / (C b + D) make generalized least squares
+a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU: unbiased whatever the weights.
 """
 
 from __future__ import annotations
@@ -88,10 +80,7 @@ class SeparatePair:
         return scale_likelihoods(self._kinds)
 
     def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the posterior table and its errors, both as `base`.
-
-        `weights` are of the parts of the prior, as `learned` gives.
-        """
+        """Return the posterior table and its errors, both as `base`, by weights of the prior."""
         one, other = self._turned
         shares = posterior_weights(self.likelihoods, weights)
         mean, second = np.zeros(self._variance.size), np.zeros(self._variance.size)
@@ -116,13 +105,11 @@ class SeparatePair:
         return table
 
     def root(self, law: Tensor) -> Tensor:
-        """Return a root R of the covariance of the table before shrinkage, cells x r.
+        """Return a root R of the covariance of the table before shrinkage, cells x r, at a law.
 
-        The pair's records vary in cell i by the root of D_i, D = sum w^2 m / (n a^2) over the
-        readings, m their reports' law, independently but for the sum; the same records are among
-        those of its variables. With K = H taken back to cells, W what is off the sum's direction
-        and F how cells follow the variables, R = ((K D^1/2 + F E D^-1/2) W, F times a root of what
-        is left of the variables' covariance). `law` is the distribution at which errors are taken.
+        R = ((K D^1/2 + F E D^-1/2) W, F times a root of the remaining covariance of the variables),
+        with D = sum w^2 m / (n a^2) over the readings, m their reports' law, K = H taken back to
+        cells, W the space orthogonal to the sum, and F how cells follow the variables.
         """
         first, second = self.sides
         noise, each, both = self._noise(law)

@@ -1,11 +1,8 @@
-"""The tables that learners ask for, made from the pooled distributions, with their errors.
+"""The tables that learners ask for, computed from pooled distributions, with their errors.
 
-Independence of X and Z given others is tested on pooled tables, even if no record reports all
-variables. In the log-linear model of what is estimated it holds if and only if no interaction has a
-variable of X and one of Z. The table of largest entropy without those interactions predicts them.
-The differences d between this prediction and the estimates before shrinkage, and their covariance C
-by the delta method, give Wald's statistic d'C^-1 d. Half of it stands in for a log-likelihood
-ratio: under independence both are half a chi-square with the same degrees of freedom.
+X and Z are independent given others if no interaction has a variable of each. Wald's statistic of
+those interactions tests this on the estimates before shrinkage. Half of it serves as log-likelihood
+ratio: under independence both have the same chi-square law.
 """
 
 from __future__ import annotations
@@ -45,12 +42,7 @@ _RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class PooledIndependence(Independence):
-    """Evidence of dependence by Wald's statistic; the log-likelihood of independence is set to 0.
-
-    Args:
-        difference: d, the interactions that independence does not have, less its prediction.
-        root: R with R R' = C.
-    """
+    """Evidence of dependence by Wald's statistic of a `difference` with R R' = C, R the `root`."""
 
     difference: Tensor
     root: Tensor
@@ -113,9 +105,8 @@ class PooledTables:
     def table(self, domain: Domain) -> FactoredTable:
         """Return the table over some variables.
 
-        Raises:
-            EstimationError: no record reports one of them.
-            LimitExceeded: they have more than `INFORMATION_CELLS` cells.
+        Raises EstimationError: no record reports one of them. LimitExceeded: they have more than
+        `INFORMATION_CELLS` cells.
         """
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
@@ -149,10 +140,8 @@ class PooledTables:
     ) -> PooledIndependence:
         """Return the evidence on the independence of some variables given others.
 
-        Raises:
-            OptionError: a variable named twice, or none on a side.
-            EstimationError: no record reports one of them.
-            LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
+        Raises OptionError: a variable named twice, or none on a side. EstimationError: no record
+        reports one of them. LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
         """
         asked = (*left, *right, *given)
         if not left or not right or len(set(asked)) < len(asked):
@@ -168,11 +157,7 @@ class PooledTables:
         return self._tested(names, [part for part in parts if part not in crossing], crossing)
 
     def lack_of_fit(self, tables: Collection[Names]) -> tuple[LackOfFit, ...]:
-        """Return the tests of interactions that the model leaves out, within some tables.
-
-        They are those of one variable more than the order. One answer stands for all tables of
-        which no such set is reported together.
-        """
+        """Return tests of interactions of one variable more than the order, within some tables."""
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
         size = self.order + 1
@@ -281,14 +266,7 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return the error of all mean parameters, as a root, and what they are, unshrunk.
-
-        The parameters are the means of the functions of single variables and of each set's
-        interaction. Their errors come from those of the variables' estimates, s, and of each set's
-        y; a set's parameter is that of its estimate before shrinkage,
-
-            X'(H t + (I - Q H) z) ,  z the table of largest entropy for its parts.
-        """
+        """Return a root of the error of all mean parameters, and what they are."""
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)
         root = _root(joint)

@@ -1,8 +1,7 @@
 """Counts within subpopulations, from weighted records or as slices of tables.
 
-A record's weight is the product of the estimators of the given categories at its reports. The
-reports of other variables, counted with these weights, estimate the table within the subpopulation;
-counted with the squared weights they give its errors. No table of the given variables is needed.
+A record's weight is the product of the estimators of the given categories at its reports. Weighted
+reports estimate the table within the subpopulation, squared weights its errors.
 """
 
 from __future__ import annotations
@@ -31,11 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WeightedRecords:
-    """Tables within subpopulations of the records of some sources.
+    """Tables within subpopulations of the records of sources that all report every variable.
 
-    Args:
-        sources: the reports, with their plans, which all have all variables.
-        weights: how much each source counts; None where each record counts as one.
+    `weights` say how much each source counts; None counts each record as one.
     """
 
     sources: tuple[tuple[CountedRecords, Plan], ...]
@@ -118,8 +115,8 @@ def _sums(
 class WeighingPass:
     """A pass that adds up weights of records, and their squares, over the cells of some columns.
 
-    A weight is the product of `factors`. It is split into a whole number of grains and a whole
-    number of finer ones, so few that all sums are exact: the same in whatever order records come.
+    Weights are products of `factors`, split into whole numbers of grains, so that all sums are
+    exact.
     """
 
     asked: tuple[str, ...]

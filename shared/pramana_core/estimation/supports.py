@@ -34,10 +34,8 @@ SUPPORT_CELLS = 1 << 22
 class TabulatedSupports:
     """Supports that are cells of marginal tables; all itemsets over some variables share one.
 
-    Attributes:
-        unshrunk: whether the tables are those before shrinkage, of pooled tables.
-        cells: the larger number of true or reported cells of a table over some variables.
-        count_ahead: counts the reports of several tables in one pass.
+    `unshrunk` takes pooled tables before shrinkage; `cells` is the larger number of true or
+    reported cells of a table; `count_ahead` counts several tables in one pass.
     """
 
     marginals: Marginals
@@ -120,10 +118,7 @@ def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> 
 
 
 def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
-    """Check that items are categories of a domain's variables.
-
-    Raises UnknownVariable; DomainError for a code that is no category, or an item named twice.
-    """
+    """Check that items are different categories. Raises UnknownVariable, DomainError."""
     for name, code in items:
         if not 0 <= code < domain[name].size:
             raise DomainError(f"{name!r} has no category of code {code}.", where=name)

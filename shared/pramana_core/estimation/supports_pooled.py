@@ -1,14 +1,8 @@
-"""Supports of itemsets from pooled tables: cells of tables, and others made of pairs.
+"""Supports of itemsets from pooled tables.
 
-Single items, pairs and what records report together are cells of tables. Longer itemsets follow
-from their pairs, supposing that no more items interact: the table of largest entropy over the items
-for their pairs' supports (Pavlov, Mannila and Smyth 2003), by iterative proportional fitting of all
-itemsets of a length at once.
-
-Errors are those against the population, by the delta method, from the joint error of each pair with
-its two items. Given the items, the errors of pairs are taken as independent: their reports are of
-different records. The derivatives of the last cell of the table of largest entropy p by the mean
-parameters m are (f - m)' C^-1, f the statistics of that cell and C their covariance under p.
+Single items, pairs and what records report together are cells of tables. Longer itemsets have the
+largest entropy given the supports of their pairs (Pavlov, Mannila and Smyth 2003). Errors are
+against the population, by the delta method; given the items, errors of pairs are independent.
 """
 
 from __future__ import annotations
@@ -43,13 +37,7 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items of pooled tables.
-
-    Args:
-        marginals: the pooled tables.
-        items: the items.
-        note: called with each set of variables whose supports are made of pairs.
-    """
+    """Supports of items of pooled tables; `note` is called with variables estimated from pairs."""
 
     def __init__(
         self,
@@ -86,10 +74,7 @@ class PooledSupports:
         return RuleCounts.merged(ways, [np.flatnonzero(told), np.flatnonzero(~told)][: len(ways)])
 
     def _told(self, itemsets: Indices) -> Flags:
-        """Return which itemsets have a table: those of one or two items, or reported together.
-
-        The others are noted. Raises LimitExceeded for more than `LONGEST` items of others.
-        """
+        """Return which itemsets have a table, and note the others. Raises LimitExceeded."""
         if itemsets.shape[1] <= 2:
             return np.ones(len(itemsets), dtype=np.bool_)
         sets, place = np.unique(np.sort(self._axes[itemsets], axis=1), axis=0, return_inverse=True)
@@ -181,11 +166,7 @@ _DEPENDENT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """The supports of the items of n itemsets of k items, and of their pairs.
-
-    With s_i and s_ij these, the error of s_ij is that of w_ij s_i + w_ji s_j, and an independent
-    rest.
-    """
+    """Supports of the items of n itemsets of k items, and of their pairs."""
 
     single: Floats
     pair: Floats
@@ -228,10 +209,7 @@ class _Shares:
 
 
 def _entropic(single: Floats, pair: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return supports by the tables of largest entropy, and the derivatives of their logarithms.
-
-    Those by the logarithms of the items' supports, (n, k), and of the pairs', (n, k, k).
-    """
+    """Return supports by largest entropy, and derivatives of their logarithms."""
     width = single.shape[1]
     most = max(1, _AT_ONCE >> (2 * width))
     parts = []

@@ -18,14 +18,10 @@ from pramana_core.marginals.tables import MarginalTable, Moments
 
 @dataclass(frozen=True, eq=False)
 class SourceReports:
-    """The reports of one source behind a table.
+    """The reports of one source behind a table over `domain`.
 
-    Attributes:
-        domain: the table's variables.
-        fitted: the reported counts from which second moments are formed: the observed ones for the
-            moment estimate, the expected ones under the estimate for maximum likelihood.
-        axes: what each axis of `fitted` is.
-        factor: how much each record counts; see `weights`.
+    `fitted` has the observed counts for moments, the expected ones for maximum likelihood; `axes`
+    say what its axes are. Each record counts `factor` times; see `weights`.
     """
 
     domain: Domain
@@ -76,15 +72,10 @@ class SourceReports:
 
 @dataclass(frozen=True)
 class EstimatedTable(MarginalTable):
-    """Counts estimated by the channels: the sum of each source's estimates, times its factor.
+    """Counts estimated by the channels: the sum of each source's estimates, times its factor a.
 
-    With a the factors (see `weights`) the counts are those of all records if the sources are draws
-    from one population. With A = sum a^2 N_i / N, sums of products of estimators are
-
-        sum a^2 products - (A - 1) N^ N^' / N
-
-    whose last term includes by how much the sources' records differ by chance: weighting takes the
-    shares of one for another's. Where all factors are 1 the tables add up, and A is 1.
+    With A = sum a^2 N_i / N, sums of products of estimators are sum a^2 products - (A - 1) N^ N^' /
+    N. The last term is the chance difference of the sources' records; A is 1 where all factors are.
     """
 
     sources: tuple[SourceReports, ...]
@@ -142,15 +133,13 @@ class EstimatedTable(MarginalTable):
 class FactoredTable(MarginalTable):
     """Counts with a listed factor of their errors: the most likely ones, or pooled and shrunk ones.
 
-    Where no record reports all variables (`reported` is False) the table has the largest entropy
-    for its parts: its errors suppose that no more variables interact, and the error against the
-    population is returned for either. The covariance of functions of the shrunk counts
-    (`covariance_of`) is a bound: the product of their shifts is added.
+    Where no record reports all variables (`reported` is False), both errors are against the
+    population and suppose that no more variables interact. `covariance_of` adds the product of the
+    shifts.
 
     Attributes:
         root: R, (cells..., r), with R R' the population covariance of the counts before shrinkage.
         moved: the shift by shrinkage, in the shape of the counts.
-        reported: whether some records report all the variables.
         law: the counts at which sampling is taken; by default `counts`.
     """
 
@@ -222,10 +211,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F, cells x r, with F F' the sums over the reports of products of estimators.
-
-        `more` are further columns.
-        """
+        """Return F, cells x r, with F F' the sums of products of estimators, and columns `more`."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

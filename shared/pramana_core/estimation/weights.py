@@ -1,14 +1,9 @@
-"""How much each of several sources counts: by the inverse of its variance.
+"""Weights of several sources of one population: the inverse of each source's variance (Cochran
+1954).
 
-Sources are different people of one population, each with noise of its own. With shares s_i
-estimated from N_i records each, the table of all N records is
-
-    N sum_i w_i s_i = sum_i a_i N_i s_i ,   w_i ~ N_i / v_i ,   a_i = w_i N / N_i ,
-
-v_i being the variance of one record's estimate, summed over the cells: the weights of least error
-(Cochran 1954). v_i is computed from the channels, for independent variables with the distributions
-of all sources together. So sources with the same channels count the same, whatever they reported:
-each a_i is 1, and the table is the plain sum.
+With shares s_i of N_i records each, the table of N records is sum_i a_i N_i s_i, where a_i = w_i N
+/ N_i and w_i ~ N_i / v_i. The variance v_i of one record's estimate follows from the channels
+alone, so sources with the same channels have a_i = 1.
 """
 
 from __future__ import annotations
@@ -33,13 +28,9 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SourceWeights:
-    """The factors a_i of some sources; see the module.
+    """The factors a_i of sources, from their plans and numbers of records.
 
-    Args:
-        plans: how each source was randomized.
-        records: how many records each has.
-        domain: all their variables.
-        single: returns the counts of one variable estimated from one source, by its index.
+    `single` returns the counts of one variable estimated from one source, by its index.
     """
 
     plans: tuple[Plan, ...]

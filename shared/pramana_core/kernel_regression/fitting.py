@@ -1,11 +1,8 @@
-"""Ridge regression in a kernel's eigenvectors, tuned by exact leave-one-out errors.
+"""Kernel ridge regression with a bias, tuned by exact leave-one-out errors.
 
-The fit minimizes |y - b - f|^2 + n penalty |f|^2 over constants b and functions f of the kernel's
-space: kernel ridge regression with a bias, which is the least-squares support vector machine
-(Suykens et al. 2002) that AlAhmadi (III.2) learns conditional expectations with. In the
-eigenvectors U of the centred kernel with eigenvalues d it is Hy, where
-H = 11'/n + U d / (d + n penalty) U'. The error of a record by the fit without it is
-(y - Hy) / (1 - h), h its entry of H's diagonal: exactly, with unchanged landmarks.
+It is the least-squares support vector machine (Suykens et al. 2002) of AlAhmadi III.2. With the
+eigenvectors U and eigenvalues d of the centred kernel, the fit is Hy with H = 11'/n + U d / (d + n
+penalty) U'. A record's left-out error is (y - Hy) / (1 - h), h on H's diagonal.
 """
 
 from __future__ import annotations
@@ -42,16 +39,13 @@ class KernelFit:
     """A fitted kernel regression of q targets on k features.
 
     Attributes:
-        fitted: the fitted targets of the n records, n x q.
-        left_out: the same for each record by a fit without it, n x q.
+        fitted, left_out: targets of the n records, by the fit and by fits without the record, n x
+            q.
         own: the weight of each record's own target in its fitted one: n x q, 0 to 1.
-        basis: the leading eigenvectors of the smoother, orthonormal: n x m; without the
-            unpenalized columns.
-        shrinkage: of the targets' parts in the basis by the ridge: m x q, 0 to 1.
-        bandwidth: the Gaussian kernel's.
-        penalties: the ridge's for each target, as a share of the records.
-        approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
-            distinct records.
+        basis: the leading eigenvectors of the smoother, n x m, without unpenalized columns.
+        shrinkage: by the ridge, of the targets' parts in the basis: m x q, 0 to 1.
+        bandwidth, penalties: the Gaussian kernel's, and each target's as a share of the records.
+        approximation: the share of the kernel's trace that the landmarks lose.
         r2: of the leave-one-out fits, one number for each target.
     """
 
@@ -69,11 +63,7 @@ class KernelFit:
     _lines: Floats = field(repr=False)
 
     def predict(self, features: Floats) -> Floats:
-        """Return the expected targets of other records: n x q, of features n x k.
-
-        Raises:
-            TableError: the features are not k columns of finite numbers.
-        """
+        """Return the expected targets, n x q, of features n x k. Raises TableError."""
         points = _matrix(features, "features")
         if points.shape[1] != self._span.landmarks.shape[1]:
             raise TableError(
@@ -94,19 +84,12 @@ def fit_kernel(
     smooth: bool = False,
     ridge: tuple[float, tuple[float, ...]] | None = None,
 ) -> KernelFit:
-    """Fit a Gaussian-kernel ridge regression; bandwidth and penalty by leave-one-out errors.
+    """Fit n x q targets by a Gaussian-kernel ridge regression on n x k standardized features.
 
-    Args:
-        features: n x k, standardized; with k = 0 the means are fitted.
-        targets: n x q, or n numbers, in any units.
-        rng: draws the landmarks, if there are more distinct records; without it they are spread.
-        landmarks: the most points that span the kernel; with more distinct records it is
-            approximated (Nystrom), and the fit states the loss.
-        smooth: see `tuning`; otherwise all targets have the penalty of the least error.
-        ridge: the bandwidth and each target's penalty, which are else chosen.
-
-    Raises:
-        TableError: the numbers of records differ, there are none, or values are not finite.
+    At most `landmarks` records span the kernel (Nystrom); `rng` draws them, else they are spread.
+    `ridge` gives bandwidth and penalties, which leave-one-out errors choose otherwise; for `smooth`
+    see `tuning`. Raises TableError: numbers of records differ, there are none, or values are not
+    finite.
     """
     points, values = _matrix(features, "features"), _matrix(targets, "targets")
     if len(points) != len(values) or not len(points):
@@ -167,10 +150,7 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return each record's fitted value by a fit without it: n x q; `own` as in `KernelFit`.
-
-    A record with leverage 1 gets the mean of the others.
-    """
+    """Return fitted values without each record, n x q, or the others' mean at a leverage of 1."""
     free = 1 - own
     alone = free < ALONE
     left_out = values - (values - fitted) / np.where(alone, 1.0, free)

@@ -1,9 +1,7 @@
-"""The smoothest fit whose error is not distinguishable from the least (one-standard-error rule).
+"""The smoothest fit whose error is not distinguishable from the least.
 
-The least leave-one-out error is the minimum of many numbers that vary by chance, and much smoother
-fits often differ from it by less than chance. Where a fit is released these are preferable, for
-they depend less on each single record. The rule is that of Breiman et al. (1984, 3.4.3), with
-errors paired record by record.
+The one-standard-error rule (Breiman et al. 1984, 3.4.3), with errors paired record by record:
+smooth fits depend less on each single record.
 """
 
 from __future__ import annotations
@@ -28,13 +26,10 @@ _ALLOWED = ERRORS * (1 + FITTED_TIE)
 
 @dataclass(frozen=True, eq=False)
 class PenaltyFits:
-    """Fits of q targets with l penalties at one bandwidth.
+    """Fits of q targets with l ascending penalties at one bandwidth.
 
-    Attributes:
-        penalties: l numbers, ascending.
-        freedom: the effective number of parameters, l numbers.
-        allowed: l truth values; other fits are not considered.
-        squares: squared errors of left-out records, in variances of the target: n x l x q.
+    `freedom` has the effective numbers of parameters, l; `allowed`, l truth values, which fits are
+    considered; `squares` the squared left-out errors in variances of the target, n x l x q.
     """
 
     penalties: Floats
@@ -46,10 +41,8 @@ class PenaltyFits:
 def smoothest(tried: Sequence[PenaltyFits]) -> tuple[int, tuple[float, ...]]:
     """Return the index of one bandwidth for all targets, and the penalty of each.
 
-    A target's fit is the one with the least freedom whose mean squared error exceeds the target's
-    least error by at most `ERRORS` standard errors of the paired difference. The bandwidth is the
-    one at which all targets have such a fit and the sum of their freedoms is least. If there is
-    none, it is the one at which the worst excess is least, and the rule is applied at it alone.
+    Each target takes the least freedom with an error at most `ERRORS` standard errors above its
+    least. The bandwidth is that of the smallest sum of freedoms, or of the smallest worst excess.
     """
     excess = [_excess(tried, target) for target in range(tried[0].squares.shape[2])]
     # Of equals the widest kernel, which is the last.

@@ -1,17 +1,8 @@
-"""A centred Gaussian kernel over n records, and its bandwidth and penalty by leave-one-out errors.
+"""Bandwidth and penalty of a centred Gaussian kernel over n records, by leave-one-out errors.
 
-The kernel is decomposed once per bandwidth of a grid, spanned by landmarks (Nystrom): with
-landmarks z the kernel K is replaced by K_nz K_zz^(-1) K_zn (Williams and Seeger 2001), that is by
-inner products of the features K_nz K_zz^(-1/2). If the landmarks are all distinct records, this is
-the kernel itself. Memory is about 8 bytes for each record and landmark.
-
-With many records the bandwidth is chosen on some of them, with fewer landmarks; the penalty depends
-on the number of records and is chosen on all. Two guards prevent fits that memorize: up to
-`TOGETHER` records with the same features are left out together, and a fit with more freedom than a
-fifth of the records is not considered.
-
-A `smooth` fit leaves straight lines free of the penalty, so that they are never shrunk, and takes
-for each target the smoothest fit that is not distinguishable from the best (`smoothest`).
+Landmarks span the kernel (Nystrom; Williams and Seeger 2001). Memory is about 8 bytes for each
+record and landmark. Up to `TOGETHER` records with equal features are left out together, so that no
+fit memorizes them. A `smooth` fit does not shrink straight lines, and takes the `smoothest` fit.
 """
 
 from __future__ import annotations
@@ -58,12 +49,8 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The kernel functions of landmarks at a bandwidth, as features of points.
-
-    Attributes:
-        landmarks: m points, m x k.
-        bandwidth: the kernel's.
-        root: K_zz^(-1/2) up to a rotation, m x r; directions lost in rounding are omitted.
+    """Kernel functions of m x k landmarks at a bandwidth; `root` is K_zz^(-1/2) up to a rotation, m
+    x r.
     """
 
     landmarks: Floats
@@ -95,10 +82,8 @@ class Spectrum:
 
     Attributes:
         span: the features of points.
-        free: an orthonormal basis of the unpenalized columns (the constant, of a smooth fit also
-            the points' columns): n x f.
-        vectors: the eigenvectors, n x s, of the largest values first.
-        values: their eigenvalues, s.
+        free: an orthonormal basis of the unpenalized columns, n x f.
+        vectors, values: the s eigenvectors, n x s, and eigenvalues, the largest first.
         turn: the combinations of features that give the eigenvectors, r x s.
         lost: the share of the kernel's trace that the landmarks do not span.
     """
@@ -129,10 +114,7 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats:
-    """Return at most `most` distinct points: all of them if they are few enough.
-
-    Otherwise `rng` draws them; without it they are spread evenly in lexical order.
-    """
+    """Return at most `most` distinct points: drawn by `rng`, or spread evenly in lexical order."""
     distinct = np.unique(points, axis=0)
     if len(distinct) <= most:
         return distinct
@@ -167,10 +149,7 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth and each target's penalty, by at most so many landmarks.
-
-    The penalties are None where they are to be chosen on all records.
-    """
+    """Return the bandwidth and each target's penalty, None where all records must choose it."""
     n = len(targets)
     some = n > RECORDS
     if some:
@@ -251,8 +230,7 @@ def groups_of(points: Floats) -> npt.NDArray[np.intp]:
 def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
     """Return the errors of left-out records; those of a small group are left out together.
 
-    Records of a group share a row h of the smoother; without c of them the error is
-    r + c h / (1 - c h) mean(r), r the residuals of the group, which are `left`: n x l x q.
+    Without c records of a row h, the error is r + c h / (1 - c h) mean(r), r in `left`: n x l x q.
     """
     sizes = np.bincount(groups)
     shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)

@@ -20,11 +20,7 @@ LOADING = 1.0
 
 
 class Forgone:
-    """The seconds that compiled loops would have saved so far in this process.
-
-    Once they add up to `LOADING`, numba is loaded, so that never much more than twice the least
-    time is spent.
-    """
+    """The seconds that compiled loops would have saved; from `LOADING` on, numba is loaded."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -34,12 +30,7 @@ _FORGONE = Forgone()
 
 
 def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
-    """Return whether numba is installed, and loaded or worth it; it is not loaded for that.
-
-    Args:
-        saved: about how many seconds compiled loops would save now.
-        forgone: what they would have saved before.
-    """
+    """Return whether numba is installed, and loaded or worth it by seconds saved now and before."""
     if "numba" in sys.modules:
         return sys.modules["numba"] is not None
     forgone.seconds += saved

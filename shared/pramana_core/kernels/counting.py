@@ -1,8 +1,6 @@
-"""Records counted over the cells of tables, as many tables as are asked for in one pass.
+"""Records counted over the cells of many tables in one pass, by numpy or compiled loops.
 
-Columns are read a chunk at a time, in memory or memory-mapped, and never copied whole. Counts are
-whole numbers, so that they are the same whatever the chunks, the threads and the way: numpy's
-`bincount`, or compiled loops (`counting_loops`) where these are there and worth loading.
+Columns are read a chunk at a time. Counts are whole numbers, whatever the chunks and threads.
 """
 
 from __future__ import annotations
@@ -51,23 +49,16 @@ def count_tables(
     at_once: int = 1 << 20,
     tick: Tick = no_cancel,
 ) -> list[Counts]:
-    """Count records per cell of each of some tables.
+    """Count records per cell of each of several tables; return int64 counts, an axis per column.
 
     Args:
-        columns: whole numbers from 0, all of one length.
-        sizes: the number of codes of each.
-        tables: the columns of each, as places in `columns`, axes in that order.
-        names: what to call the columns in an error.
-        threads: how many may count at once; None for as many as there are processors for this
-            process.
-        at_once: so many records, at most, are looked at before the next.
-        tick: called for each chunk of records; what it raises stops the count.
+        columns, sizes: codes from 0, all of one length, and the number of codes of each.
+        tables: the columns of each table, by index, axes in that order.
+        names: the columns' names in errors.
+        threads: the most that count at once; None for one per processor.
+        at_once: the records of a chunk, before each of which `tick` is called.
 
-    Returns:
-        int64 counts of each table, an axis per column, each summing to the number of records.
-
-    Raises:
-        DomainError: a code outside its column's size.
+    Raises DomainError: a code outside its column's size.
     """
     records = len(columns[0]) if columns else 0
     every = _Layout.of(columns, [int(size) for size in sizes], tables, records)
@@ -105,10 +96,7 @@ class _Outside(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Columns and the tables over them, whose cells lie one table after the other.
-
-    `places` are where each table begins, and where the last one ends.
-    """
+    """Columns and the tables over them; `places` are where tables begin, and the last ends."""
 
     columns: Sequence[Codes]
     sizes: Sequence[int]
@@ -125,10 +113,7 @@ class _Layout:
         return cls(columns, sizes, tables, places, records)
 
     def part(self, start: int, stop: int) -> list[Codes]:
-        """Return the codes of some records, contiguous: as bytes, or more than 256 as uint32.
-
-        They are copied only where they are not so already. Raises DomainError and _Outside.
-        """
+        """Return contiguous codes of records, as bytes or uint32. Raises DomainError, _Outside."""
         found = []
         for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             own = np.asarray(codes[start:stop])
@@ -149,10 +134,7 @@ class _Layout:
                 _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
-        """Return the columns that some of the tables use, and the same for these tables.
-
-        There columns are numbered anew, in the order that is returned.
-        """
+        """Return the columns that some tables use, and the layout with only these, renumbered."""
         tables = [self.tables[table] for table in chosen]
         used = sorted({column for table in tables for column in table})
         place = {column: number for number, column in enumerate(used)}
@@ -174,10 +156,7 @@ class _Layout:
 
 
 def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
-    """Give up the pages of a part of a mapped file, which come back as soon as they are read.
-
-    Otherwise all of a file that was read once would count as memory of the process.
-    """
+    """Give up the pages of a part of a mapped file, or they would count as the process's memory."""
     part, file = column[start:stop], getattr(column, "_mmap", None)
     if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
         return

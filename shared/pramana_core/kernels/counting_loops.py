@@ -80,18 +80,11 @@ def count(
     stop: int,
     counts: Counts,
 ) -> tuple[int, int]:
-    """Add the records of a range to the counts of tables.
+    """Add the records `start` to `stop` to the counts of all tables, in C order.
 
-    Args:
-        addresses, widths, sizes: of the columns: where they are, bytes of a code, number of codes.
-        members: the columns of the first table, of the second, and so on.
-        ends: where each table's begin in `members`, and where the last one's end.
-        places: likewise, where each table's cells are in `counts`.
-        start, stop: the records.
-        counts: all tables' cells, C order.
-
-    Returns:
-        (-1, 0), or a column with a code outside its size, and the code: then counts are worthless.
+    Columns have `addresses`, `widths` in bytes and `sizes`; `members` lists the columns of each
+    table, split at `ends`, and `places` says where its cells are. Returns (-1, 0), or a column with
+    a code outside its size and the code; counts are then worthless.
     """
     small, large = np.empty(BLOCK, np.uint16), np.empty(BLOCK, np.uint32)
     often = np.empty(4 * SPREAD_CELLS, np.uint32)

@@ -44,10 +44,9 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     Attributes:
         kind: its name in jobs, models and saved estimators.
         options: its options, a frozen dataclass.
-        learn: takes marginals, the class, the features (None: all others) and options, a seed and
-            a function that is called at each step.
-        documents: a model as JSON.
-        forms: writes a model in its other forms, by name; the second argument is the model's name.
+        learn: called with marginals, class, features (None: all others), options, seed and
+            progress.
+        documents, forms: a model as JSON, and in its other forms by name.
         features: the name of the features in jobs.
     """
 
@@ -123,12 +122,7 @@ LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
 
 
 def read_predictor(text: str) -> Predictor:
-    """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
-
-    Raises:
-        InputError: the text is none of them.
-        Others: see `DocumentForm.read`.
-    """
+    """Read a Bayesian or linear classifier or a decision tree from its JSON. Raises InputError."""
     try:
         kind = json.loads(text)["kind"]
         learner = LEARNERS[kind]

@@ -35,16 +35,11 @@ class Predictor(Protocol):
         """Whether it predicts records with missing inputs, by their distribution."""
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records.
+        """Return the class code of each of n records, from a column of n codes for each input.
 
-        Args:
-            codes: the codes of (at least) the inputs by variable, n of each. Where the model sums
-                out what is missing, inputs may be left out, and a code equal to the variable's
-                number of categories is a missing value.
-
-        Raises:
-            UnknownVariable: an input is not there, or none is.
-            DomainError: columns of different lengths, or a code outside its variable.
+        Where the model sums out missing values, inputs may be absent, and the number of categories
+        codes a missing value. Raises UnknownVariable, DomainError: an input is absent, lengths
+        differ, or a code is outside its variable.
         """
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
@@ -54,12 +49,9 @@ class Predictor(Protocol):
 def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:
     """Return the codes of a record given as labels and numbers, one per variable.
 
-    Values are read as `CategoryReader` reads them; no message holds one.
-
-    Raises:
-        UnknownVariable: the record names a variable that is not in the domain.
-        InputError: it lacks a variable, or a value is neither text nor a finite number.
-        UnknownCategory: a value that is not among the variable's.
+    Raises UnknownVariable, InputError: the record has another variable, lacks one, or a value is
+    neither text nor a finite number. UnknownCategory: an unknown value, which the message does not
+    show.
     """
     for name in record:
         if name not in domain:

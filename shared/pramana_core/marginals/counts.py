@@ -57,9 +57,8 @@ class ReportTables(Protocol):
 
 
 class Independence(ABC):
-    """How strongly records speak against the independence of some variables given others.
-
-    By default the evidence is one number, known exactly: `ratio`.
+    """Evidence against the independence of some variables given others: one exact `ratio`, or
+    bounds.
     """
 
     @property
@@ -108,10 +107,7 @@ class Independence(ABC):
 
 
 class Explanation(NamedTuple):
-    """How well a network of given structure explains whole records as they were reported.
-
-    `log_likelihood`, in nats, is that at the most likely of its `parameters` free parameters.
-    """
+    """A network's largest log-likelihood of whole records, in nats, and its free parameters."""
 
     parameters: int
     log_likelihood: float
@@ -125,18 +121,10 @@ class Supports(Protocol):
         """The items; itemsets name them by their places here."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        """Return the estimated counts of itemsets.
-
-        `itemsets` are indices of items, shape (n, k) with k at least 1, each row ascending, of
-        different variables.
-        """
+        """Return the estimated counts of itemsets: ascending item indices, (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the estimated counts of itemsets and their parts, with all their errors.
-
-        `antecedents` says which items of each row are the rule's antecedent, shape (n, k); the
-        others are its consequent. Neither is empty.
-        """
+        """Return the counts of itemsets and parts; flags, (n, k), mark the antecedents' items."""
 
 
 class Marginals(Protocol):
@@ -163,20 +151,13 @@ class Marginals(Protocol):
         """
 
     def expected(self, variables: Sequence[str]) -> Tensor:
-        """Return the posterior expectation of each true cell's count, none negative, sum N.
-
-        That is the sum over the reports of the probability of the cell given the report, with the
-        estimated table as prior (Ma 4.2).
-        """
+        """Return the posterior expectation of each true cell's count, sum N (Ma 4.2)."""
 
     def subpopulation(self) -> Subpopulation:
         """Return all records as a subpopulation."""
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return what estimates the supports of sets of these items.
-
-        Raises UnknownVariable, DomainError: an item is not a category of a variable here.
-        """
+        """Return the estimator of supports of these items. Raises UnknownVariable, DomainError."""
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -195,10 +176,7 @@ class Marginals(Protocol):
         """The sets of variables of tables that are made of smaller ones."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains whole records; None where that is too large.
-
-        `parents` has every node of the network.
-        """
+        """Return how well a network of `parents` explains whole records; None where too large."""
 
 
 def _require_small(shape: Sequence[int]) -> None:
@@ -211,15 +189,8 @@ def _require_small(shape: Sequence[int]) -> None:
 class RecordTables(ABC):
     """Counts of reported codes over any of the columns of some records.
 
-    Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once, and
-    else whenever tables are asked for that are not kept.
-
-    Args:
-        sizes: number of reported categories by variable name.
-        records: the number of records.
-
-    Attributes:
-        pass_cells: tables of so many cells together are counted in one pass.
+    Columns are read once where the product of all `sizes` is at most `CUBE_CELLS`, else whenever
+    new tables are wanted; tables of `pass_cells` cells together are counted in one pass.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS
@@ -239,11 +210,8 @@ class RecordTables(ABC):
     def tables(self, asked: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
         """Return several tables, each as counts over named columns, axes in that order.
 
-        Those that are not kept are counted in one pass. `tick` is called for each chunk of records.
-
-        Raises:
-            UnknownVariable: there is no such column.
-            LimitExceeded: a table has more than `MARGINAL_CELLS` cells.
+        `tick` is called for each chunk of records. Raises UnknownVariable, and LimitExceeded: a
+        table has more than `MARGINAL_CELLS` cells.
         """
         for name in {name for names in asked for name in names}:
             self._require(name)
@@ -287,13 +255,7 @@ class RecordTables(ABC):
 class ReportedCounts(RecordTables):
     """Counts of reported codes over any of the columns, from memory or memory-mapped files.
 
-    Args:
-        columns: reported codes by variable name, all of one length.
-        sizes: number of reported categories by variable name.
-
-    Raises:
-        EmptyTable: there are no records.
-        DomainError: a column without a size, or lengths that differ.
+    Raises EmptyTable, DomainError: no records, a column without a size, or lengths that differ.
     """
 
     def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):

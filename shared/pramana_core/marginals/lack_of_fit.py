@@ -15,13 +15,12 @@ class LackOfFit:
     """A test of pooled tables against the interactions they leave out.
 
     Attributes:
-        variables: those of the model.
-        order: the most variables that interact in it; interactions of one more are tested.
-        statistic: the reports' deviation in the direction of such interactions, relative to that
-            expected under the model; None with `p_value`.
-        degrees_of_freedom: of the chi-square that the statistic, times them, is near.
+        variables, order: the model's variables, and the most that interact in it.
+        statistic: the reports' deviation towards interactions of one more, relative to its
+            expectation under the model; None with `p_value`.
+        degrees_of_freedom: of the chi-square that is near the statistic times them.
         p_value: the chance of so large a statistic if the model holds; None where untested.
-        reason: why nothing can be tested; empty otherwise.
+        reason: why nothing can be tested; else empty.
     """
 
     variables: tuple[str, ...]
@@ -49,8 +48,7 @@ class LackOfFit:
 def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     """Return warnings of the models that the reports contradict.
 
-    Of several models, `of` or as many as there are, none is warned of if all hold, but for a chance
-    of `LACK_OF_FIT_RATE` (Bonferroni).
+    Of `of` models that all hold, one is warned of by a chance of `LACK_OF_FIT_RATE` (Bonferroni).
     """
     known = [(test, test.p_value) for test in tests if test.p_value is not None]
     return [_words(test, p) for test, p in known if p * (of or len(known)) <= LACK_OF_FIT_RATE]

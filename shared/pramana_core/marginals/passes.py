@@ -1,10 +1,6 @@
-"""Passes over records: what is counted of each piece of them, and how such counts add up.
+"""Passes over records that lie in pieces: whole-number counts of each piece, which add up.
 
-Records may lie in pieces, in files, on several machines. A pass is taken where a piece is, and
-gives whole numbers: their sums depend neither on how the records were cut nor on the order.
-
-`SetPass` counts the records of a sampled block by the set of variables that they report: hundreds
-of columns become as many small tables as there are sets.
+`SetPass` counts the records of a sampled block by the set of variables that they report.
 """
 
 from __future__ import annotations
@@ -98,14 +94,7 @@ class JointCounts:
 
 
 class PartitionedCounts(RecordTables):
-    """Counts of reported codes over any of the columns of records that are in pieces.
-
-    Args:
-        sizes: number of reported categories by variable name.
-        records: the number of records.
-        run: takes a pass over them.
-        tick: called while records are counted; what it raises stops the count.
-    """
+    """Counts of reported codes over columns of records in pieces; `run` takes a pass over them."""
 
     pass_cells = 1 << 22  # each piece that is counted now, or waits to be added, has as many
 
@@ -137,14 +126,7 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 def counted_here(
     pieces: Sequence[Piece], asked: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return what a pass counts of pieces that this process can read; None if they are empty.
-
-    Args:
-        pieces: each is read when its turn comes, and dropped then.
-        asked: the pass.
-        tick: called all along; what it raises stops the pass.
-        threads: so many pieces are counted at once.
-    """
+    """Return a pass's counts of readable pieces, by `threads` at once; None if they are empty."""
 
     with closing(_counts(pieces, asked, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
@@ -212,20 +194,12 @@ def grouped(
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
 ) -> dict[tuple[int, ...], Counts]:
-    """Count records by the set of columns whose code is not the column's size.
+    """Count records by the set of columns whose code is not the column's size, which means
+    "withheld".
 
-    Args:
-        columns: codes, in memory or memory-mapped, all of one length.
-        sizes: the code of each column that means "withheld".
-        at_once: how many records are looked at at once.
-        tick: called for each of these parts.
-
-    Returns:
-        By set, int64 counts with an axis of its size for each variable of the set. Sets that no
-        record reports may be absent; the empty one has the records that report nothing.
-
-    Raises:
-        LimitExceeded: a set has more than `MARGINAL_CELLS` cells.
+    Returns by set int64 counts with an axis for each variable; sets that no record reports may be
+    absent. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than
+    `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
     widths = np.array(sizes, dtype=np.int64)

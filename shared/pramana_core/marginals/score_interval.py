@@ -1,10 +1,7 @@
 """Score intervals of shares: sampling is taken at the supposed share (Wilson 1927).
 
-An estimate s of a share w of N records is the mean of a function W of the report. Its variance is
-that of the noise, (m - s) / N with m the mean square of W, and, against the population, that of
-sampling, w (1 - w) / N at the supposed w: such an interval covers rare cells and few records, whose
-estimate and variance are too low at once. The noise hardly depends on w and is taken as estimated.
-Without randomization the interval is Wilson's.
+An estimate s of a share w of N records has the variance (m - s) / N by noise, m the mean square of
+its estimator, and w (1 - w) / N by sampling. Such an interval covers rare cells and few records.
 """
 
 from __future__ import annotations
@@ -24,17 +21,10 @@ FEW = 4
 def score_interval(
     share: Floats, square: Floats, records: float, z: float, *, population: bool
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals that hold the w with (s - w)^2 <= z^2 variance(w).
+    """Return the ends of the intervals of w with (s - w)^2 <= z^2 variance(w), not cut to [0, 1].
 
-    Args:
-        share: the estimates s, of any shape, not cut to [0, 1].
-        square: the mean square m of W over the reports, in that shape.
-        records: their number N.
-        z: the normal quantile.
-        population: which error (see `MarginalTable`).
-
-    Returns:
-        The lower and the upper ends, not cut to [0, 1].
+    `share` has the estimates s, `square` the mean square of W over the reports, both of any one
+    shape.
     """
     noise, factor = np.maximum(square - share, 0.0), z**2 / records
     if not population:
@@ -48,8 +38,7 @@ def score_interval(
 def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, cut to [0, 1].
 
-    Of an interval wholly outside only the edge would be left, which would claim to be certain: it
-    is put there as wide as it was on that side of the estimate.
+    An interval wholly outside is put at the edge, as wide as it was on that side of the estimate.
     """
     least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
     most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)
@@ -59,10 +48,7 @@ def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Float
 def deviates(
     supposed: float, share: Floats, square: Floats, records: float, *, population: bool
 ) -> Floats:
-    """Return the z for which `supposed` is an end of such intervals: the lower if z > 0.
-
-    Infinite where there is no error. Arguments as for `score_interval`.
-    """
+    """Return the z at which `supposed` is an end of a score interval, the lower if z > 0."""
     noise = np.maximum(square - share, 0.0)
     sampling = supposed * (1 - supposed) if population else 0.0
     error = np.sqrt((noise + sampling) / records)
@@ -78,10 +64,7 @@ def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> 
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return the normal quantile of a two-sided interval of that confidence.
-
-    Raises OptionError for a confidence that is not between 0 and 1.
-    """
+    """Return the normal quantile of a two-sided interval of a confidence. Raises OptionError."""
     if not 0 < confidence < 1:
         raise OptionError(
             f"The level of an interval must be between 0 and 1, not {confidence}.", where="level"
@@ -92,20 +75,11 @@ def normal_quantile(confidence: float) -> float:
 def ratio_interval(
     cell: Floats, margin: Floats, moments: tuple[Floats, Floats, Floats], z: float
 ) -> tuple[Floats, Floats]:
-    """Return the interval of all w for which cell - w * margin is within z standard errors of 0.
+    """Return Fieller's interval: all w with cell - w * margin within z standard errors of 0.
 
-    That is Fieller's interval, the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with
-    the sampling part of the variance taken at the supposed w: margin * w (1 - w). Where the margin
-    is not sure to be positive it is 0 to 1.
-
-    Args:
-        cell: the estimated counts.
-        margin: those of the margins, of a shape that broadcasts with the cells'.
-        moments: see `MarginalTable.second_moments`.
-        z: the normal quantile.
-
-    Returns:
-        The lower and the upper ends, not cut to [0, 1].
+    It is the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with the sampling variance
+    margin * w (1 - w). It is 0 to 1 where the margin is not surely positive, and not cut otherwise.
+    Margins broadcast with the cells; for `moments` see `MarginalTable.second_moments`.
     """
     ww, wv, vv = moments
     z2 = z**2

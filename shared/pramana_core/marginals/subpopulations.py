@@ -18,12 +18,8 @@ SUBTABLE_CELLS = 1 << 12
 class Subtable:
     """Counts over some variables within a subpopulation.
 
-    Attributes:
-        domain: the variables, one per axis of `counts`.
-        counts: the raw counts; estimated ones may be fractional or negative.
-        records: the number of all records, not only of those in the subpopulation.
-        error: computes `covariance`.
-        counted: False for a model's expected counts, whose error is the model's alone.
+    `records` is the number of all records; `error` computes `covariance`; `counted` is False for a
+    model's expected counts, whose error is the model's alone.
     """
 
     domain: Domain
@@ -40,12 +36,9 @@ class Subtable:
 
 @dataclass(frozen=True, eq=False)
 class Subpopulation:
-    """The records whose true categories of some variables are given.
+    """The records whose true categories of some variables are `given`, as codes by variable.
 
-    Attributes:
-        domain: all variables.
-        tabulate: counts over some variables, given the codes of others.
-        given: the codes of the given categories, by variable.
+    `tabulate` counts over some variables, given the codes of others.
     """
 
     domain: Domain
@@ -55,10 +48,8 @@ class Subpopulation:
     def table(self, variables: Sequence[str]) -> Subtable:
         """Return the counts over other variables.
 
-        Raises:
-            UnknownVariable: there is no such variable.
-            OptionError: no variable is named, or one is given or named twice.
-            LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
+        Raises UnknownVariable: there is no such variable. OptionError: no variable is named, or one
+        is given or named twice. LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
         """
         if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
             raise OptionError(
@@ -72,9 +63,8 @@ class Subpopulation:
     def within(self, variable: str, code: int) -> Subpopulation:
         """Return the records that also have a category of another variable.
 
-        Raises:
-            UnknownVariable: there is no such variable.
-            OptionError: it is given already, or has no such category.
+        Raises UnknownVariable: there is no such variable. OptionError: it is given already, or has
+        no such category.
         """
         size = self.domain[variable].size
         if variable in self.given or not 0 <= code < size:

@@ -34,11 +34,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Raw estimates of n itemsets or rules, and their errors, which are estimates too.
-
-    `before` are the counts before shrinkage, where they were shrunk: intervals and tests are those
-    of these.
-    """
+    """Estimates of n itemsets or rules with errors; `before` are the counts before shrinkage."""
 
     records: int
     counts: Floats
@@ -71,10 +67,7 @@ class SupportCounts(_Counts):
     """
 
     def variance(self, *, population: bool) -> Floats:
-        """Return the variance of each count, given the records or against their population.
-
-        Given the records it is 0 where it is so small for the count that it is rounding.
-        """
+        """Return each count's variance, given the records or against their population."""
         if population and self.records < FEW:
             shares = self.interval(normal_quantile(0.95), population=True)
             wide = variance_of(shares, self.counts / self.records, 0.95)
@@ -84,10 +77,7 @@ class SupportCounts(_Counts):
         return np.where(self._exact, 0.0, np.maximum(self.error_records, 0.0))
 
     def interval(self, z: float, *, population: bool) -> tuple[Floats, Floats]:
-        """Return the ends of score intervals of supports, not cut to [0, 1].
-
-        They hold the estimates.
-        """
+        """Return the ends of score intervals that contain the supports, not cut to [0, 1]."""
         moments = self.unshrunk.moments(population=population)
         low, high = score_interval(*moments, self.records, z, population=population)
         share = self.counts / self.records

@@ -1,12 +1,9 @@
-"""Marginal tables: raw counts, and the errors that follow from their estimators.
+"""Marginal tables: raw counts, and the errors that follow from their estimators (Ma theorem 2).
 
-An estimator of a linear function of the true counts is a function of one record's report. Sums over
-the reports of the products of such functions give all errors. Two errors are kept apart:
+Sums over the reports of products of the estimators give both errors:
 
     given the true records     products - diag(N^)          only the randomization varies
     against the population     products - N^ N^' / n        the n records are sampled as well
-
-(Ma theorem 2.)
 """
 
 from __future__ import annotations
@@ -57,15 +54,10 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class MarginalTable(ABC):
-    """Counts over some variables, with their errors.
+    """Raw counts over the variables of a domain, perhaps fractional or negative, with their errors.
 
-    `population` chooses the error: False is the error given the true records (the noise of
-    randomization alone), True adds the sampling of the records from their population.
-
-    Attributes:
-        domain: the variables, one per axis of `counts`.
-        counts: the raw counts; they may be fractional or negative.
-        records: the number of records.
+    `population` chooses the error: False is the noise of randomization alone, True adds the
+    sampling of the records from their population.
     """
 
     domain: Domain
@@ -89,11 +81,7 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums over the reports of products of estimators, (q, q).
-
-        Args:
-            weights: of the cells in each of q linear functions, (q, cells...).
-        """
+        """Return the sums of products of estimators, (q, q), of weights (q, cells...)."""
 
     @abstractmethod
     def products_with_cells(self, weights: Tensor) -> Tensor:
@@ -101,25 +89,21 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return `counts` in bootstrap samples of the records, (draws, cells...).
-
-        Their covariance is the population covariance of `counts`.
-        """
+        """Return `counts` in bootstrap samples, (draws, cells...), of the population covariance."""
 
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums over the reports of W^2, W V and V^2.
+        """Return the sums over the reports of W^2, W V and V^2: W estimates a cell, V its margin
+        over `summed`.
 
-        W estimates a cell, V the cell's margin over `summed`. The first two have the shape of
-        `counts`, the last has length 1 on the summed axes. `WW - 2 t WV + t^2 VV` estimates the
-        population variance of `cell - t * margin` where that difference is 0.
+        `WW - 2 t WV + t^2 VV` estimates the variance of `cell - t * margin` where that is 0.
         """
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the lower and upper ends of a score interval of each count, within [0, N].
+        """Return the ends of a score interval of each count, within [0, N], widened to contain
+        shrunk counts.
 
-        It is that of the count before shrinkage, widened to hold the shrunk one. Against the
-        population it is of the expected number among as many records.
+        Against the population it is of the expected number among as many records.
         """
         share, z = self.unshrunk.counts / self.records, normal_quantile(level)
         square = self.second_moments(())[0] / self.records
@@ -130,10 +114,10 @@ class MarginalTable(ABC):
         return np.minimum(self.records * low, own), np.maximum(self.records * high, own)
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals, against the population, of the shares cells have in margins.
+        """Return intervals, against the population, of the shares cells have in margins over
+        `summed`.
 
-        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
-        [0, 1]. Where the margin may not be positive they hold 0 and 1.
+        They are not cut to [0, 1], and are at least 0 to 1 where the margin may not be positive.
         """
         gone = tuple(self.domain.axis(name) for name in summed)
         tables = (self.unshrunk.counts, self.counts, self.supposed)
@@ -146,10 +130,7 @@ class MarginalTable(ABC):
         return np.minimum(low, share), np.maximum(high, share)
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count.
-
-        With fewer than `FEW` records that against the population is as large as the interval.
-        """
+        """Return the variance of each raw count; below `FEW` records, as large as the interval."""
         if population and self.records < FEW:
             wide = variance_of(self.interval(population=True), self.counts, LEVEL)
             return np.maximum(wide, self.variance(population=False))
@@ -163,11 +144,7 @@ class MarginalTable(ABC):
         return np.sqrt(self.variance(population=population))
 
     def covariance(self, *, population: bool) -> Tensor:
-        """Return the covariance matrix of the counts, cells in C order of `domain`.
-
-        Raises:
-            LimitExceeded: more than `COVARIANCE_CELLS` cells.
-        """
+        """Return the covariance matrix of the counts, cells in C order. Raises LimitExceeded."""
         cells = self.counts.size
         if cells > COVARIANCE_CELLS:
             raise LimitExceeded(
@@ -201,9 +178,7 @@ class MarginalTable(ABC):
         return population
 
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a row per cell, in C order of `domain`.
-
-        Columns: a category label per variable, under the name of `column_of`; `count` (raw),
+        """Return a row per cell, in C order: category labels named by `column_of`, `count`,
         `se_records`, `se_population`, and `low` and `high`, the interval against the population.
         """
         import pandas as pd
@@ -226,8 +201,5 @@ class MarginalTable(ABC):
 
 
 def column_of(name: str, others: Container[str] = _NUMBERS) -> str:
-    """Return the name of a variable's column in the frame of a table.
-
-    A variable that is called as a column of numbers, `low`, has the column `low (variable)`.
-    """
+    """Return the name of a variable's column in a table's frame, such as `low (variable)`."""
     return f"{name} (variable)" if name in others else name

@@ -10,12 +10,7 @@ Key = TypeVar("Key")
 
 
 class ValueCache(Generic[Key, Value]):
-    """Values by key; the oldest are dropped first.
-
-    Args:
-        most: the size of all values that are kept; the newest is kept whatever its size.
-        size: the size of a value.
-    """
+    """Values by key up to a total size; the oldest are dropped first, the newest never."""
 
     def __init__(self, most: int, size: Callable[[Value], int]):
         self._most, self._size = most, size

@@ -25,10 +25,7 @@ Pair = tuple[str, str]
 
 
 def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> tuple[Pair, ...]:
-    """Return the relationships to draw, at most so many: those that explain most come first.
-
-    Each confidential column of X is drawn over the columns of S and over those of X before it.
-    """
+    """Return at most `most` relationships to draw, those that explain most first."""
     columns = [c for c in confidential.columns if isinstance(c, NumericColumn)]
     pairs = [
         (across, up)
@@ -40,10 +37,7 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
 
 
 def explained(values: Floats, by: Column) -> float:
-    """Return the share of n numbers' variance between groups of another column.
-
-    It is the correlation ratio, adjusted as R^2 is; about 0 if nothing is explained.
-    """
+    """Return the adjusted correlation ratio of n numbers between groups of another column."""
     groups = groups_of(by)
     sizes = np.bincount(groups)
     kept = int(np.count_nonzero(sizes))
@@ -84,11 +78,7 @@ _LONGEST = 26
 def relationships_chart(
     versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
 ) -> Chart:
-    """Return a chart of relationships, a column each, in several named versions, a row each.
-
-    A line joins the means of groups of equally many records. Columns share their axes over all
-    versions.
-    """
+    """Return a chart of relationships, a column each, in several named versions, a row each."""
 
     def draw(axes: Sequence[Axes]) -> None:
         for row, (name, table) in enumerate(versions):

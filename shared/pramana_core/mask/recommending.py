@@ -1,15 +1,9 @@
 """The simplest masking method that keeps the relationships of a table (AlAhmadi, appendix A).
 
-EGADP keeps linear relationships, the copula methods monotonic ones, NMEGADP any E(X|S). Two things
-decide: how the confidential columns X depend on S, and on each other given S. Of what S does not
-tell NMEGADP keeps only the covariance (in its copula form, rank dependence). Other relationships
-among the columns of X, or such that change with S, are kept by no method; `lost` names them. A
-spread that depends on S is not kept either.
-
-A relationship is linear if a kernel explains no more of the column than lines do. It is monotonic
-if a kernel explains no more of its normal scores than lines between normal scores do, which a
-normal copula keeps. All shares are of left-out records. A kernel must explain more by `SURE`
-standard errors and by a share of variance that matters; noise rarely does.
+EGADP keeps linear relationships, copula methods monotonic ones, NMEGADP any E(X|S). A relationship
+is linear if a kernel explains no more of left-out records than lines, and monotonic if it explains
+no more of their normal scores. `lost` names relationships that no method keeps: nonlinear ones
+among the columns of X, and those that change with S.
 """
 
 from __future__ import annotations
@@ -85,13 +79,11 @@ def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Fl
 
 @dataclass(frozen=True)
 class Evidence:
-    """How well a column is explained out of sample by others.
+    """How well a column is explained out of sample by others, such as `about` "age, gender ->
+    debt".
 
-    Attributes:
-        about: which columns, such as "age, gender -> debt" or "x1 -> x2 given S".
-        kind: the simplest kind of relationship that explains as much as any.
-        linear: R2 of linear least squares, in the columns' units.
-        curved: R2 of a kernel fit, in the columns' units.
+    `kind` is the simplest relationship that explains as much as any; `linear` and `curved` are the
+    R2 of least squares and of a kernel fit, in the columns' units.
     """
 
     about: str
@@ -122,8 +114,8 @@ def dependence(
 ) -> Evidence:
     """Return how a column of n numbers depends on those of a table.
 
-    Only the kernel uses the columns `beside`, n x i, to see whether the relationship changes with
-    them. `least` is the share of variance that a kernel must explain beyond a monotonic fit.
+    Only the kernel uses the columns `beside`, n x i. `least` is the share of variance that a kernel
+    must explain beyond a monotonic fit.
     """
     scores = normal_scores(target[:, None])[:, 0]
     explained = []
@@ -153,12 +145,10 @@ class Recommendation:
     """A method for a table, and why.
 
     Attributes:
-        method: the simplest that keeps the relationships found, by its name in METHODS.
-        kind: the hardest relationship over S; if those are linear, of X given S too.
+        method, kind: the simplest that keeps the relationships found, and the hardest of these.
         evidence: a row for all of S and each column of S, to each column of X; and for each two
             columns of X given S.
-        sentence: the reason in words.
-        lost: sentences on what no method keeps.
+        sentence, lost: the reason, and what no method keeps, in words.
     """
 
     method: str
@@ -181,10 +171,7 @@ def recommend(
 ) -> Recommendation:
     """Find the relationships of a table and name the simplest method that keeps them.
 
-    Args:
-        S, X: as of `inputs`, which also says what is raised.
-        rng: draws landmarks and, of more than `RECORDS` records, those examined.
-        on_step: called after each row of evidence.
+    S and X are as of `inputs`; `rng` draws landmarks, and `RECORDS` of more records.
     """
     given = inputs(S, X)
     if given.records > RECORDS:

@@ -54,16 +54,9 @@ DOCUMENT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 @dataclass(frozen=True)
 class NumericAttribute:
-    """An attribute of numbers.
+    """An attribute of numbers, perhaps all `whole`, within a declared range `low` < `high`.
 
-    Args:
-        name: its name.
-        low: the least number of pseudo-data; declared, not read from the records.
-        high: the greatest number; more than `low`.
-        whole: whether its values are whole numbers.
-
-    Raises:
-        DomainError: the range is empty, or a message cannot hold the name.
+    Raises DomainError: the range is empty, or a message cannot carry the name.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
@@ -90,11 +83,8 @@ class NumericAttribute:
 
 @dataclass(frozen=True)
 class CategoricalAttribute:
-    """An attribute of categories, in code order.
-
-    Raises:
-        DomainError: there is no category, one repeats, or a message cannot hold a label.
-        LimitExceeded: there are more than `MOST_CATEGORIES`.
+    """An attribute of categories, in code order. Raises DomainError: no category, one repeats, or a
+    message cannot carry a label. LimitExceeded: there are more than `MOST_CATEGORIES`.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
@@ -139,15 +129,7 @@ def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
 
 @dataclass(frozen=True)
 class TreeSchema:
-    """What a tree predicts, and from which attributes.
-
-    Attributes:
-        target: the class.
-        attributes: at least one.
-
-    Raises:
-        DomainError: a name is used twice or cannot be sent, or there is no attribute.
-    """
+    """What a tree predicts, and from which attributes, at least one. Raises DomainError."""
 
     target: Variable
     attributes: tuple[Attribute, ...]
@@ -195,10 +177,9 @@ class TreeSchema:
         )
 
     def read(self, table: MixedTable) -> MixedTable:
-        """Return the attributes of n records, in order, their categories coded as here.
-
-        Raises MissingColumn; TableError: categories in place of numbers or the reverse;
-        UnknownCategory.
+        """Return the attributes of n records, in order, their categories coded as here. Raises
+        MissingColumn, UnknownCategory; TableError: categories in place of numbers or the
+        reverse.
         """
         columns = (coded_as(table[name], self.labels.get(name), "tree") for name in self.names)
         return MixedTable(tuple(columns), table.records)

@@ -17,11 +17,7 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSche
 
 @dataclass(frozen=True)
 class Values:
-    """One of some categories: their codes, ascending.
-
-    Raises:
-        ModelError: there is none, one is negative, or they do not ascend.
-    """
+    """One of some categories: one or more codes, ascending. Raises ModelError."""
 
     codes: tuple[int, ...]
 
@@ -41,11 +37,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """A number above `above` and at most `up_to`; both infinite where any number will do.
-
-    Raises:
-        ModelError: no finite number is within it.
-    """
+    """A number above `above` and at most `up_to`, perhaps infinite ends. Raises ModelError."""
 
     above: float = -math.inf
     up_to: float = math.inf

@@ -1,17 +1,8 @@
 """The values of pseudo-data, from numbers drawn evenly between 0 and 1.
 
-The declared range of an attribute narrows what an interval leaves. If the two have nothing in
-common, the interval wins, with the number nearest to the range: a record is always on its path
-(proposition 1). For the same reason an attribute of whole numbers takes another where an interval
-holds no whole number.
-
-A path of n records that splits by an attribute tells that n of its values are within a condition;
-other paths tell nothing of it. That is a sample with grouped values. Its maximum-likelihood
-distribution is the fixed point of self-consistency (Turnbull 1976; EM): each path's records are
-spread over the cells of its condition in proportion to the distribution, and their sums are the
-distribution. This supposes that paths that do not split by an attribute have it distributed as
-those that do. One record spread evenly is added, so that nothing is impossible and the fixed point
-is unique.
+A value always meets the conditions of its path (proposition 1), even outside the declared range. A
+path that does not split by an attribute takes its distribution from the paths that do: the maximum
+likelihood for grouped values (Turnbull 1976), with one record spread evenly added.
 """
 
 from __future__ import annotations
@@ -139,10 +130,7 @@ def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Numbers by the extents of the conditions.
-
-    `curve` has the share below each of `edges`; without edges numbers are drawn evenly.
-    """
+    """Numbers by extents; `curve` has the share below each of `edges`, even without edges."""
 
     attribute: NumericAttribute
     of_path: Indices

@@ -1,13 +1,8 @@
 """Pseudo-data of a tree: path-based generation, PGEN, and the baseline, BASEGEN (sections 2.2, 4).
 
-How many records of each class a path has is drawn first. The values of a record then depend only on
-its path and on randomness drawn record by record, so that the same randomness gives the same
-records at once or chunk by chunk.
-
-Counts need not be whole. Their sums are rounded in place of them: with a random start U, count i
-becomes the number of whole numbers between U + c_1 + ... + c_(i-1) and U + c_1 + ... + c_i
-(systematic sampling). Its expectation is c_i, it is off by less than 1, and so is the sum of any
-run of counts; whole counts stay.
+How many records of each class a path has is drawn first, by systematic sampling: each count is
+within 1 of its expectation. A record then depends on its path and its own randomness only, so that
+chunks and the whole give the same records.
 """
 
 from __future__ import annotations
@@ -39,16 +34,13 @@ class GenerationOptions:
     """How pseudo-data are generated; the defaults are the paper's.
 
     Attributes:
-        method: "pgen", from the paths, as many records as each counts (figure 3); or "basegen",
-            drawn evenly from the range of each attribute and labelled by the tree.
-        records: the number of all; None for as many as the tree counts, times `scale`.
-        scale: a factor on the counts; without effect on a given number of records.
-        estimated: whether "pgen" draws a value that a path leaves open by the tree's own estimate
-            of its attribute's distribution; otherwise evenly from what is left (line 9 of figure
-            3).
+        method: "pgen", from the paths (figure 3); or "basegen", evenly from the ranges, labelled by
+            the tree.
+        records, scale: the number of all, or a factor on the tree's counts.
+        estimated: whether "pgen" draws values that a path leaves open from the tree's own estimate
+            of the distribution; otherwise evenly (line 9 of figure 3).
 
-    Raises:
-        OptionError: an option is out of range.
+    Raises OptionError: an option is out of range.
     """
 
     method: Literal["pgen", "basegen"] = "pgen"
@@ -63,11 +55,7 @@ class GenerationOptions:
 def generate(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions | None = None
 ) -> MixedTable:
-    """Return pseudo-data of a tree: its attributes and, last, the class.
-
-    Raises:
-        ModelError: a number of records is asked of a tree that counts none.
-    """
+    """Return pseudo-data of a tree: its attributes and, last, the class. Raises ModelError."""
     options = options or GenerationOptions()
     (chunk,) = generate_chunks(tree, rng, options, max(_pseudo_records(tree, options) + 1, 1))
     return chunk
@@ -79,9 +67,8 @@ def generate_chunks(
     options: GenerationOptions | None = None,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the records of `generate` with the same randomness, in chunks of at most `per_chunk`.
+    """Yield the records of `generate` with the same randomness, in one or more chunks.
 
-    There is at least one chunk. Besides it, 4 bytes for each record are kept to shuffle them.
     Nothing else may draw from `rng` meanwhile. Raises as `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
@@ -136,9 +123,8 @@ def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
 def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Generator) -> Sizes:
     """Return how many records of each class each path gives: paths x classes.
 
-    Hits and misses of all paths are rounded together, then the misses of each path over its other
-    classes: by their counts if the leaf has them, else evenly (section 2.2). So whole counts give
-    proposition 1 exactly: hit + miss records on each path, hit of them of its class.
+    Hits and misses are rounded together, then misses over other classes: by their counts, else
+    evenly (section 2.2). Whole counts give proposition 1 exactly.
     """
     total = _pseudo_records(tree, options)
     leaves = tree.leaves

@@ -1,8 +1,6 @@
 """Local trees of mixed data: grown as far as they go, or only as far as a requirement allows.
 
-Unrestricted trees are grown by scikit-learn. It reads numbers as float32, which merges near ones;
-their ranks are not merged. Its tree only says how to split: a walk of our own counts the records
-and sets thresholds.
+scikit-learn finds unrestricted splits on ranks, because it reads numbers as float32.
 """
 
 from __future__ import annotations
@@ -46,12 +44,10 @@ class GrowthOptions:
     """How a tree is grown: by default as far as it goes, as in Sharkey's section 4.1.
 
     Attributes:
-        max_depth: the most questions on a path, each of one category or one number; None for
-            `MOST_DEPTH`.
+        max_depth: the most questions on a path; None for `MOST_DEPTH`.
         min_leaf: the fewest records of a leaf.
-        seed: decides between equally good splits if nothing is required; with a requirement the
-            first attribute is taken.
-        simplify: whether a tree of which nothing is required is pruned (`simplified`).
+        seed: decides between equal splits if nothing is required.
+        simplify: whether a tree without a requirement is pruned (`simplified`).
     """
 
     max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
@@ -82,16 +78,14 @@ def grow_tree(
 ) -> SharedTree:
     """Return the tree of n records, with the counts of all classes in its leaves.
 
-    Without a requirement scikit-learn grows it: a question separates one category from the others,
-    or numbers at a threshold. With one, it takes the best splits whose parts all meet it: pruning
-    afterwards often ends in nothing, for the first split takes out a part of one class. A question
-    may then separate any set of categories, for a part of one class must be mixed with another.
+    Without a requirement scikit-learn grows it. With one, it takes the best splits whose parts all
+    meet it, and a question may separate any set of categories.
 
     Raises:
         NotInstalled: scikit-learn is not installed, and nothing is required.
-        TableError: there are no records, or not one class code for each; and as `TreeSchema.read`.
-        LimitExceeded: there are too many records times categories.
-        OptionError: the requirement asks for more classes than there are.
+        TableError: no records, not one class code for each, or as `TreeSchema.read`.
+        LimitExceeded, OptionError: too many records times categories; more classes required than
+            exist.
         RequirementUnmet: no tree of one split meets the requirement.
     """
     options = options or GrowthOptions()
@@ -122,11 +116,7 @@ def grow_tree(
 
 
 def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) -> Node:
-    """Return the tree of scikit-learn's questions.
-
-    Raises:
-        LimitExceeded: there are more than `MOST_CELLS` indicators or `MOST_RANKS` numbers.
-    """
+    """Return the tree of scikit-learn's questions. Raises LimitExceeded."""
     from sklearn.tree import DecisionTreeClassifier
 
     places = _indicated(records)
@@ -201,11 +191,10 @@ class _Walk:
 
 
 def simplified(node: Node) -> Node:
-    """Return a tree of binary splits pruned as by C4.5 (Quinlan 1993, ch. 4).
+    """Return a tree of binary splits pruned as by C4.5 (Quinlan 1993, ch. 4), without holding
+    records out.
 
-    A leaf of n records with e errors is expected to err in the upper confidence limit of e/n. A
-    subtree whose leaves are expected to err as often as the leaf in its place, or nearly, is
-    replaced. Nothing is held out for it, and it protects nothing: see `pruning`.
+    It protects nothing: see `pruning`.
     """
     return _cut(node)[0]
 

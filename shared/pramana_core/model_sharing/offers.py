@@ -76,10 +76,8 @@ MOST_DIGITS = 18
 
 
 def between(left: float, right: float, *, whole: bool = False) -> float:
-    """Return the number of fewest decimal digits between two, the nearest to their middle.
-
-    The middle itself would tell one record's value to whoever knows the other. The result is
-    `left` only if the two are neighbours among floats, or among whole numbers where both are.
+    """Return the number of fewest decimal digits between two, the nearest to their middle, which
+    would reveal a value; `left` only if the two are neighbours.
     """
     low, high = Fraction(left), Fraction(right)
     if whole and high - low == 1:
@@ -101,11 +99,7 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
 
 
 def contracted(node: Node) -> Node:
-    """Return a tree of binary splits with splits by one attribute in a row joined to one.
-
-    Two splits by a category become one into three parts, as in the paper's figure 2. Intervals
-    ascend, and sets of categories are in the order of their first.
-    """
+    """Return a tree of binary splits with successive splits by one attribute joined (figure 2)."""
     if isinstance(node, Leaf):
         return node
     parts: list[tuple[Condition, Node]] = []
@@ -139,12 +133,12 @@ ALL_OF = 8
 
 
 def subsets(table: Floats) -> Floats:
-    """Return subsets of m categories, each a split into it and the others.
+    """Return subsets of m categories, each a split into it and the others: zeros and ones, splits x
+    m.
 
-    Of few categories these are all subsets. Of many they are each one alone, and the first
-    1 .. m - 1 in the order of the share of each class; for two classes the best split by entropy or
-    Gini's index is among these (Breiman et al. 1984, section 4.2.2). The table counts the classes
-    of each category, m x classes; the result is zeros and ones, splits x m.
+    All of few categories; of many, each alone, and the first in the order of each class's share,
+    where the best split of two classes is (Breiman et al. 1984, section 4.2.2). `table` is m x
+    classes.
     """
     m, classes = table.shape
     if m <= ALL_OF:

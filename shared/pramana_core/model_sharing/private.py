@@ -1,24 +1,12 @@
 """Differentially private trees: their splits are chosen privately, and their counts noised.
 
-Why the whole tree is epsilon-differentially private for the replacement of one record. The number
-of records is public. First, let one record be added or removed:
-
-* A level. The nodes of a level partition the records, so the record is in one of them and the
-  choices at all others stay the same. At this one the score is by gini. The score of the record's
-  part changes from S / n to (S + 2 m + 1) / (n + 1), where m is the number of records of its class
-  there, n the number of all and S the sum of the classes' squared counts: by
-  (2 m + 1 - S / n) / (n + 1), between -1 and 1, up for some questions and down for others. With
-  weights of exp(a / 2 * score) no probability changes by more than e^a.
-* The leaves. One count of one leaf changes by 1; noise of scale 1 / b on it gives a factor e^b.
-* Each level is chosen given those above it, so the factors multiply: d levels of a, and b.
-
-Replacing a record is removing one and adding another: twice d a + b. With epsilon_l for each level
-and epsilon_c for the counts, a = epsilon_l / 2 and b = epsilon_c / 2, and the sum is
-epsilon = d epsilon_l + epsilon_c. Which questions are possible and where paths end depends only on
-the schema and on earlier questions: ranges, categories and thresholds must be declared.
-
-The exponential mechanism for trees by gini is of Friedman and Schuster (2010), who bound a change
-of gini by 2; with the sum over parts as above it is 1.
+Replacing a record is removing one and adding another. Adding or removing one changes the score of
+one node of each level, by gini, by at most 1 up or down: with weights exp(a / 2 * score) no
+probability changes by more than e^a. It changes one count of one leaf by 1: noise of scale 1 / b
+gives e^b. With a = epsilon_l / 2 for each of d levels and b = epsilon_c / 2, the whole tree is
+epsilon-differentially private, epsilon = d epsilon_l + epsilon_c. Possible questions depend on the
+schema only, so ranges, categories and thresholds are declared. The mechanism is that of Friedman
+and Schuster (2010), who bound a change of gini by 2.
 """
 
 from __future__ import annotations
@@ -95,13 +83,10 @@ def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
 
 @dataclass(frozen=True)
 class PrivateTree:
-    """A differentially private tree.
+    """A differentially private tree: replacing a record changes no probability by more than
+    e^epsilon.
 
-    Attributes:
-        tree: the tree, with distributions; counts that noise made negative are 0.
-        epsilon: replacing one record by any other changes the probability of no outcome by more
-            than a factor e^epsilon.
-        noised: the counts with their noise, leaves x classes; they may be negative.
+    `tree` has distributions, negative counts as 0; `noised` the noised counts, leaves x classes.
     """
 
     tree: SharedTree
@@ -141,12 +126,8 @@ def grow_private_tree(
     """Return a tree that is epsilon-differentially private for the replacement of one record.
 
     The schema and the options are declared, not read from the n records; epsilon is from 1e-6 to
-    1000, and `classes` are n class codes.
-
-    Raises:
-        OptionError: epsilon is out of its range.
-        EmptyTable: there are no records.
-        MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
+    1000. Raises OptionError, EmptyTable; MissingColumn, TableError, UnknownCategory: see
+    `TreeSchema.read`.
     """
     options = options or PrivateOptions()
     require_epsilon(epsilon)
@@ -188,8 +169,7 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
 
 
 def depth_for(records: int, classes: int, epsilon: float) -> int:
-    """Return a depth at which the average leaf has several times the noise of its counts, which
-    take `epsilon`."""
+    """Return a depth at which the average leaf is well above the noise of its counts."""
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
     return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
 
@@ -225,11 +205,7 @@ def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
 
 @dataclass
 class Questions:
-    """The questions that may be asked of n records, and their scores.
-
-    Which questions are possible depends only on the schema, on the `grid` of steps that divide
-    ranges of numbers, and on the conditions of a node.
-    """
+    """The possible questions about n records, and their scores."""
 
     schema: TreeSchema
     records: MixedTable
@@ -292,9 +268,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return the worth of parts, questions x classes: their classes' squared counts (gini).
-
-    In floating point: a sensitivity of 1 holds up to rounding, about n 2^-52.
-    """
+    """Return the squared counts of parts' classes over their sums, questions x classes (gini)."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

@@ -1,10 +1,7 @@
 """Pruning until every path meets a requirement: algorithm ATP (Sharkey 2008, section 3.2).
 
-The picture of the algorithm, figure 4, is lost; this follows the text. One traversal adds up the
-counts from the leaves to the root. A second visits the nodes level by level from the bottom. A leaf
-that violates the requirement is merged with the fewest of its siblings that suffice, and with all
-nodes below these. A node whose parts are all merged becomes a leaf. A leaf that still violates the
-requirement is merged one level up.
+Level by level from the bottom, a leaf that violates the requirement is merged with the fewest of
+its siblings that suffice. A node whose parts are all merged becomes a leaf.
 """
 
 from __future__ import annotations
@@ -45,14 +42,10 @@ LONGEST = 50
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A node while a tree is pruned.
+    """A node while a tree is pruned; `attribute` is None for a leaf, `condition` for the root.
 
-    Attributes:
-        condition: the condition of its parent's split; None for the root.
-        cut: the leaf that it is, or would be if the tree ended here.
-        counts: the records of each class, as far as known.
-        hits: how many records the current leaves below it predict correctly.
-        attribute: what the node splits by; None for a leaf.
+    `cut` is the leaf that it would be if the tree ended here, `counts` are the known records of
+    each class, and `hits` those that the leaves below predict correctly.
     """
 
     condition: Condition | None
@@ -94,11 +87,7 @@ def _joined(branches: Sequence[Branch], cut: Leaf, counts: Floats) -> Branch:
 
 
 def branch_of(node: Node, classes: int, join: Join, condition: Condition | None = None) -> Branch:
-    """Return a node with the counts that its leaves give it (lines 2 to 4).
-
-    Raises:
-        ModelError: exact counts are needed, and a leaf tells hits and misses only.
-    """
+    """Return a node with the counts of its leaves (lines 2 to 4). Raises ModelError."""
     if isinstance(node, Leaf):
         if join is join_exactly and node.distribution is None and classes > 2:
             raise ModelError(
@@ -127,10 +116,8 @@ def _violates(branch: Branch, met: Met) -> bool:
 def merge_fewest(parts: Sequence[Branch], join: Join, met: Met) -> list[Branch]:
     """Merge siblings until none violates the requirement; one leaf if that takes all of them.
 
-    Each violating part takes the set of siblings that loses the fewest hits. Among equal sets the
-    one with the fewest parts that meet the requirement alone is taken, then the smallest:
-    violating parts so help each other before they join the largest part. Intervals are merged with
-    their neighbours.
+    Each violating part takes the siblings that lose the fewest hits; of equal sets, the one with
+    the fewest parts that meet the requirement, then the smallest. Intervals merge with neighbours.
     """
     now = sorted(parts, key=_start)
     bad = [part for part in now if _violates(part, met)]
@@ -209,11 +196,9 @@ def prune(
 ) -> SharedTree:
     """Return a tree cut back so that every path meets a requirement; its root still splits.
 
-    Raises:
-        RequirementUnmet: only the root would remain.
-        OptionError: l is above the number of classes, `counts` is unknown, or exact diversity is
-            required of propagated counts.
-        ModelError: exact counts are needed, and a leaf tells hits and misses only.
+    Raises RequirementUnmet: only the root would remain. OptionError: l is above the number of
+    classes, `counts` is unknown, or exact diversity is required of propagated counts. ModelError:
+    exact counts are needed, and a leaf tells hits and misses only.
     """
     require_limit(counts, PropagatedCounts, "counts")
     requirement.require_for(tree.schema)

@@ -1,12 +1,8 @@
 """Trees of the best splits among those whose parts all meet a requirement.
 
-A node meets the requirement before and after it is split, so growth may stop anywhere. It stops
-where splits tell no more than chance would: such a tree cannot go on until its leaves are pure, and
-chance splits of a mixture predict worse than the mixture.
-
-The first split decides which mixtures are left to choose from, and after the best one often nothing
-more is allowed: nursery's health takes out all records of one class, and mixtures with these then
-predict at most half of them. So several first splits are tried, each with all that grows below it.
+Growth stops where splits show no more than chance. The first split decides which mixtures of
+classes remain, and after the best one often nothing more is allowed. So several first splits are
+tried, each with the tree below it.
 """
 
 from __future__ import annotations
@@ -53,11 +49,9 @@ def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
 
 
 def evidence(parts: Floats, counts: Floats) -> Floats:
-    """Return twice the logarithm of the likelihood ratio of splits against none.
+    """Return twice the logarithm of the likelihood ratio of splits against none (Wilks 1938).
 
-    By chance alone it has nearly the chi-square distribution with one degree of freedom less than
-    there are classes (Wilks 1938). `parts` counts the classes on the first sides, splits x classes,
-    `counts` those of both sides.
+    `parts` counts the classes on the first sides, splits x classes, `counts` those of both sides.
     """
     whole = entropy(counts[None, :])
     return 2 * (whole - entropy(parts) - entropy(counts - parts))
@@ -73,8 +67,8 @@ LEAST_GAIN = TIE * _NAT
 def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requirement) -> Node:
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
-    At the root some splits of each attribute are tried (`_first_splits`). The one is taken whose
-    whole tree lowers entropy most; of a tie the one that itself does. Raises RequirementUnmet.
+    Of several first splits (`_first_splits`), the one whose tree lowers entropy most. Raises
+    RequirementUnmet.
     """
     growth = _Growth(records, min_leaf, requirement)
     everyone = np.arange(len(records))
@@ -201,12 +195,7 @@ _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
 
 
 def _first_splits(records: Records, requirement: Requirement) -> int:
-    """Return how many splits of each attribute are tried at the root; 0 takes the best by itself.
-
-    On nursery with (c, l) = (10, 3) by the exact counts, 3 predict 56 % of other records correctly
-    instead of 51, and the votes of 5 owners 57 instead of 53. By hits and misses it is the reverse:
-    the votes of 5 owners have 79 % with the best split alone, and 65 % with one of three.
-    """
+    """Return how many splits of each attribute are tried at the root; 0 takes the best."""
     if requirement.c is None or not requirement.exact:
         return 0
     return min(_FIRST_SPLITS, _MOST_TRIED // (len(records) * len(records.schema.names)))

@@ -87,8 +87,7 @@ class Requirement:
         return replace(self, exact=False)
 
     def met_by(self, leaf: Leaf) -> bool:
-        """Return whether a leaf meets it. Raises ModelError: it does not tell the exact counts that
-        decide.
+        """Return whether a leaf meets it. Raises ModelError: it lacks the exact counts that decide.
 
         Counts within `SLACK` of a border are on it: k is then met, (c, l) is not.
         """
@@ -131,11 +130,9 @@ Tell = Literal["hits", "distribution"]
 
 
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
-    """Return a tree whose leaves tell only what is released.
+    """Return a tree whose leaves have only "hits" (and misses; Sharkey 2.1) or the "distribution".
 
-    `tell` is "hits", the hits and misses of each path as in Sharkey (section 2.1), or
-    "distribution", its records of each class. Raises OptionError for another form, ModelError where
-    a leaf lacks its distribution.
+    Raises OptionError, ModelError: another form, or a leaf lacks its distribution.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":

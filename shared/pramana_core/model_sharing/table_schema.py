@@ -45,24 +45,17 @@ def schema_of(
 ) -> tuple[TreeSchema, MixedTable, Codes]:
     """Return the schema of a table of n records, their attributes and their n class codes.
 
-    A number beyond its range becomes the nearest end of the range. It is not refused, for a range
-    that is widened until no record is refused tells the extremes.
-
-    Args:
-        table: the records.
-        target: the column of the class: categories, or at most `MOST_CLASSES` whole numbers.
-        ranges: the least and the greatest number of attributes; others as `inner_range`.
-        categories: all labels of columns, in code order; others those of the column. A column of
-            whole numbers with declared labels is categorical.
-        whole: the attributes of whole numbers; by default those whose records are all whole.
+    Numbers beyond their range become its nearest end: ranges widened until none is refused would
+    reveal the extremes. By default, ranges are those of `inner_range`, categories those of the
+    column, and attributes `whole` whose records all are. The target has categories or few whole
+    numbers.
 
     Raises:
-        EmptyTable: there are no records.
-        MissingColumn: the target, or a column with a declaration, is missing.
-        TableError: the target has numbers that are no classes; a range is declared of a column of
-            categories; all values of a column lie on one side of its range.
-        UnknownCategory: a record has a category that is not declared.
-        DomainError: a range or a class is impossible; there is no attribute.
+        EmptyTable, MissingColumn: no records, or no column for the target or a declaration.
+        TableError: the target has other numbers, a range is declared of categories, or all values
+            of a column lie on one side of its range.
+        UnknownCategory, DomainError: an undeclared category; an impossible range or class; no
+            attribute.
     """
     ranges, categories = ranges or {}, categories or {}
     wholes = None if whole is None else set(whole)
@@ -100,11 +93,8 @@ def are_whole(values: Floats) -> bool:
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range that tells of no single record.
-
-    It goes from the k-th least to the k-th greatest number, both rounded outward to the power of
-    ten below half their distance; k is a twentieth of the records, between 3 and 10, but never
-    beyond the middle.
+    """Return a range that reveals no single record: between the k-th least and greatest numbers,
+    rounded outward; k is a twentieth of the records, between 3 and 10.
     """
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)

@@ -31,13 +31,8 @@ ROUNDING = 1e-9
 class Leaf:
     """A leaf: its class, and how many records are of it (`hit`) and of others (`miss`).
 
-    Counts may be fractions if they are estimated or noised. `distribution` has the counts of all
-    classes if they are known: `hit` is then that of `label`, none is larger, and `miss` is the sum
-    of the rest.
-
-    Raises:
-        ModelError: a count is negative, not finite or beyond `MOST_RECORDS`; the class does not
-            exist; or the counts contradict each other.
+    `distribution` has the counts of all classes, if known. Counts may be fractions. Raises
+    ModelError: a count is negative, too large or contradicts others, or the class does not exist.
     """
 
     label: int
@@ -98,11 +93,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A node that splits by one attribute; the conditions of its parts cover it without overlap.
-
-    Raises:
-        ModelError: there are fewer than two parts.
-    """
+    """A node that splits by one attribute into two or more parts. Raises ModelError."""
 
     attribute: str
     parts: tuple[tuple[Condition, Node], ...]
@@ -129,10 +120,9 @@ class Path:
 class SharedTree:
     """A decision tree over a schema; as such a `GlobalModel`.
 
-    Raises:
-        ModelError: a split is by an attribute or a category that the schema lacks, its parts do not
-            exactly cover what reaches it, or a leaf has another number of classes.
-        LimitExceeded: it has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
+    Raises ModelError: a split is by an attribute or a category that the schema lacks, its parts do
+    not exactly cover what reaches it, or a leaf has another number of classes. LimitExceeded: it
+    has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
     """
 
     kind: ClassVar = "tree"
@@ -183,11 +173,7 @@ class SharedTree:
         yield from _paths(self.root, {})
 
     def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return in which leaf each record is: n places in `leaves`.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
-        """
+        """Return the index in `leaves` of each of n records. Raises as `TreeSchema.read`."""
         records = self.schema.read(table)
         values = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
@@ -215,10 +201,7 @@ class SharedTree:
         return found
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records: n x classes; raises as `leaf_of`.
-
-        A leaf without records gives each class the same.
-        """
+        """Return the probability of each class, n x classes, even in leaves without records."""
         counts = self.class_counts
         totals = counts.sum(axis=1, keepdims=True)
         even = np.full_like(counts, 1 / self.schema.classes)

@@ -59,10 +59,10 @@ def require_word(key: bytes, cookie: str, word: str) -> None:
 def cookie_header(
     name: str, value: str, seconds: int | None = None, *, over_tls: bool = False
 ) -> str:
-    """Return the header that sets a cookie which scripts and other sites cannot use.
+    """Return the header that sets a cookie for the page's folder, hidden from scripts and other
+    sites.
 
-    Without `seconds` it ends with the browser. It is sent to the folder of the page that sets it,
-    which browsers know also behind a proxy that puts a prefix before all addresses.
+    Without `seconds` it ends with the browser.
     """
     age = "" if seconds is None else f"; Max-Age={seconds}"
     secure = "; Secure" if over_tls else ""

@@ -21,20 +21,12 @@ _MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Pages:
-    """The templates of a package and the files its pages load, with those common to all packages.
-
-    Attributes:
-        package: has the folders `templates` and `static`.
-    """
+    """The templates and static files of a package, with those common to all packages."""
 
     package: str
 
     def render(self, template: str, *, address: str = "", **shown: Any) -> bytes:
-        """Return the text of a page; what no text may hold is replaced.
-
-        Links become relative to the page's address in the service, so that they hold behind a proxy
-        that puts a prefix before all addresses. `shown` is what the template names.
-        """
+        """Return the text of a page, with links that work behind a proxy."""
         text = self._environment.get_template(template).render(**shown)
         if address:
             # What people wrote is escaped: it has no quotation mark.

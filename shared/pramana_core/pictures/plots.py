@@ -1,9 +1,7 @@
 """One style for every picture with axes: legible in print and to the colour-blind.
 
-The colours are those of Okabe and Ito (2008), and no meaning rests on colour alone: curves that
-belong to one series also differ in line style or marker. The same picture is the same bytes.
-matplotlib is loaded with the first picture, and pictures are drawn one at a time, for its settings
-are those of the whole process.
+Colours are those of Okabe and Ito (2008); line styles or markers differ too. The same picture is
+the same bytes. Pictures are drawn one at a time, because matplotlib's settings are global.
 """
 
 from __future__ import annotations
@@ -85,10 +83,9 @@ _ONE_AT_A_TIME = threading.Lock()
 def picture(
     draw: Callable[[Figure], None], size: tuple[float, float], form: str, salt: str, **how: Any
 ) -> bytes:
-    """Return a figure of a width and height in inches in a form of matplotlib's, `png` or `svg`.
+    """Return a figure of a width and height in inches as matplotlib's `png` or `svg`.
 
-    `draw` draws on it; `salt` makes ids that differ from those of figures with another; `how` is
-    more for `savefig`.
+    `draw` draws on it; `salt` makes its ids differ from other figures'; `how` goes to `savefig`.
     """
     from matplotlib.figure import Figure
 
@@ -270,14 +267,11 @@ class Chart:
     """A picture that matplotlib draws.
 
     Attributes:
-        title: what it shows, for those who cannot see it.
+        title, heading: for those who cannot see it, and above all parts of a figure of its own.
         salt: makes its ids differ from those of other pictures in a page.
-        size: width and height in inches, of a figure of its own.
-        draw: draws on as many axes as there are parts.
-        heading: stands above all parts; left out on given axes, which have little room.
-        parts: how many axes, one below another.
+        size: width and height in inches.
+        draw, parts, columns: draws on this number of axes, row after row.
         legend: whether the names of the first part's marks stand below.
-        columns: how many axes stand beside each other, row after row.
     """
 
     title: str

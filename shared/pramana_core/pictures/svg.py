@@ -64,12 +64,7 @@ _SIDES = {"": "left", MIDDLE: "center", END: "right"}
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text in letters of a size.
-
-    Attributes:
-        anchor: which part of it stands at its place; "" is its start.
-        outline: width of an outline as white as the ground, that lets it be read upon lines.
-    """
+    """A line of text; `anchor` is the part at its place, `outline` the width of a white outline."""
 
     x: float
     y: float
@@ -146,11 +141,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of stretches, each straight to a point, or curved towards two and to a third.
-
-    Attributes:
-        tip: whether it ends in an arrow; its picture has `tips`.
-    """
+    """A line of stretches, straight (one point) or curved (three points), perhaps with an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]
@@ -199,13 +190,9 @@ _MARKER = (
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together.
+    """Shapes that belong together, at a `place` in what is around them.
 
-    Attributes:
-        title: told where the pointer rests on them.
-        opacity: as it is written; "" is that of what is around them.
-        place: where they stand in what is around them.
-        apart: whether each is written on a line of its own.
+    `title` shows on hovering; with `apart`, each shape is on a line of its own.
     """
 
     parts: Sequence[Shape]
@@ -252,12 +239,9 @@ _LARGEST = 200.0
 
 @dataclass(frozen=True)
 class Layout:
-    """A picture that we laid out ourselves, on a plane from (0, 0) to (width, height).
+    """A picture on a plane from (0, 0) to (width, height); `title` is for those who cannot see it.
 
-    Attributes:
-        title: what it shows, for those who cannot see it.
-        parts: each is written on a line of its own.
-        tips: whether lines end in arrows.
+    Each part is written on a line of its own; `tips`: lines end in arrows.
     """
 
     width: float

@@ -44,14 +44,11 @@ NodeT = TypeVar("NodeT")
 
 @dataclass(frozen=True)
 class Item:
-    """A node as it is drawn.
+    """A node to be drawn.
 
     Attributes:
-        words: a question's name, or the class of a leaf; in the place of several parts alone.
-        notes: lines below; as many for every node of a tree.
-        details: shown where the pointer rests on the node.
-        bar: of a leaf, the shares of the classes with their colours; none of a question.
-        fill: the colour of a leaf's class.
+        words, notes, details: a question or class, lines below, and what hovering shows.
+        bar, fill: of a leaf, the shares of the classes with colours, and its own colour.
         interval: of a leaf, the low end, the share and the high end of its own records.
         answers: the label of each line, the share of all records it leads, and where to.
     """
@@ -80,13 +77,8 @@ def fitting_depth(
 class TreePicture:
     """A tree with its places, on a plane of its width and height.
 
-    Args:
-        root: the tree.
-        target: the class and its categories, for the legend.
-        lines: how many notes a node has, 1 or 2.
-        title: a line above.
-        said: a line below the legend.
-        foot: a line below all.
+    The legend shows the `target`, a class and its categories. A node has `lines` notes, 1 or 2;
+    `title` is above, `said` below the legend, and `foot` below all.
     """
 
     def __init__(

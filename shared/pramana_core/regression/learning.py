@@ -34,20 +34,11 @@ def learn_regression(
     *,
     masked: bool = True,
 ) -> RegressionModel:
-    """Learn how a numeric column depends on others.
+    """Learn how a numeric column of n records depends on others, by default on all.
 
-    Args:
-        table: n records.
-        target: the name of a numeric column.
-        features: the names of the columns that explain it; None for all others.
-        options: the options of the fit.
-        on_step: is called with the steps done and expected.
-        masked: whether the records are masked; decides the notes.
-
-    Raises:
-        MissingColumn, OptionError, TableError: see `read_records`.
-        LimitExceeded: there would be too many terms.
-        EstimationError: too few records, or a target or all features without variation.
+    `masked` decides the notes; `on_step` is called with steps done and expected. Raises
+    MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded: there would be too
+    many terms. EstimationError: too few records, or a target or all features without variation.
     """
     how = options or RegressionOptions()
     records = read_records(table, target, features)

@@ -14,13 +14,9 @@ from pramana_core.regression.model import Diagnostics, Score
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fit.
+    """A fit: k `weights`, one for each column, and the residuals of n targets.
 
-    Attributes:
-        weights: k numbers, one for each column of the matrix.
-        covariance: of the weights, k x k, for independent errors of one variance.
-        robust: of the weights for errors of any variances (HC3), k x k.
-        residuals: n targets less their fitted values.
+    `covariance`, k x k, is for errors of one variance, `robust` for errors of any variances (HC3).
     """
 
     weights: Floats
@@ -77,10 +73,7 @@ def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
 
 
 def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
-    """Return how well n left-out records were predicted, in so many folds.
-
-    The error of R^2 is by the delta method over records: 1 - R^2 is a ratio of two means.
-    """
+    """Return R^2 of n left-out predictions in `folds` folds, its error by the delta method."""
     wrong = np.square(targets - predictions)
     spread = np.square(targets - targets.mean())
     lost = float(wrong.mean() / spread.mean())

@@ -19,13 +19,10 @@ class Coefficient:
     """A coefficient in its column's own unit.
 
     Attributes:
-        term: what it multiplies: `age`, `age^2`, `sex=male` or `(intercept)`.
-        estimate: the coefficient.
-        se: its standard error against the population, for independent errors of one variance.
-        se_robust: the same for errors of any variances (HC3).
-        t: the estimate over `se`; None where `se` is 0.
-        freedom: the degrees of freedom of `t`.
-        p: the two-sided p-value of a coefficient of 0; None where `se` is 0.
+        term: such as `age`, `age^2`, `sex=male` or `(intercept)`.
+        estimate, se, se_robust: the coefficient, with its errors for equal and for any variances
+            (HC3).
+        t, freedom, p: the two-sided t-test of 0; t and p are None where `se` is 0.
         interval: by `se`, at the confidence of the options.
         deviation: the standard deviation of the term, in its own unit.
     """
@@ -43,12 +40,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How a model fits its records.
-
-    Attributes:
-        r2: the share of the target's variance that the fitted values explain.
-        residual_sd: the standard deviation of the residuals, in the target's unit.
-    """
+    """How a model fits its records: R^2, and the residuals' deviation in the target's unit."""
 
     r2: float
     residual_sd: float
@@ -56,13 +48,10 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class Score:
-    """How well a model predicts records that it was not fitted to.
+    """How well a model predicts records from the other `folds` - 1 parts of them.
 
-    Attributes:
-        folds: the number of parts of the records; each is predicted from the others.
-        r2: the share of the target's variance that is predicted; may be below 0.
-        se: the standard error of `r2` against the population of records, given the models.
-        rmse: the root mean squared error, in the target's unit.
+    `r2` may be below 0, with its standard error against the population given the models; `rmse` is
+    in the target's unit.
     """
 
     folds: int
@@ -76,21 +65,16 @@ class RegressionModel:
     """A learned regression of one numeric column on others.
 
     Attributes:
-        target: the column that is explained.
-        features: the columns that explain it.
-        options: how it was fitted.
-        records: n.
-        terms: the terms of the sum that predicts.
-        weights: of the constant and of each standardized term.
+        target, features: the column that is explained, and those that explain it.
+        options, records: how it was fitted, and n.
+        terms, weights: the terms of the sum, and the weights of the constant and standardized
+            terms.
         coefficients: the same in the columns' own units, with their errors.
-        diagnostics: of the fit.
-        score: on left-out records; None where there are too few.
-        constant: columns or categories without variation, left out.
-        redundant: terms that are linear combinations of others, left out.
-        notes: sentences that a reader of the errors must know.
+        diagnostics, score: of the fit, and on left-out records; None where there are too few.
+        constant, redundant: what was left out: without variation, or combinations of others.
+        notes: sentences for the reader of the errors.
 
-    Raises:
-        InputError: the terms do not fit the features or the weights.
+    Raises InputError: the terms do not fit the features or the weights.
     """
 
     target: str
@@ -123,11 +107,7 @@ class RegressionModel:
                 )
 
     def predict(self, table: MixedTable) -> Floats:
-        """Return n predicted targets, in the target's unit.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: see `as_learned`.
-        """
+        """Return n predicted targets, in the target's unit. Raises as `as_learned`."""
         matrix = self.terms.matrix(as_learned(table, self.features))
         found: Floats = matrix @ np.array(self.weights)
         return found

@@ -21,10 +21,7 @@ _LONGEST = 40
 
 
 def coefficients_chart(model: RegressionModel) -> Chart:
-    """Return the picture of the coefficients.
-
-    Each is multiplied by its term's standard deviation, so that different units can be compared.
-    """
+    """Return the picture of the coefficients, each times its term's standard deviation."""
     shown = model.coefficients[1 : 1 + ROWS_DRAWN]
     notes = [f"{number(one.estimate, 3)} ± {number(one.se, 2)}" for one in shown]
 

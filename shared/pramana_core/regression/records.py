@@ -32,13 +32,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RegressionRecords:
-    """The records that a regression learns from.
-
-    Attributes:
-        features: the columns that explain the target.
-        table: their values, n rows.
-        target: the column that is explained: n numbers.
-    """
+    """The records of a regression: features, their table of n rows, and n targets."""
 
     features: tuple[Feature, ...]
     table: MixedTable
@@ -50,12 +44,9 @@ def read_records(
 ) -> RegressionRecords:
     """Return the records of a regression, checked; `features` None stands for all others.
 
-    Raises:
-        MissingColumn: there is no column of a name.
-        OptionError: the target is among the features, or one is named twice, or there is none.
-        TableError: the target has categories.
-        EstimationError: the target has the same value in every record, or a column's numbers are
-            too large or too close together for their powers.
+    Raises MissingColumn. OptionError, TableError: the target is a feature or has categories, or a
+    feature is named twice, or none is. EstimationError: the target does not vary, or numbers are
+    too large or too close together for their powers.
     """
     explained = table[target]
     if not isinstance(explained, NumericColumn):
@@ -76,10 +67,7 @@ def read_records(
 
 
 def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
-    """Return the features of records to predict, their categories coded as in the model.
-
-    Raises MissingColumn, TableError and UnknownCategory where they are not those that were learned.
-    """
+    """Return features coded as in the model. Raises MissingColumn, TableError, UnknownCategory."""
     return MixedTable(
         tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records
     )
@@ -91,11 +79,7 @@ def _feature(column: Column) -> Feature:
 
 
 def require_features(names: Sequence[str], target: str) -> None:
-    """Check that a target is explained by other columns, each named once.
-
-    Raises:
-        OptionError: it is not.
-    """
+    """Check that other columns, each named once, explain a target. Raises OptionError."""
     if target in names:
         raise OptionError(
             f"The target {target!r} is among the features.",

@@ -1,8 +1,7 @@
 """The terms of least squares: columns, indicators of categories, and powers of columns.
 
-Numeric columns are standardized before their powers are taken. Coefficients are carried back to the
-columns' own units exactly, for a power of a standardized column is a sum of powers of the column.
-That needs all lower powers, so a power is left out with any lower one.
+Powers are of standardized columns. Coefficients are carried back to own units exactly, so a power
+is left out with any lower one.
 """
 
 from __future__ import annotations
@@ -47,13 +46,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a model besides the constant.
-
-    Attributes:
-        terms: a power comes after all lower ones.
-        centres: the mean of each numeric column.
-        scales: the standard deviation of each numeric column.
-    """
+    """The terms besides the constant, lower powers first; means and deviations of columns."""
 
     terms: tuple[Term, ...]
     centres: dict[str, float]
@@ -77,10 +70,7 @@ class Terms:
         return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
 
     def to_own_units(self) -> Floats:
-        """Return the matrix that turns weights of standardized terms into coefficients.
-
-        Its shape is (1 + k) x (1 + k); row and column 0 belong to the constant.
-        """
+        """Return the matrix that turns standardized weights into coefficients, constant first."""
         places = {term: place for place, term in enumerate(self.terms, 1)}
         made = np.zeros((1 + len(places), 1 + len(places)))
         made[0, 0] = 1.0
@@ -98,13 +88,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SelectedTerms:
-    """The terms that can be fitted, and those left out.
-
-    Attributes:
-        terms: the terms to fit.
-        constant: columns or categories without variation.
-        redundant: terms that are linear combinations of others.
-    """
+    """The terms that can be fitted, and those left out as constant or redundant."""
 
     terms: Terms
     constant: tuple[str, ...]
@@ -112,11 +96,7 @@ class SelectedTerms:
 
 
 def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) -> SelectedTerms:
-    """Return the terms up to a degree that are independent.
-
-    Raises:
-        LimitExceeded: there would be more than `MOST_TERMS`, or a matrix beyond `MOST_NUMBERS`.
-    """
+    """Return the independent terms up to a degree. Raises LimitExceeded."""
     count, records = count_terms(features, degree), table.records
     if count > MOST_TERMS or count * records > MOST_NUMBERS:
         raise LimitExceeded(

@@ -43,11 +43,8 @@ class Column:
     """A column of a table.
 
     Attributes:
-        title: its heading.
-        write: returns a row's cell as text; lines after the first are in small letters.
-        number: whether cells are numbers, which stand to the right.
-        brief: whether a terminal shows it.
-        high: whether a row's cell is highlighted.
+        title, write: its heading, and a function that returns a row's cell.
+        number, brief, high: whether cells are numbers, shown on a terminal, or highlighted by row.
     """
 
     title: str
@@ -80,14 +77,11 @@ class Section:
     """A part of a report.
 
     Attributes:
-        title: its heading; "" for none.
-        sentences: what it says.
-        table, pictures, facts: what it shows; pictures stand beside each other where there is room.
+        title, sentences: its heading, "" for none, and what it says.
+        table, pictures, facts, text: what it shows; text is in columns, such as a file or a tree.
         notes: explanations in small letters, on pages.
-        text: text in columns, such as a file or a tree.
-        folded: a summary, under which a page hides table and text until they are wanted.
-        minor: whether its heading is below that of the section before.
-        brief: whether a terminal shows it.
+        folded: a summary, under which a page hides table and text.
+        minor, brief: whether its heading is a lower one, and whether a terminal shows it.
     """
 
     title: str = ""
@@ -109,14 +103,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """What is reported.
+    """A report: a title, `sections` for people, `numbers` as JSON for scripts, and a last line,
+    `foot`.
 
-    Attributes:
-        title: the heading.
-        sections: what people see, in order.
-        numbers: what scripts read, as JSON.
-        foot: a line below all.
-        beside: texts written beside the page, by their suffix.
+    `beside` has further texts to write, by their suffix.
     """
 
     title: str

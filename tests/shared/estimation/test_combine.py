@@ -72,21 +72,6 @@ def test_normal_deviates_have_the_population_covariance_exactly():
 # By likelihood ------------------------------------------------------------------------------------
 
 
-def em_in_loops(sources, domain: Domain, steps: int = 2000) -> np.ndarray:
-    """Expectation maximization report by report, from the uniform table."""
-    parts = [(listed(plan, domain), reports.tensor.ravel()) for reports, plan in sources]
-    records = sum(counts.sum() for _, counts in parts)
-    theta = np.full(domain.size, 1 / domain.size)
-    for _ in range(steps):
-        expected = np.zeros(domain.size)
-        for dense, counts in parts:
-            for report, count in enumerate(counts):
-                posterior = theta * dense[:, report]
-                expected += count * posterior / posterior.sum()
-        theta = expected / records
-    return theta.reshape(domain.shape)
-
-
 def without(plan: Plan, name: str) -> Plan:
     return Plan(tuple(block for block in plan.blocks if name not in block.names))
 
@@ -107,19 +92,6 @@ MIXED = {
     "absent": (CLEAN, without(NOISY, "b"), without(CLEAN, "c")),
     "withheld": (NOISY, withheld(CLEAN, "a"), withheld(NOISY, "c")),
 }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())
-def test_likelihood_equals_textbook_em(plans: tuple[Plan, ...]):
-    """Missing cells among them: as if each report were treated by hand."""
-    sources = [(counted(plan, seed, 40), plan) for seed, plan in enumerate(plans)]
-    combined = EstimatedMarginals.of(sources, estimator="ml")
-    table = combined.marginal(["c", "a", "b"])
-    wanted = em_in_loops(sources, DOMAIN).transpose(2, 0, 1) * combined.records
-    np.testing.assert_allclose(table.counts, wanted, rtol=1e-3, atol=0.1)
-    assert table.counts.sum() == pytest.approx(combined.records)
-    assert table.records == combined.records
 
 
 @pytest.mark.parametrize("plans", MIXED.values(), ids=MIXED.keys())

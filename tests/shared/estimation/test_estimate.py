@@ -84,28 +84,6 @@ def test_tables_and_errors_equal_dense_algebra(plan: Plan, names: list[str]):
     )
 
 
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-@pytest.mark.parametrize("names", ASKED, ids="".join)
-def test_moments_with_margins_equal_dense_algebra(plan: Plan, names: list[str]):
-    tensor = np.random.default_rng(6).integers(20, 400, plan.domain.shape).astype(float)
-    matrix, onto = dense_parts(plan, names)
-    estimated = table_of(plan, tensor, names, "moment")
-    decoder = onto @ np.linalg.inv(matrix).T
-    shape = plan.domain.project(names).shape
-    for size in range(len(names) + 1):
-        for summed in itertools.combinations(names, size):
-            axes = tuple(names.index(n) for n in summed)
-            whole = decoder.reshape(*shape, -1)
-            margin = np.broadcast_to(whole.sum(axis=axes, keepdims=True), whole.shape)
-            weight = tensor.ravel()
-            ww, wv, vv = estimated.second_moments(summed)
-            np.testing.assert_allclose(ww, (whole**2) @ weight, rtol=1e-9, atol=1e-7)
-            np.testing.assert_allclose(wv, (whole * margin) @ weight, rtol=1e-9, atol=1e-7)
-            np.testing.assert_allclose(
-                np.broadcast_to(vv, shape), (margin**2) @ weight, rtol=1e-9, atol=1e-7
-            )
-
-
 TINY = Plan((Block((A,), Dense.binary(0.1, 0.25)), Block((C,), Symmetric.from_probability(2, 0.2))))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from benchmarks.coverage.laws import columns, domain_of, parity, sampled, sampled_pairs
 from benchmarks.coverage.setting import records_of, reports_of
@@ -45,22 +44,6 @@ def test_tables_made_of_smaller_ones_are_listed_once():
         marginals.marginal(names)
     assert marginals.filled_in == (("a", "e"), ("c", "d", "e"))
     assert read().filled_in == ()
-
-
-def test_supports_of_items_reported_together_are_those_of_their_table():
-    marginals = read(estimator="pooled")
-    items = [(name, code) for name in "abcde" for code in (0, 1)]
-    itemsets = np.array([[0, 2, 4], [0, 2, 6]])
-    supports = marginals.supports(items)
-    told, filled = supports.counts(itemsets).counts
-    table = marginals.marginal(TRIPLE)
-    assert told == table.counts[0, 0, 0]
-    assert filled < 0.6 * told
-    rules = supports.rules(itemsets, np.array([[True, True, False]] * 2))
-    assert rules.counts[0, 0] == pytest.approx(told)
-    by_pairs = read(estimator="pooled", order=2).supports(items).counts(itemsets).counts
-    assert by_pairs[0] < 0.6 * told
-    assert by_pairs[1] == pytest.approx(filled)
 
 
 def test_the_default_is_the_largest_set_that_records_report():

@@ -80,20 +80,6 @@ def test_numbers_go_into_their_intervals(cuts):
         assert codes.dtype == np.uint8
 
 
-def test_labels_are_their_codes_and_whole_numbers_their_labels():
-    records: list[dict[str, Any]] = [
-        {"age": "30-45", "grade": "2"},
-        {"age": ">=45", "grade": 1},
-        {"age": 29.9, "grade": 2.0},
-        {"age": 45, "grade": "-"},
-    ]
-    codes = encode_records(DOMAIN, records)
-    assert {name: column.tolist() for name, column in codes.items()} == {
-        "age": [1, 2, 0, 2],
-        "grade": [1, 0, 1, 2],
-    }
-
-
 def test_text_is_read_as_the_owners_read_their_cells():
     variable = Variable("x", ("caf\u00e9", "0", "12345678901234567", "0.3", "-1.5"))
     given = {

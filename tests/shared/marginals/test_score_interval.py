@@ -20,13 +20,6 @@ def test_without_randomization_it_is_wilsons():
         assert high[0] == pytest.approx(wilson.high, abs=1e-6)
 
 
-def test_without_randomization_there_is_no_error_given_the_records():
-    share = np.array([0.0, 0.2, 0.7])
-    low, high = score_interval(share, share, 50, Z, population=False)
-    assert low == pytest.approx(share, abs=1e-12)
-    assert high == pytest.approx(share, abs=1e-12)
-
-
 @pytest.mark.parametrize("population", [True, False])
 def test_the_ends_solve_the_equation_and_a_test_rejects_what_is_outside(population: bool):
     share, square = np.array([0.04, 0.3]), np.array([0.9, 0.5])

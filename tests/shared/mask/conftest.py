@@ -9,7 +9,7 @@ import pytest
 
 from pramana_core.kernel_regression import tuning
 
-CAMPAIGN = {"PRAMANA_CAMPAIGN", "PRAMANA_ALARM_TABLES"}
+CAMPAIGN = {"PRAMANA_CAMPAIGN", "PRAMANA_MASK_STORES"}
 """One of these is set where `make campaign` shows at length what tests show in short."""
 
 

@@ -40,12 +40,6 @@ def test_linear_regressions_are_covered():
     assert too_few(found.narrowed(0.4)).any()
 
 
-def test_curves_are_covered_by_what_keeps_them():
-    found = repeated("nmegadp", "bent", repetitions(25, 50))
-    assert not too_few(found).any()
-    assert too_few(found.narrowed(0.3)).any()
-
-
 def test_inexact_moments_are_not_covered():
     """The negative control: the errors leave out as much variance again."""
     found = repeated("gadp", "linear", 600)

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 from pramana.setups import DATASETS
-from pramana_core.errors import MaskingError
 from pramana_core.mask.recommending import dependence, gained, recommend
 from pramana_core.mixed import numeric_table
 
@@ -96,12 +95,6 @@ def test_progress_ends_and_large_tables_are_sampled():
     assert found.kind == "non-monotonic"
     assert steps[-1][0] == steps[-1][1]
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
-
-
-def test_bad_columns_are_refused():
-    rng = np.random.default_rng(58)
-    with pytest.raises(MaskingError):
-        recommend(rng.standard_normal(50), np.ones(50), rng)
 
 
 SHORT = ("MNL.01", "NM.03")

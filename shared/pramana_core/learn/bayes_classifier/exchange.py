@@ -67,8 +67,7 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
 def bayes_chart(model: BayesClassifier) -> Chart:
     """Return a picture of each attribute's information about the class, in bits, descending.
 
-    The bar of an attribute with further parents is its information given these, in another colour.
-    The line across its end is its 95 % interval against the population, where all errors are known.
+    Attributes with further parents have another colour; lines are 95 % intervals.
     """
     order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
     ranked = [model.attributes[at] for at in order]
@@ -116,10 +115,8 @@ _ROWS_SHOWN = 64
 
 
 def write_bayes_classifier_text(model: BayesClassifier) -> str:
-    """Return the attributes by their information, with the probabilities that predict.
-
-    A line for each class (and each combination of other parents) has the probability of each
-    category in percent and in brackets its 95 % interval against the population.
+    """Return the attributes by their information, with the probabilities that predict, in percent,
+    and 95 % intervals against the population.
     """
     return "\n".join(_lines(model)) + "\n"
 

@@ -29,8 +29,7 @@ _NAT = 1.0
 class ConditionalDependence:
     """The information of one attribute about another given the class, in nats per record.
 
-    `earned` is that less the cost of its parameters under the noise of the reports (Akaike 1973,
-    with the counts' variance).
+    `earned` is that less the cost of its parameters under the noise (Akaike 1973).
     """
 
     information: float
@@ -112,10 +111,8 @@ def parents_of(
     informations: Mapping[str, float],
     between: Mapping[Pair, ConditionalDependence],
 ) -> dict[str, tuple[str, ...]]:
-    """Return the parents of each attribute besides the class.
-
-    They are those in the tree of the largest dependences, directed away from the attribute with the
-    most information about the class, in nats.
+    """Return the parents of each attribute besides the class: the tree of the largest dependences,
+    directed away from the attribute with the most information about the class.
     """
     if options.model == "naive-bayes":
         return dict.fromkeys(features, ())
@@ -133,11 +130,7 @@ _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
 
 
 def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
-    """Return the standard error of an attribute's information about the class, in bits.
-
-    It is the deviation over draws of the shares by their errors against the population; those of a
-    row sum to 0, rows are independent. None where a share has no error.
-    """
+    """Return the standard error of an attribute's information in bits, over draws of its shares."""
     family = attribute.family
     weights = model.network.marginal(family.parents)[..., None]
     errors = np.where(weights > 0, family.se, 0.0)

@@ -42,18 +42,11 @@ def learn_bayes_classifier(
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
 ) -> BayesClassifier:
-    """Learn a classifier of one variable from others.
+    """Learn a classifier of `target` from exact or estimated counts of `features`, by default all
+    others.
 
-    Args:
-        marginals: exact or estimated counts.
-        target: the class.
-        features: the attributes; by default all other variables.
-        options: see `BayesClassifierOptions`.
-        on_step: is called with steps done and expected; may raise to stop.
-
-    Raises:
-        UnknownVariable, OptionError: see `inputs_of`.
-        EstimationError, LimitExceeded: see the marginals.
+    Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see the
+    marginals. `on_step` is called with steps done and expected; its errors stop the work.
     """
     return learn_with_redundancy(marginals, target, features, options, on_step)[0]
 

@@ -26,11 +26,10 @@ ChosenModel = Literal["naive-bayes", "tan"]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """An attribute of a classifier.
+    """An attribute of a classifier: the `family` of its parameters given the class and other
+    parents.
 
-    `family` are its parameters given the class and then its other parents: raw with their errors,
-    and the `probability` that predicts, valid and shrunk. `information` is its information about
-    the class by these, given its other parents, in bits.
+    `information` is what it adds about the class given its other parents, in bits.
     """
 
     family: LearnedFamily
@@ -52,22 +51,15 @@ class BayesClassifier:
     """Predicts a class from attributes by Bayes' theorem in a network; a `Predictor`.
 
     Attributes:
-        inputs: the variables that a prediction is made from.
-        target: the class.
-        model: the structure; with `auto` among the options, that which was chosen.
-        prior: the parameters of the class.
-        attributes: those of each input, in the order of the inputs.
-        options: how it was learned.
-        records: the number of records behind the counts.
-        notes: what the reader must know.
-        weight: multiplies the log-likelihood of the attributes given the class; below 1 where they
-            are redundant or their evidence is noise.
+        inputs, target: the variables that predict, and the class.
+        model: the structure; with `auto` among the options, the chosen one.
+        prior, attributes: the parameters of the class and of each input.
+        options, records: how it was learned, and from how many records.
+        notes: sentences for the reader.
+        weight: multiplies the attributes' log-likelihood; below 1 for redundant or noisy evidence.
 
-    Raises:
-        DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
-            that does not fit them.
-        StructureError: attributes that depend on each other in a circle.
-        ChannelError: a row of a table that is not a distribution.
+    Raises DomainError, StructureError: inputs, class, attributes or tables do not fit, or form a
+    circle. ChannelError: a row of a table is not a distribution.
     """
 
     inputs: Domain
@@ -128,11 +120,7 @@ class BayesClassifier:
         return self.structure.links
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; see `Predictor`.
-
-        An input that is not among the codes, and a code equal to its number of categories, is
-        missing: it is summed out. Of classes that are equally probable the first is predicted.
-        """
+        """Return the class code of each of n records; missing inputs are summed out."""
         chosen = first_largest_of_rows(self.probabilities(codes))
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 

@@ -1,11 +1,8 @@
-"""The redundancy of attributes, by which the evidence of all attributes together is weighted.
+"""The redundancy of attributes, which lowers the weight of their summed evidence.
 
-Naive Bayes adds up log-odds as if attributes were independent given the class. Where they are
-redundant the sum varies more within a class than independence implies, and is too confident. The
-best linear rule weights it with the variance under independence over the true variance (Fisher's
-discriminant of one variable). The surplus variance is a sum over pairs; one correlation for all
-pairs is estimated by weighted least squares, as the mean of its posterior under a half-normal
-prior.
+Naive Bayes is too confident where attributes depend on each other given the class. The best linear
+weight is the variance under independence over the true variance. One correlation stands for all
+pairs: its posterior mean under a half-normal prior.
 """
 
 from __future__ import annotations
@@ -29,10 +26,8 @@ _USUAL = 0.2
 class AttributeRedundancy:
     """The redundancy of attributes within the classes.
 
-    Attributes:
-        correlation: of the evidence of any two attributes that are not linked.
-        within: the variance of each attribute's evidence within the classes.
-        linked: pairs of attributes that the network joins; it accounts for their dependence.
+    `correlation` is that of the evidence of two attributes that are not `linked` by the network,
+    `within` the variance of each attribute's evidence.
     """
 
     correlation: float
@@ -63,14 +58,10 @@ def learn_redundancy(
     linked: frozenset[frozenset[str]] = frozenset(),
     tick: Tick = no_cancel,
 ) -> AttributeRedundancy:
-    """Return the redundancy of attributes; without any where no pair is randomized and reported.
+    """Return the redundancy of attributes; 0 where no pair is randomized and reported.
 
-    Args:
-        marginals: the counts.
-        prior: the probabilities of the classes.
-        tables: those of each attribute given the class, (classes, categories), all positive.
-        linked: pairs of attributes that the network joins.
-        tick: is called before each pair and may raise to stop.
+    `prior` has the probabilities of the classes, `tables` positive ones of each attribute given the
+    class, (classes, categories); `linked` pairs are joined by the network.
     """
     scores = {n: np.log(t) - np.log(t).mean(axis=0) for n, t in tables.items()}
     within = {n: _within(prior, tables[n], scores[n]) for n in tables}

@@ -29,13 +29,12 @@ _CLASS = ""
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The tables of a classifier whose attributes depend on one other at most.
+    """The tables of a classifier whose attributes depend on at most one other.
 
     Attributes:
         prior: the probabilities of the classes, (1 + draws, classes).
-        parents: the parent of each attribute besides the class, parents before children.
-        tables: the conditional distributions, (1 + draws, classes, [parent's categories,]
-            categories), all positive.
+        parents: each attribute's parent besides the class, parents before children.
+        tables: positive distributions, (1 + draws, classes, [parent's categories,] categories).
     """
 
     prior: Tensor
@@ -50,10 +49,7 @@ class Replicates:
         draws: int = DRAWS,
         tick: Tick = no_cancel,
     ) -> Replicates:
-        """Return the tables of a classifier learned from these marginals.
-
-        To first order a sample moves a probability as it moves the estimated ratio of counts.
-        """
+        """Return the tables of a classifier learned from these marginals, with samples of them."""
         families = {attribute.name: attribute.family for attribute in classifier.attributes}
         parents: dict[str, str | None] = {}
         for name in classifier.network.structure.order:
@@ -73,9 +69,8 @@ class Replicates:
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of given codes, each class and the named other attributes.
-
-        The shape is (1 + draws, classes, categories...).
+        """Return the joint probability of codes, class and attributes, (1 + draws, classes,
+        sizes...).
         """
         factors: list[Factor] = [(self.prior, [_CLASS])]
         relevant = self._with_ancestors([*given, *names])

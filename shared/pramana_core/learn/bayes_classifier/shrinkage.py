@@ -1,11 +1,8 @@
 """Conditional distributions from estimated counts: valid, and shrunk by their noise.
 
-Raw counts of randomized records are shrunk towards distributions with less noise (an attribute's
-own shares, or those given the class alone) by the positive-part estimator of James and Stein for
-the deviations from (conditional) independence, but half as far: a classifier adds up many tables,
-whose noise partly cancels. (On public tables at gamma 19 half was right more often than all or
-nothing.) Counts that come shrunk are moved half way back. Probabilities near 0 against their error
-are then raised: a probability that is 0 by chance would decide alone.
+Raw counts move towards distributions with less noise by half of James and Stein's positive-part
+estimate, because a classifier adds up many tables whose noise partly cancels. Counts that were
+shrunk before move half way back. Probabilities near 0 against their error are raised.
 """
 
 from __future__ import annotations
@@ -80,12 +77,8 @@ def conditional(
 ) -> Tensor:
     """Return the distributions that predict, in the shape of the family.
 
-    Args:
-        family: the estimated parameters.
-        margin: the counts of the parents, (parents' sizes...).
-        towards: the distributions that rows are shrunk to, keeping the share `kept`.
-        kept: see `towards`.
-        alpha: added to the count of every cell.
+    Rows keep the share `kept` of their distance from the distributions `towards`; `margin` has the
+    counts of the parents, and `alpha` is added to every cell.
     """
     known = ~np.isnan(family.estimate)
     moved = towards + np.where(known, kept * (family.probability - towards), 0.0)

@@ -1,9 +1,7 @@
 """Subpopulations by a model of the joint distribution, for trees on reports of few variables.
 
-Where no reports have the table of a path's attributes with one more and the class, a Bayesian
-network classifier expects it. Its counts are exact inference, and their error is that of bootstrap
-samples of its tables; no error covers the model's assumptions. Redundant attributes count for less,
-as in a prediction.
+A Bayesian network classifier expects the counts that no reports have. Errors are those of bootstrap
+samples of its tables; none covers the model's assumptions.
 """
 
 from __future__ import annotations
@@ -79,10 +77,7 @@ class _ModelTables:
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
-    """Return shares (samples, classes, categories) with weighted evidence of the class.
-
-    The share of each category over all classes does not change.
-    """
+    """Return shares (samples, classes, categories) with weighted evidence of the class."""
     if weight == 1:
         return shares
     found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight

@@ -8,10 +8,7 @@ from pramana_core.marginals.counts import Tensor
 
 
 def project_to_simplex(rows: Tensor) -> Tensor:
-    """Return the nearest probability distribution (Euclidean) to each row of the last axis.
-
-    Rows must sum to 1 already; only negative entries move (Duchi et al. 2008).
-    """
+    """Return the nearest distribution to each row of sum 1, last axis (Duchi et al. 2008)."""
     size = rows.shape[-1]
     ordered = -np.sort(-rows, axis=-1)
     excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)

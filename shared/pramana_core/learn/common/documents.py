@@ -30,10 +30,7 @@ _LONGEST_PLACE = 100
 
 
 class DocumentPart(BaseModel):
-    """A part of a document: unknown fields are refused, and texts in place of numbers.
-
-    So they are in the dataclasses that it holds.
-    """
+    """A part of a document: unknown fields are refused, and texts in place of numbers."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 
@@ -101,11 +98,8 @@ _SAID_OTHERWISE = {Domain: _Inputs, Variable: _Target}
 class DocumentForm(Generic[ModelT]):
     """The document of a model that is a dataclass: its kind, and a field for each of its own.
 
-    Args:
-        kind: the kind in the document.
-        model: the dataclass.
-        what: the model in words, with an article, for messages.
-        said: the types of fields that differ in the document.
+    `what` names the model in messages, with an article; `said` has the types of fields that differ
+    in the document.
     """
 
     def __init__(self, kind: str, model: type[ModelT], what: str, **said: Any) -> None:
@@ -135,9 +129,8 @@ class DocumentForm(Generic[ModelT]):
     def read(self, text: str) -> ModelT:
         """Read a model from the JSON text of what `write` returns.
 
-        Raises:
-            InputError: the text is no such document, or an option is out of its range.
-            Others: it is, but describes no such model; see the model.
+        Raises InputError: the text is no such document, or an option is out of its range. Others:
+        it is, but describes no such model; see the model.
         """
         remedy = f"Give the JSON of {self._what} as it was written."
         document = read_json(self._form, text, self._what, remedy)
@@ -162,10 +155,8 @@ def write_json(document: Mapping[str, Any]) -> str:
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
     """Read a document of a form from JSON text.
 
-    `what` names it in messages, with an article; `remedy` says where to get one.
-
-    Raises:
-        InputError: the text is not JSON, or a part of it is not what it must be.
+    `what` names it in messages, with an article; `remedy` says where to get one. Raises InputError:
+    the text is not JSON, or a part of it is not what it must be.
     """
     try:
         return form.model_validate_json(text)
@@ -178,9 +169,8 @@ def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
 def parse_json(text: str | bytes) -> Any:
     """Return the content of JSON text.
 
-    Raises:
-        ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`), is
-            infinite, or is beyond what a float can be.
+    Raises ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`),
+    is infinite, or is beyond what a float can be.
     """
     try:
         return json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_whole)

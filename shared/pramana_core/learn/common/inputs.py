@@ -14,9 +14,8 @@ from pramana_core.marginals.counts import Codes
 def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: str) -> Domain:
     """Return the inputs of a classifier: the named variables, by default all others.
 
-    Raises:
-        UnknownVariable: a name that is not in the domain.
-        OptionError: no variables, one twice, or the class among them; `where` names the option.
+    Raises UnknownVariable: a name that is not in the domain. OptionError: no variables, one twice,
+    or the class among them; `where` names the option.
     """
     domain.axis(target)
     chosen = [name for name in domain.names if name != target] if names is None else list(names)
@@ -44,16 +43,9 @@ def record_columns(
 ) -> tuple[Codes, ...]:
     """Return the codes of n records, a column of n for each input; false and true are 0 and 1.
 
-    Args:
-        inputs: the variables.
-        codes: a column for each.
-        missing: whether values may be missing: their code is the number of categories, and inputs
-            without a column are missing in all records.
-
-    Raises:
-        UnknownVariable: an input has no column; with `missing`, none has.
-        DomainError: a column is not a list of whole numbers, columns have different lengths, or a
-            code is outside its variable.
+    With `missing`, the number of categories codes a missing value, and inputs without a column are
+    missing in all records. Raises UnknownVariable: an input has no column; with `missing`, none
+    has. DomainError: a column has no whole numbers, another length, or a code outside its variable.
     """
     absent = [name for name in inputs.names if name not in codes]
     if absent and (not missing or len(absent) == len(inputs)):

@@ -66,10 +66,8 @@ class ClassCounts:
 
 @dataclass(frozen=True)
 class Column:
-    """A number for each category of a variable.
-
-    `name` is the variable's name, or `variable=category` for an indicator. `deviation` is the
-    estimated standard deviation of the column, 0 where it is estimated not to vary.
+    """A number for each category of a variable; `name` is `variable` or, of an indicator,
+    `variable=category`. `deviation` is the estimated standard deviation, 0 without variation.
     """
 
     variable: str
@@ -81,13 +79,9 @@ class Column:
 def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
     """Return the columns of some variables, in their order.
 
-    A variable with numbers, given or its own representatives, is one column. Any other of two
-    categories is one column of 0 and 1; of more, one indicator for each category but the first.
-    With the `ordinal` encoding it is one column of 1 .. K.
-
-    Raises:
-        UnknownVariable: numbers for a variable that is not a feature.
-        OptionError: numbers that are not one finite number for each category, or all equal.
+    A variable with numbers is one column. Others are indicators of each category but the first, or
+    one column of 1 .. K by the `ordinal` encoding. Raises UnknownVariable, OptionError: numbers for
+    no feature, not one finite number for each category, or all equal.
     """
     for name, numbers in options.numeric.items():
         if name not in variables:
@@ -125,14 +119,10 @@ def _columns(variable: Variable, options: LinearOptions) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """An intercept and some columns over cells of some variables.
+    """An intercept and some columns over cells of some variables, never listed cell by cell.
 
-    A column depends on one variable, so a linear function of the columns is a sum of one number per
-    variable, and sums of products of two columns need pairs of variables only. No matrix of cells
-    by columns is made.
-
-    Attributes:
-        blocks: for each variable the values of its columns, shape (categories, its columns).
+    `blocks` has for each variable the values of its columns, (categories, columns). A column
+    depends on one variable, so sums of products of two need pairs of variables only.
     """
 
     blocks: tuple[Tensor, ...]

@@ -26,11 +26,9 @@ _AROUND = 24
 
 
 def weights_chart(model: LinearClassifier) -> Chart:
-    """Return a picture of a classifier's weights.
+    """Return a picture of a classifier's weights, each times the deviation of its column.
 
-    A bar is a weight times the deviation of its column, so that bars of columns in different units
-    can be compared. The line across its end is the 95 % interval against the population; a bar
-    whose interval holds 0 is pale. The weight in its own unit stands to the right.
+    Lines are 95 % intervals; bars whose interval has 0 in it are pale.
     """
 
     def draw(axes: Sequence[Axes]) -> None:

@@ -62,24 +62,15 @@ def learn_linear(
     """Learn planes that separate the classes of a variable; several classes one against the rest.
 
     Weights are in the columns' own units; those of the perceptron have length 1 for columns scaled
-    to standard deviation 1. A column that is estimated not to vary gets the weight 0, and of three
-    or more classes one without records beyond the noise gets no plane; notes say so.
-
-    Args:
-        marginals: exact or estimated counts of (at least) the features and the class.
-        target: the class; the second of two is on the positive side.
-        features: what the class is predicted from; by default all other variables.
-        options: the loss and how it is fitted.
-        seed: decides the draws of the perceptron and of records.
-        on_step: called with planes done and expected; may raise to stop.
+    to standard deviation 1. Columns that do not vary get the weight 0, and classes without records
+    beyond the noise no plane. The second of two classes is on the positive side.
 
     Raises:
         UnknownVariable, OptionError: see `inputs_of` and `columns_of`; or a seed out of its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
-            each other, classes are separated (logistic loss without l2), or noise leaves the counts
-            of cells without a solution.
+            each other, classes are separated (logistic loss without l2), or noise leaves no
+            solution.
         LimitExceeded: more than `COLUMNS` columns, or counts of more than `CELLS` cells.
-        NotConverged: see the marginals.
     """
     options = options or LinearOptions()
     require_limit(seed, Seed, "seed")

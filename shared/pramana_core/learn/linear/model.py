@@ -28,9 +28,8 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in the unit of its column, with its standard errors where they are known.
-
-    `se` is against the population, `se_records` given the true records.
+    """A weight in its column's unit; errors are against the population (`se`) and given the
+    records.
     """
 
     column: str
@@ -64,22 +63,17 @@ class LinearClassifier:
     """Predicts a class by the side of a plane, or of several classes by the highest score.
 
     Attributes:
-        inputs: the variables that a prediction is made from.
-        target: the class.
-        columns: the numbers that stand for their categories; a plane has a weight for each.
-        planes: one of two classes; otherwise one for each class against all others. A class
-            without a plane is never predicted.
-        options: how it was fitted.
-        basis: what it was fitted to: the counts of all `cells`, or records drawn from a `network`.
-        records: the number of records behind the counts.
-        sampled: the number of records drawn, where the basis is `network`.
-        seed: decided the draws, of records and of the perceptron.
-        notes: what the reader of the weights must know.
+        inputs, target: the variables that predict, and the class.
+        columns: the numbers that stand for categories; a plane has a weight for each.
+        planes: one of two classes, else one for each class against all others; classes without a
+            plane are never predicted.
+        options, records: how it was fitted, and to how many records.
+        basis: it was fitted to the counts of all `cells`, or to `sampled` records of a `network`.
+        seed: decided the draws.
+        notes: sentences for the reader of the weights.
 
-    Raises:
-        DomainError: planes or columns that do not fit the variables or each other, the class among
-            the inputs, or weights that make a score too large for a number.
-        UnknownVariable, UnknownCategory: a column of no input, a plane of no class.
+    Raises DomainError, UnknownVariable, UnknownCategory: planes or columns do not fit the
+    variables, or weights make a score too large for a number.
     """
 
     inputs: Domain
@@ -151,20 +145,12 @@ class LinearClassifier:
         return self.inputs.names
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return each plane's linear function of n records, shape (n, planes).
-
-        Raises:
-            UnknownVariable, DomainError: see `record_columns`.
-        """
+        """Return each plane's linear function of n records, (n, planes). See `record_columns`."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records. Raises as `scores`.
-
-        It is that of the highest score, of the first plane among equals; a record on the only plane
-        is on its negative side.
-        """
+        """Return the class code of the highest score, the first of equals, of each of n records."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
@@ -180,11 +166,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None without logistic loss.
-
-        With several planes their probabilities are divided by their sum; a class without a plane
-        has 0. Raises as `scores`.
-        """
+        """Return the probability of each class, (n, classes); None without logistic loss."""
         if self.options.loss != "logistic":
             return None
         scores = self.scores(codes)

@@ -1,15 +1,9 @@
 """The pocket algorithm on expected counts (Ma 6.2).
 
-Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), by N L weighted
-samples. J does not depend on the report, so the sum over i is taken first: the samples are the L
-cells with the weights T*_l = sum_i p(v_l | report i), the expected counts.
-
-Only a draw that is classified wrong changes the weights. That draw is taken at once; the number of
-right ones before it, the run of the weights, is geometric. By the paper's rule the pocket keeps the
-weights with the longest run; by default those that classify the fewest wrong. The paper draws all
-samples alike and adds a right one's weight to the run; but of each cell and the same cell of the
-other class every plane has one wrong, so that such runs end after one draw on average. Drawn by
-weight, a run is as long as on records without randomization.
+Ma draws reports and cells. The sum over the reports is taken first here, so the samples are the
+cells, weighted by their expected counts. Only a misclassified draw changes the weights; the run of
+right draws before it is geometric. The paper keeps the weights with the longest run; the default
+keeps those with the fewest errors.
 """
 
 from __future__ import annotations
@@ -38,15 +32,8 @@ def pocket(
 ) -> Tensor:
     """Return the weights that are kept, (size,); those without the intercept have length 1 or 0.
 
-    Args:
-        design: the scaled columns.
-        source: counts by class, none negative.
-        positive: the class on the positive side.
-        start: the first weights.
-        steps: the most updates.
-        rng: draws the cells.
-        tick: called now and then.
-        keep: which weights are kept, as in `LinearOptions`.
+    `design` has scaled columns, `source` counts by class, none negative; `start` are the first
+    weights and `steps` the most updates. For `keep` see `LinearOptions`.
     """
     ones = source.of_class(positive)
     others = source.totals - ones

@@ -1,15 +1,11 @@
-"""The weights that minimize squared error or the logistic loss on counts, and their errors.
+"""Weights that minimize squared error or the logistic loss on counts, with their errors.
 
-Both solve an estimating equation that is linear in the counts T of the cells,
+Both solve an equation that is linear in the counts T of cells x and classes k,
 
-    sum over cells x and classes k of  T(x, k) (y_k - f(w'z)) z  =  N l2 w,
+    sum T(x, k) (y_k - f(w'z)) z = N l2 w,
 
-with z the row of columns, f(s) = s and y = -1, +1 for squared error, f the logistic function and
-y = 0, 1 for the logistic loss. Unbiased counts make the equation unbiased, even if some are
-negative; it has one solution if the matrix of its derivatives is positive definite (Ma 4.2, 8). To
-first order the error of the weights is the inverse slope of the equation applied to a linear
-function of the counts: the sandwich estimator (White's HC0 on records that were not randomized).
-Intervals of 1.96 errors covered 94 to 96 % of true weights at p up to .3, and 98 % at p = .4.
+with z the columns, f(s) = s and y = -1, +1 for squared error, f logistic and y = 0, 1 else. It is
+unbiased if the counts are (Ma 4.2, 8). Errors are those of the sandwich estimator (White's HC0).
 """
 
 from __future__ import annotations
@@ -40,12 +36,7 @@ _TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Scaled weights with the derivatives of the equation they solve, for one plane.
-
-    Attributes:
-        weights: shape (size,), intercept first.
-        slope: minus the derivative of the equation by the weights, (size, size).
-    """
+    """Scaled weights, intercept first, and minus the derivative of their equation, (size, size)."""
 
     weights: Tensor
     slope: Tensor
@@ -54,11 +45,7 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return the least squares solution for targets +1 of a class and -1 of all others.
-
-    None if the moment matrix is not positive definite: by noise, or because columns depend on
-    each other (see `require_independent`).
-    """
+    """Return least squares for targets +1 of a class, else -1; None without a solution."""
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
     if not definite(slope / records):
@@ -72,11 +59,8 @@ def logistic(
 ) -> Solution | None:
     """Return the most likely weights of a class against all others, by Newton's method.
 
-    None if the moment matrix is not positive definite, or negative counts leave no solution.
-
-    Raises:
-        EstimationError: no count is negative and the columns separate the classes.
-        NotConverged: no count is negative and Newton's method did not end.
+    None if the moment matrix is not positive definite, or negative counts leave no solution. Raises
+    EstimationError, NotConverged: no count is negative, and columns separate the classes or no end.
     """
     cells, totals = source.cells, source.totals
     records, ones = totals.sum(), source.of_class(positive)
@@ -116,17 +100,10 @@ def logistic(
 def weight_covariances(
     table: MarginalTable, design: DesignMatrix, positive: int, loss: Loss, solution: Solution
 ) -> tuple[Tensor, Tensor] | None:
-    """Return the covariance of scaled weights, against the population and given the records.
+    """Return the covariances of scaled weights, against the population and given the records.
 
-    Args:
-        table: the raw counts, class last.
-        design: the scaled columns.
-        positive: the class on the positive side.
-        loss: `least-squares` or `logistic`.
-        solution: the weights and the slope of their equation.
-
-    Returns:
-        Two arrays of shape (size, size); None where the table is too large.
+    `table` has raw counts, class last; `solution` the weights and the slope of their equation. Both
+    are (size, size); None where the table is too large.
     """
     if design.size * table.counts.size > SCORE_NUMBERS:
         return None

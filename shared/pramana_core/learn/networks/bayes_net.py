@@ -1,8 +1,7 @@
 """Parameters of a Bayesian network of known structure, with standard errors (Ma 5.3 and 5.4).
 
-The parameter theta_ijk = Pr(node i = k | parents in configuration j) is the ratio of the estimated
-counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) / (alpha_ij + N_ij). Its error is
-that of numerator and denominator jointly.
+theta_ijk is the ratio of estimated counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) /
+(alpha_ij + N_ij). Its error is that of numerator and denominator jointly.
 """
 
 from __future__ import annotations
@@ -49,16 +48,12 @@ class LearnedFamily:
     """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
 
     Attributes:
-        estimate: the raw ratio, which may lie outside [0, 1]; NaN where the parents' configuration
-            has no positive count.
+        estimate: the raw ratio, perhaps outside [0, 1]; NaN without positive count of the parents.
         probability: the nearest distribution to each row; uniform where the estimate is NaN.
-        se: standard error against the population; NaN with the estimate.
-        se_records: standard error given the true records.
-        low, high: the 95 % interval against the population, within [0, 1]; a Dirichlet prior does
-            not move it.
+        se, se_records: standard errors against the population and given the records; NaN likewise.
+        low, high: the 95 % interval against the population, within [0, 1], without any prior.
 
-    Raises:
-        DomainError: arrays of different shapes.
+    Raises DomainError: arrays of different shapes.
     """
 
     node: str
@@ -121,17 +116,10 @@ def learn_parameters(
     alpha: float = 1.0,
     on_node: Progress | None = None,
 ) -> LearnedBayesNet:
-    """Learn all parameters of a network of given structure.
+    """Learn all parameters of a network of given structure from exact or estimated counts.
 
-    Args:
-        marginals: exact or estimated counts over (at least) the structure's nodes.
-        structure: the parents of each node.
-        method, alpha: see `ParameterOptions`.
-        on_node: is called with nodes done and all nodes; may raise to stop.
-
-    Raises:
-        OptionError: see `ParameterOptions`.
-        UnknownVariable, EstimationError: see the marginals.
+    `method` and `alpha` are those of `ParameterOptions`; `on_node` is called with nodes done and
+    all. Raises OptionError; UnknownVariable, EstimationError: see the marginals.
     """
     options = ParameterOptions(method, alpha)
     prior = options.alpha if options.method == "map" else 0.0
@@ -149,10 +137,7 @@ def learn_parameters(
 def learn_family(
     table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
 ) -> LearnedFamily:
-    """Return the parameters of one node from its table, axes (parents..., node).
-
-    `prior` is the alpha of a Dirichlet prior, added to every cell.
-    """
+    """Return a node's parameters from its table (parents..., node), with a Dirichlet `prior`."""
     cell = table.counts
     margin = cell.sum(axis=-1, keepdims=True)
     weight = margin + prior * cell.shape[-1]

@@ -65,14 +65,9 @@ def _label(word: str) -> str:
 def read_bif(text: str) -> BayesNet:
     """Read a network from BIF text, also in the dialect of JavaBayes.
 
-    Names may be quoted, commas and `|` omitted, and rows given in any order. A row whose numbers
-    sum to 1 within 0.01 is scaled to 1, for printed probabilities are rounded.
-
-    Raises:
-        InputError: the text is not BIF, names something twice, or a table lacks a row or has one
-            too many.
-        ChannelError: a row is not a distribution.
-        StructureError, DomainError: the text describes no network.
+    Rows may have any order; a row whose numbers sum to 1 within 0.01 is scaled to 1. Raises
+    InputError: the text is not BIF, repeats a name, or a table lacks a row or has one too many.
+    ChannelError, StructureError, DomainError: a row is no distribution, or the text no network.
     """
     plain = _COMMENT.sub(lambda match: match[1] or " ", text)
     if plain.count('"') % 2:

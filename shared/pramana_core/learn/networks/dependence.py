@@ -1,10 +1,7 @@
 """The dependence of two variables, in uncorrelated functions of each.
 
-With f_k functions of one variable and g_l of the other, of mean 0, variance 1 and uncorrelated
-under their own distributions, the table of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)).
-Independence is b = 0; the sum of the b_kl^2 is the chi-square distance from it. Along a chain
-u - w - v, u and v independent given w, the matrices multiply: b_uv = b_uw b_wv. Both can be tested
-wherever pairs are reported, even if no record reports three variables together.
+The table of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)), with f_k and g_l of mean 0 and
+variance 1. Independence is b = 0. Along a chain u - w - v the matrices multiply: b_uv = b_uw b_wv.
 """
 
 from __future__ import annotations
@@ -50,11 +47,7 @@ class Coefficients:
 
     @cached_property
     def p_value(self) -> float:
-        """Of the score test against coefficients of one common variance (Lin 1997).
-
-        The statistic weights each combination by its precision, so that the noise of rare
-        categories does not hide the signal of frequent ones.
-        """
+        """Of the score test against coefficients of one common variance (Lin 1997)."""
         variances, turn = self._axes
         statistic = float(np.sum(np.square(turn.T @ self.values / variances)))
         return _tail(statistic, 1 / variances)
@@ -76,11 +69,7 @@ class Coefficients:
         return max(1.0, float(np.trace(self.covariance)) * self.records / len(self.values))
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the gain in samples of the coefficients, shape (draws,).
-
-        The noise is rotated by the symmetric root, which does not depend on the signs and order of
-        the axes: those depend on the processor.
-        """
+        """Return the gain in samples of the coefficients, (draws,), the same on every processor."""
         variances, turn = self._axes
         noise = rng.standard_normal((draws, len(variances)))
         return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
@@ -106,8 +95,7 @@ class Dependence:
         matrix: the coefficients, a row per function of the first variable.
         covariance: of the flat coefficients, against the population.
         records: N.
-        kept: the share of the coefficients that is kept when noise is shrunk to independence
-            (positive-part rule of James and Stein).
+        kept: the share of the coefficients after shrinkage to independence (James and Stein).
         information: the mutual information of the shrunk table, in nats.
     """
 
@@ -150,10 +138,8 @@ class Dependences:
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
         """Return the dependence of a pair that does not pass through `middles`; None if unknown.
 
-        What passes through them is the dependence of the best linear predictors from their
-        functions: of one variable exactly that of a chain. The rest is 0 if the pair is independent
-        given `middles` and their effects add up. Errors of pairs are added as if of different
-        records.
+        What passes through is that of the best linear predictors from the middles' functions.
+        Errors of pairs are added as if of different records.
         """
         whole = self.of(first, second)
         left = [self.of(first, middle) for middle in middles]

@@ -107,9 +107,8 @@ class _Document(_Part):
 def network_of_json(body: object) -> NetworkDocument:
     """Read a network from the JSON data of `network_json`; other fields are ignored.
 
-    Raises:
-        InputError: the data are no such document, or lack parameters.
-        StructureError, DomainError, ChannelError: the document describes no network.
+    Raises InputError: the data are no such document, or lack parameters. StructureError,
+    DomainError, ChannelError: the document describes no network.
     """
     try:
         document = _Document.model_validate(body)

@@ -70,12 +70,8 @@ def draw_structure(
 ) -> Layout:
     """Return a picture of a structure.
 
-    Args:
-        structure: the nodes and links.
-        groups: a group per node (its owner, say); each has a colour, named in a legend.
-        confidence: the probability of each link, by (parent, child). The lower, the thinner and
-            paler its line; below 100 % the number stands beside it.
-        title: the title for screen readers.
+    Each group of nodes has a colour and a legend. The lower the `confidence` of a link, (parent,
+    child), the thinner its line; below 100 % the number is shown. `title` is for screen readers.
     """
     known, groups = confidence or {}, groups or {}
     layout = _laid_out(structure).moved(_MARGIN, _MARGIN)

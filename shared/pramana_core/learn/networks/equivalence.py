@@ -1,9 +1,4 @@
-"""Greedy search over equivalence classes of structures (Chickering 2002).
-
-The structures of a class have the same independences; no records can tell their directions apart.
-One step may reverse many links at once, where hill climbing over single structures would have to
-pass through worse ones.
-"""
+"""Greedy search over equivalence classes of structures (Chickering 2002)."""
 
 from __future__ import annotations
 
@@ -41,11 +36,7 @@ class CPDAG:
 
     @classmethod
     def of(cls, parents: dict[str, Nodes]) -> CPDAG:
-        """Return the class of a structure: links that agree in all its members are directed.
-
-        Those are the links into a node with two unlinked parents, and those that follow from them
-        (Meek 1995, rules 1 to 3).
-        """
+        """Return the class of a structure, by colliders and the rules 1 to 3 of Meek (1995)."""
         linked = adjacency(parents, ((p, c) for c, given in parents.items() for p in given))
         directed: dict[str, set[str]] = {
             child: {
@@ -74,10 +65,8 @@ class CPDAG:
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return a structure of the class (Dor and Tarsi 1992).
-
-        Raises:
-            StructureError: the graph belongs to no structure.
+        """Return a structure of the class (Dor and Tarsi 1992). Raises StructureError: there is no
+        one.
         """
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
@@ -108,10 +97,7 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """An inserted or deleted link, and the undirected links that it directs.
-
-    `given` are the child's other parents, by which the link is scored.
-    """
+    """An inserted or deleted link, given the child's other parents, and the links it directs."""
 
     kind: Literal["insert", "delete"]
     parent: str
@@ -127,10 +113,7 @@ class LinkChange:
 
 
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
-    """Insert links while that gains, then delete links while that gains.
-
-    `limit` is the most parents of a variable; `on_step` is called with links and links expected.
-    """
+    """Insert links while that gains, then delete links; `limit` is the most parents."""
     for changes in (insertions, deletions):
         refused: set[LinkChange] = set()
         while True:

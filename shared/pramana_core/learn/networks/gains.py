@@ -1,8 +1,6 @@
 """Gains of moves, known by bounds that sharpen, and the choice of the largest.
 
-A maximization ends up to 1e-4 nats below its maximum, and where it ends can depend on the
-processor. So gains that differ by less than `LEAST_GAIN` are equal, and of equal ones the first is
-chosen.
+Gains that differ by less than `LEAST_GAIN` are equal, because maxima depend on the processor.
 """
 
 from __future__ import annotations
@@ -87,11 +85,7 @@ def best(
     tick: Callable[[], None] = lambda: None,
     floor: float = LEAST_GAIN,
 ) -> ChoiceT | None:
-    """Return the choice of the largest gain above `floor`, the first of equals; or None.
-
-    The gain with the highest bound is sharpened until the highest is exact; then the gains before
-    it that could be equal are. `tick` is called before each step and may raise to stop.
-    """
+    """Return the choice of the largest gain above `floor`, the first of equals; or None."""
     heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
     heapq.heapify(heap)
     while heap:

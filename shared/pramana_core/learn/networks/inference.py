@@ -45,21 +45,14 @@ def infer(
 ) -> tuple[Tensor, Tensor]:
     """Return the joint distribution of some nodes given the other nodes of each record.
 
-    Records that lack the same nodes are inferred together.
-
-    Args:
-        network: the network.
-        nodes: the queried nodes, if any; their own codes are ignored.
-        codes: n for each of one or more nodes; a code beyond a node's categories is missing.
+    `codes` has n codes for each of one or more nodes; a code beyond a node's categories is missing.
 
     Returns:
-        the distributions, shape (n, nodes' sizes...), NaN where a record is impossible; and the
+        the distributions, (n, nodes' sizes...), NaN where a record is impossible; and the
         log-probability of the other nodes of each record, (n,) in nats.
 
-    Raises:
-        OptionError: a node is queried twice.
-        UnknownVariable: a node that the network does not have.
-        LimitExceeded: a table would have more than `MARGINAL_LIMIT` cells.
+    Raises OptionError, UnknownVariable: a node twice, or unknown. LimitExceeded: a table would have
+    more than `MARGINAL_LIMIT` cells.
     """
     keep = tuple(nodes)
     if len(set(keep)) < len(keep):

@@ -36,10 +36,7 @@ class Move:
 def candidates(
     judge: Judge, parents: Parents, search: Search, children: Collection[str]
 ) -> Iterator[tuple[Gain, Move]]:
-    """Yield every move to an acyclic structure, by child and parent in the variables' order.
-
-    Only the given children get other parents.
-    """
+    """Yield every move to an acyclic structure, by given child and by parent in order."""
     below = _descendants(parents)
     for child in (name for name in parents if name in children):
         for parent in parents:

@@ -27,11 +27,8 @@ class BayesNet:
     """A structure with a conditional probability table per node.
 
     `tables[node]` has the shape (parents' sizes..., node's size) and its last axis sums to 1.
-
-    Raises:
-        UnknownVariable: a node that is not in the domain.
-        DomainError: a table of the wrong shape.
-        ChannelError: a table row that is not a distribution.
+    Raises UnknownVariable: a node that is not in the domain. DomainError: a table of the wrong
+    shape. ChannelError: a table row that is not a distribution.
     """
 
     domain: Domain
@@ -59,9 +56,7 @@ class BayesNet:
     def marginal(self, names: Sequence[str]) -> Tensor:
         """Return the exact joint distribution of some nodes, axes in that order.
 
-        Raises:
-            UnknownVariable: a name that is not a node.
-            LimitExceeded: see `eliminate`.
+        Raises UnknownVariable: a name that is not a node. LimitExceeded: see `eliminate`.
         """
         for name in names:
             if name not in self.structure.parents:
@@ -87,11 +82,7 @@ class BayesNet:
 
 
 def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
-    """Return -sum_x p(x) ln q(x) in nats, with p the reference and q the model; it may be infinite.
-
-    Raises:
-        DomainError: the networks have different nodes, or one node has other categories.
-    """
+    """Return -sum_x p(x) ln q(x) in nats, perhaps infinite, p the reference. Raises DomainError."""
     if set(reference.structure.nodes) != set(model.structure.nodes):
         raise DomainError(
             f"The networks have different nodes: {sorted(reference.structure.nodes)} and"
@@ -120,11 +111,7 @@ def kl_divergence(reference: BayesNet, model: BayesNet) -> float:
 
 
 def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[str, Codes]]:
-    """Return the codes of synthetic records, `CHUNK` records at a time.
-
-    Raises:
-        OptionError: no records, or a negative seed.
-    """
+    """Return the codes of synthetic records, `CHUNK` at a time. Raises OptionError."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     if seed < 0:

@@ -1,9 +1,8 @@
 """Structures from tables of pairs: the forest of Chow and Liu (1968), and further links.
 
-The forest joins the pairs of the largest mutual information without a circle, but only pairs whose
-dependence is significant: noise looks like information. Further links join pairs that remain
-dependent given each variable, and each two, next to one of them (the first orders of the PC
-algorithm, Spirtes and Glymour 1991, in linear predictors of the variables' functions).
+The forest joins significant pairs of the largest mutual information. Further links join pairs that
+remain dependent given each variable, and each two, next to one of them (PC algorithm, Spirtes and
+Glymour 1991).
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ class FoundFromPairs(NamedTuple):
 def from_pairs(
     marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
 ) -> FoundFromPairs:
-    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest.
-
-    `on_step` is called for each pair with pairs done and pairs in all, and may raise to stop.
-    """
+    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest."""
     dependences = Dependences(marginals)
     search = _Search(dependences, tuple(nodes), on_step)
     links = search.forest()
@@ -110,8 +106,7 @@ def orient(
 ) -> Parents:
     """Return parents with given links and colliders (u, w, v) at w, as far as they agree.
 
-    Other links are directed without further colliders or, where a circle prevents that, away from
-    the first variable of each component.
+    Other links get no further colliders, or point away from the first variable of their component.
     """
     around = adjacency(nodes, links)
     into: Parents = dict.fromkeys(nodes, frozenset())

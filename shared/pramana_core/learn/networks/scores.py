@@ -1,9 +1,7 @@
 """The score of a link: the gain of making one variable a parent of another.
 
-The default scores the reports themselves: the log-likelihood ratio of dependence against
-independence given the other parents, less (log N)/2 for each additional parameter. The plain scores
-of Ma 5.5.1 take estimated counts for true ones; Ma's thresholds eta and C* (5.5.2) guard against
-their errors.
+The default is the log-likelihood ratio of the reports less (log N)/2 per parameter. Plain scores
+take estimated counts for true ones (Ma 5.5.1), with thresholds eta and C* (5.5.2).
 """
 
 from __future__ import annotations
@@ -128,10 +126,9 @@ class _Exchanged:
 class LikelihoodJudge:
     """The default score: the likelihood of the reports with the penalty of the BIC.
 
-    Gains of links are each scored on a table of their own, and need not agree on two structures: a
-    larger table says more about variables that are reported with noise. So two structures are
-    compared on one table: of all variables where that can be maximized (`Marginals.explanation`),
-    else of the variables whose parents differ and their parents, else family by family.
+    Gains of links are scored on tables of their own and need not agree. So two structures are
+    compared on one table: of all variables (`Marginals.explanation`), else of those that differ and
+    their parents.
     """
 
     marginals: Marginals

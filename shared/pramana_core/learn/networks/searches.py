@@ -1,9 +1,7 @@
 """Search for the structure of the highest score: along an order (K2), or without one.
 
-Both take the move that gains most until none gains. Moves are examined from the highest bound of
-their gain down, so that most tables are never maximized. Each gain is scored on a table of its own,
-so that moves could lead in a circle: no structure is taken twice, and a limit of steps ends every
-search.
+The move that gains most is taken until none gains. Moves with the highest bounds come first. No
+structure is taken twice, and the steps are limited.
 """
 
 from __future__ import annotations
@@ -30,10 +28,7 @@ ROUNDS = 5
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
-    """Give each child the best parents among the variables before it in the order (Ma 5.5.1).
-
-    `on_step` is called before each move with children done.
-    """
+    """Give each child the best parents among those before it in the order (Ma 5.5.1)."""
     order = search.order or ()
     found = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]
@@ -52,10 +47,8 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
 def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress) -> Parents:
     """Search without an order, and return the best structure found.
 
-    Classes of structures and single structures are searched in turn. Then each variable loses all
-    its links, and the search goes on from there: where variables nearly determine each other,
-    several wrong links must be removed together. `on_step` is called before each move with links
-    and links expected.
+    Classes and single structures are searched in turn. Then each variable loses all its links,
+    because some wrong links must be removed together. `on_step` is called before each move.
     """
     empty = dict.fromkeys(nodes, frozenset[str]())
     peak = Peak(_settle(judge, empty, search, on_step), judge.better)

@@ -12,13 +12,10 @@ from pramana_core.errors import StructureError
 
 @dataclass(frozen=True)
 class Structure:
-    """The structure of a Bayesian network: every node with its parents, in a fixed order.
+    """The structure of a Bayesian network: every node with its parents, in the order of its table's
+    axes.
 
-    The order of a node's parents is the order of the axes of its table.
-
-    Raises:
-        StructureError: no nodes, a node twice, a parent that is not a node, a parent twice, or a
-            cycle (named).
+    Raises StructureError: no nodes, a node or parent twice, a parent that is no node, or a cycle.
     """
 
     families: tuple[tuple[str, tuple[str, ...]], ...]

@@ -32,12 +32,11 @@ class LearnedLink:
 
     Attributes:
         parent, child: the link.
-        gain: of the link given the child's other parents, in nats above the penalty; for a link
-            learned from pairs, the logarithm of the evidence against what explains it best.
-        inflation: the factor, at least 1, by which randomization multiplies the chance part of the
-            plain gain; infinite where no channel can be inverted.
+        gain: given the child's other parents, in nats above the penalty; for links learned from
+            pairs, the logarithm of the evidence against the best other explanation.
+        inflation: the factor by which randomization multiplies the chance part of the plain gain.
         confidence: the probability of the link (`confidence_of`); None without samples.
-        compelled: whether all equivalent structures direct the link so.
+        compelled: whether all equivalent structures direct the link alike.
     """
 
     parent: str
@@ -69,22 +68,13 @@ def learn_structure(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LearnedStructure:
-    """Learn which variables are the parents of which.
+    """Learn which variables are the parents of which; the order of the variables decides ties.
 
-    Args:
-        marginals: exact or estimated counts over all variables; their order decides ties.
-        scoring: the score of a link; `chow-liu` does not use it.
-        search: see `Search`.
-        children: with an order, the only variables that get parents.
-        draws: the number of bootstrap samples for the confidence of each link.
-        seed: decides the bootstrap samples.
-        on_step: is called with steps done and expected; may raise to stop.
-
-    Raises:
-        OptionError: children without an order, draws or a seed out of range, or an order that does
-            not name every variable once.
-        UnknownVariable: a child that the marginals do not have.
-        EstimationError, LimitExceeded: see the marginals.
+    `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
+    bootstrap samples, which `seed` decides, give each link its confidence. Raises OptionError:
+    children without an order, draws or a seed out of range, or an incomplete order.
+    UnknownVariable: a child that the marginals do not have. EstimationError, LimitExceeded: see the
+    marginals.
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
@@ -157,10 +147,8 @@ class _Judged:
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
     """Return the probability of a link by its gain, in nats, and those in bootstrap samples.
 
-    A gain above BIC's penalty is about the logarithm of a Bayes factor (Kass and Wasserman 1995);
-    with prior odds of one in `pairs` the odds are exp(gain) / pairs. Their probability is averaged
-    over the samples (bagged posteriors, Huggins and Miller 2023), whose mean gain is first moved to
-    that of the records.
+    The odds are exp(gain) / pairs (Kass and Wasserman 1995), averaged as probabilities over samples
+    whose mean gain is moved to the records' (Huggins and Miller 2023).
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
 

@@ -39,10 +39,7 @@ def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
 
 
 def p_values(deviates: Floats) -> Floats:
-    """Return the one-sided p-values of "the support is below the minimum" by its deviates.
-
-    They are 0 or 1 where there is no error, and 1 where there is no estimate.
-    """
+    """Return one-sided p-values of "the support is below the minimum"; 1 without an estimate."""
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 

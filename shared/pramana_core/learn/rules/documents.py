@@ -1,8 +1,6 @@
 """Itemsets and rules as JSON and CSV.
 
-A JSON document has `kind` "association-rules", the items, and the itemsets and rules, which name
-items by their indices; what is not a number is null. CSV has a row per itemset or rule; the items
-of a cell are a JSON list of words, `["milk=yes", "bread=no"]`.
+JSON names items by index; CSV has a row per itemset or rule, its items as a JSON list of words.
 """
 
 from __future__ import annotations
@@ -80,13 +78,10 @@ def write_findings(
 
 
 def read_findings(document: Mapping[str, Any]) -> RuleFindings:
-    """Read what `write_findings` wrote.
+    """Read what `write_findings` wrote; without variables, those of the items.
 
-    Where a document lacks the variables, they have the categories that are items.
-
-    Raises:
-        InputError: it is no such document.
-        DomainError, UnknownVariable, UnknownCategory, OptionError: a part of it cannot be.
+    Raises InputError: it is no such document. DomainError, UnknownVariable, UnknownCategory,
+    OptionError: a part of it is impossible.
     """
     read = read_json(
         _Document,
@@ -140,10 +135,7 @@ def _level(of: Sequence[Itemset], length: int) -> Level:
 
 
 def findings_csv(kind: type[Itemset | Rule], found: Iterable[Any], word: Word) -> str:
-    """Return itemsets or rules as CSV, a header first; an interval has two columns.
-
-    `kind` says whose attributes they have, `word` what their items are.
-    """
+    """Return itemsets or rules as CSV with a header; `word` says what an item is."""
     names = [field.name for field in fields(kind)]
     header: list[str] = []
     for name in names:

@@ -79,11 +79,7 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
 
 
 def rules_chart(found: FoundItemsets, rules: Sequence[Rule]) -> Chart:
-    """Return a picture of the rules of the highest lower ends of confidence, a row each.
-
-    A dot at the confidence, a line over its interval, and the lift in words. An estimated
-    confidence above 1 is drawn at 1.
-    """
+    """Return a picture of the rules of the highest lower ends of confidence, with their lifts."""
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
     names = [_name(found, rule) for rule in shown]

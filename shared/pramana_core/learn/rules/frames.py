@@ -33,10 +33,7 @@ SIDES = ("antecedent support", "consequent support")
 
 
 def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
-    """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
-
-    `examined` lists all that were examined, not only the frequent ones.
-    """
+    """Return itemsets, a row each, all `examined` or frequent, with `ITEMSET_ERRORS`."""
     import pandas as pd
 
     kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]

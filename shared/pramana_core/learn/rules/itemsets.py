@@ -29,13 +29,8 @@ def items_of(
 ) -> tuple[Item, ...]:
     """Return the items of some variables: by default all their categories, in order.
 
-    Args:
-        domain: the variables.
-        present: the one category that is an item, of the variables that have it, say "yes".
-        items: the categories that are items, of the variables that it names.
-
-    Raises:
-        UnknownVariable, UnknownCategory: a name that the domain does not have.
+    `present` is the one category that is an item, say "yes", of the variables that have it; `items`
+    names categories by variable. Raises UnknownVariable, UnknownCategory.
     """
     if present is None:
         labels = {v.name: v.categories for v in domain} | dict(items or {})
@@ -56,13 +51,11 @@ class Itemset:
 
     Attributes:
         items: the indices of its items in `FoundItemsets.items`, ascending.
-        support: the raw estimate, as a share of the records; may be outside [0, 1]. NaN where the
-            reports do not estimate it.
-        se_records: its standard error given the true records (the noise of randomization alone).
-        se_population: that against the population the records were drawn from.
-        interval: of the support, at the confidence and against what the options say, in [0, 1].
-        verdict: what the interval says of the minimum.
-        chosen: whether the options' decisions hold it frequent.
+        support: the raw estimate, a share of the records; may be outside [0, 1], or NaN.
+        se_records, se_population: its standard errors, of randomization alone and with sampling.
+        interval: of the support, in [0, 1], as the options say.
+        verdict: the interval against the minimum.
+        chosen: whether the options' decision calls it frequent.
         p_value: of "it or a subset of it is below the minimum", one-sided.
     """
 
@@ -78,10 +71,10 @@ class Itemset:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The examined itemsets of one length k, as arrays: their rows, shape (n, k), and per row.
+    """The examined itemsets of one length k, as arrays: (n, k) rows in lexicographic order, and per
+    row.
 
-    Rows ascend and stand in lexicographic order. `verdict` holds places in `VERDICTS`; for the
-    others see `Itemset`.
+    `verdict` has indices in `VERDICTS`; for the others see `Itemset`.
     """
 
     itemsets: Indices
@@ -119,13 +112,11 @@ class FoundItemsets:
     """The itemsets that were examined, with the decision on each.
 
     Attributes:
-        domain: the variables.
-        records: the number of records.
-        options: how was mined and decided.
-        items: those that the itemsets' indices name.
+        domain, records, options: the variables, the number of records, and how it was mined.
+        items: the items that itemsets name by index.
         levels: the examined itemsets by length, from 1.
-        modelled_from: the length from which supports come of a model of shorter itemsets, because
-            no reports have them; errors and intervals suppose that it holds. None without such.
+        modelled_from: the length from which a model of shorter itemsets gives the supports; errors
+            suppose that it holds. None without such.
     """
 
     domain: Domain

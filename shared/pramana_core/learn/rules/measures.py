@@ -1,12 +1,8 @@
-"""Measures of rules with their errors, from the joint error of the three counts of each.
+"""Measures of rules with their errors, from the joint error of the three counts of each rule.
 
-With supports X of the whole rule, Y of its antecedent and Z of its consequent, the confidence is
-X / Y, the lift X / (Y Z) and the leverage X - Y Z. Standard errors and the intervals of lifts and
-leverages are those of the delta method. The interval of a confidence is Fieller's (1954): the c for
-which X - c Y lies within z standard errors of 0, its binomial part taken at c.
-
-Where the antecedent, or for lifts the product of both sides, is not sure to be positive, the
-interval ends only at what the measure cannot exceed.
+With the supports X of the rule, Y of its antecedent and Z of its consequent, confidence is X / Y,
+lift X / (Y Z) and leverage X - Y Z. Errors are by the delta method; the interval of a confidence is
+Fieller's (1954). Where a denominator may be 0, an interval ends at what is possible.
 """
 
 from __future__ import annotations
@@ -39,12 +35,10 @@ def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates
 
 
 def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the confidences; their intervals are within [0, 1], the estimates raw.
+    """Return raw confidences, with intervals within [0, 1], of rules whose antecedents are
+    positive.
 
-    Args:
-        counts: the three counts of each rule; antecedents positive.
-        z: the normal quantile of the intervals.
-        population: which error.
+    `z` is the normal quantile of the intervals, `population` chooses the error.
     """
     whole, antecedent, _ = (counts.counts / counts.records).T
     noise = counts.covariance(population=population) / counts.records**2
@@ -66,10 +60,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts; arguments as for `confidences`, all three counts positive.
-
-    Where nothing is known of a lift its interval is from 0 to infinity.
-    """
+    """Return the lifts as `confidences` does; where nothing is known, from 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent

@@ -1,22 +1,11 @@
-"""Frequent itemsets found level by level from estimated supports (Ma 7.1.2; FRAPP 6).
+"""Frequent itemsets, level by level, from estimated supports (Ma 7.1.2; FRAPP 6).
 
-An itemset is examined if every subset one item shorter was, with an estimate that reaches the
-minimum; all candidates of a length are estimated at once. Then `decisions` choose:
-
-*point*: an estimate at or above the minimum is frequent, as in the papers. The noise alone makes
-about half of the itemsets right below the minimum frequent.
-
-*controlled*: the expected share of itemsets that are not frequent among those chosen is kept down
-to `false_discovery`, by Benjamini and Hochberg's procedure over all examined itemsets. The p-value
-of an itemset is the largest of its own ("it is below the minimum", one-sided) and its subsets'.
-That itemsets are examined because of their subsets' estimates is selection: at the minimum it
-happens half of the time or more, and the p-values of two or more items are doubled for it. Every
-subset of a chosen itemset is chosen.
-
-Each p-value is valid as far as estimates of many records are normal. That the rate is kept is shown
-by simulation (tests/shared/learn/rules/test_rules_discovery.py). Where the noise is a few records
-only, it can be exceeded: 70 items one record below the minimum, N = 5,000 and p = 0.0005, gave 7 %
-instead of 5 %.
+An itemset is examined if the estimates of all subsets one item shorter reach the minimum. *point*
+then chooses estimates at or above the minimum, as the papers do. *controlled* keeps the expected
+share of wrong choices at `false_discovery` (Benjamini and Hochberg): an itemset's p-value is the
+largest of its own and its subsets', doubled from two items on, for the selection. It holds as far
+as estimates are normal: at N = 5,000 and p = 0.0005, 70 items just below the minimum gave 7 % in
+place of 5 %.
 """
 
 from __future__ import annotations
@@ -64,22 +53,12 @@ def mine_itemsets(
     options: RuleOptions,
     on_step: Progress | None = None,
 ) -> FoundItemsets:
-    """Find the frequent itemsets of some items.
+    """Find the frequent itemsets of some items; at most one item of a variable is in an itemset.
 
-    Itemsets that the reports do not estimate are undecided and lead no further.
-
-    Args:
-        marginals: exact or estimated.
-        items: at most one of a variable is in an itemset.
-        options: the minimum support and how to decide.
-        on_step: called with (lengths done, most lengths there can be) before each length and each
-            piece of a long one; may raise to stop.
-
-    Raises:
-        OptionError: no items.
-        UnknownVariable, DomainError: an item that does not exist here.
-        LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
-        SingularChannel, EstimationError, LimitExceeded: not even single items can be estimated.
+    Itemsets that the reports do not estimate are undecided and lead no further. `on_step` is called
+    with lengths done and the most there can be. Raises OptionError, UnknownVariable, DomainError:
+    no items, or an unknown item. LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
+    SingularChannel, EstimationError: not even single items can be estimated.
     """
     items = tuple(items)
     if not items:
@@ -138,14 +117,9 @@ def next_candidates(
 ) -> tuple[Indices, Indices]:
     """Return the itemsets one item longer all of whose subsets one item shorter are kept.
 
-    Args:
-        rows: the kept itemsets of k items in lexicographic order, shape (n, k), each ascending.
-        variables: a number per item; items of one variable never stand together.
-        most: the most candidates allowed; LimitExceeded beyond.
-
-    Returns:
-        The candidates, shape (m, k + 1), in lexicographic order, and in the same shape the row of
-        the subset that lacks the item at that position.
+    `rows` are kept itemsets of k items, (n, k), in lexicographic order; `variables` has a number
+    per item. Returns (m, k + 1) candidates in that order and, in the same shape, the row of the
+    subset without the item there. Raises LimitExceeded beyond `most`.
     """
     place = {tuple(row): at for at, row in enumerate(rows.tolist())}
     of = variables.tolist()

@@ -39,8 +39,7 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
 
-    Estimates are raw: a confidence may be above 1. Errors and intervals are of the kind and at the
-    confidence of the itemsets' options; those of supports and confidences are within [0, 1].
+    Estimates are raw; errors and intervals follow the itemsets' options.
     """
 
     antecedent: tuple[int, ...]
@@ -70,24 +69,12 @@ def derive_rules(
     most: int = MOST_RULES,
     on_step: Progress | None = None,
 ) -> tuple[Rule, ...]:
-    """Return the rules between the parts of the frequent itemsets.
+    """Return the rules between the parts of the frequent itemsets, longer antecedents first.
 
-    Args:
-        found: the itemsets.
-        marginals: what they were mined from.
-        minimum_confidence: the least confidence, from 0 to 1.
-        certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
-        most: the most rules allowed; they are counted before they are made.
-        on_step: called with (lengths done, lengths in all) before each length and each piece of a
-            long one; may raise to stop.
-
-    Returns:
-        Rules by length, then by itemset, longer antecedents first.
-
-    Raises:
-        OptionError: the confidence is not a share.
-        LimitExceeded: more than `most` rules, or an itemset of too many items; where rules are to
-            be `certain`, also more than `MOST_RULES` whose estimate suffices.
+    The least confidence applies to the estimate, or to the lower end of its interval if `certain`.
+    `on_step` is called with lengths done and all. Raises OptionError: the confidence is not a
+    share. LimitExceeded: more than `most` rules, or, before `certain` decides, than `MOST_RULES`;
+    or an itemset of too many items.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched

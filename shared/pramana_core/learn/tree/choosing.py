@@ -1,9 +1,7 @@
-"""Choosing the attribute that a node of a decision tree asks.
+"""Choosing the attribute that a node of a decision tree splits by.
 
-Of the attributes whose gain is more than chance (see `evidence`; corrected for taking the best of
-several) it is the one with the largest gain, less what randomization alone adds: noise adds most to
-attributes of many categories or of heavy randomization. Of gains that differ by rounding alone the
-first counts.
+Of the attributes whose gain is more than chance, corrected for the best of several, it is the one
+with the largest gain less what randomization adds; the first of gains equal to rounding.
 """
 
 from __future__ import annotations
@@ -101,19 +99,11 @@ def best_split(
     *,
     limit: float | None,
 ) -> SplitCandidate | None:
-    """Return the attribute to ask in a node, the first of equals; None where none is worth it.
+    """Return the attribute to split a node by, the first of equals; None where none is worth it.
 
-    An attribute whose counts have no estimate in the node is left out there.
-
-    Args:
-        within: the node's records.
-        target: the class.
-        attributes: the attributes to choose from.
-        limit: the greatest p-value; None where there is no test.
-
-    Raises:
-        EstimationError: no attribute has an estimate, and the node is the root.
-        LimitExceeded: the table of an attribute is too large.
+    Attributes without an estimate in the node are left out; `limit` is the greatest p-value, None
+    without test. Raises EstimationError: no attribute has an estimate at the root. LimitExceeded: a
+    table is too large.
     """
     failed: EstimationError | None = None
     tried: dict[str, tuple[float, float]] = {}

@@ -1,9 +1,4 @@
-"""Pictures of decision trees, drawn from left to right.
-
-A question is a box with its information and p-value; a line leads from each category to a child,
-the wider the more records. A leaf has a bar of the probabilities that decided its class, the share
-of that class among its own records with its interval, and its effective records.
-"""
+"""Pictures of decision trees, drawn from left to right, with tests, probabilities and intervals."""
 
 from __future__ import annotations
 
@@ -24,8 +19,8 @@ ROWS = 40
 def draw_tree(tree: DecisionTree) -> Layout:
     """Return a picture of the top of a tree: one level, or more that fit into `ROWS` rows.
 
-    In a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
-    node shows its class counts with their standard errors.
+    In a pruned tree, leaves of one class are drawn together. Nodes show their counts when hovered
+    over.
     """
     top: tuple[Node, ...] = (tree.root,)
     depth = fitting_depth(top, lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)

@@ -1,22 +1,10 @@
 """The information of an attribute about the class in a table, and how much of it is chance.
 
-With T a K x m table of estimated counts in a node, n its sum, r and c its margins, the information
-gain is sum T log2(T n / (r c)) / n (Ma 7.2.1), and 2 n ln 2 times that is the likelihood ratio
-statistic of independence. If attribute and class are independent in the node it is, to second order
-in the errors of T, the quadratic form e'We with W half its Hessian at the table E = r c'/n,
-
-    W = diag(1/E) - [same row]/r - [same column]/c + 1/n.
-
-The covariance of T is V + diag(E) - EE'/N: V of randomization, the rest of drawing N records. So
-chance alone is expected to show tr(W Cov), with variance 2 tr((W Cov)^2), of which tr(W V) comes of
-randomization; a multiple of a chi-square with these moments gives the p-value (Satterthwaite
-1946). Where nothing is randomized V is 0, the mean is (K-1)(m-1) and this is the G-test.
-
-Where the information is g / (2 n ln 2) bits, the statistic has g more for a mean, and 4 r g more
-for a variance. r, the error in the direction of the table, is its variance by the delta method over
-four times itself, so that the delta method's error counts far from 0 and the law of chance near 0,
-where that is useless. The interval of the information holds those g from whose mean the statistic
-is at most z of their standard errors away.
+For a table T of estimated counts with sum n and margins r and c the likelihood ratio statistic is 2
+n ln 2 times the information gain (Ma 7.2.1). Under independence it is about e'We, where W =
+diag(1/E) - [same row]/r - [same column]/c + 1/n at E = r c'/n. Its mean is tr(W Cov), its variance
+2 tr((W Cov)^2), and a multiple of a chi-square with these moments gives the p-value (Satterthwaite
+1946). The interval of the information inverts the normal law of the statistic.
 """
 
 from __future__ import annotations
@@ -44,17 +32,14 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class GainEvidence:
-    """The information gain of a split in bits, and what is known of its error.
+    """The information gain of a split in bits, and its error.
 
     Attributes:
-        gain: of the counts.
-        noise: the part of it that is expected of randomization alone.
-        chance: the gain that is expected where attribute and class are independent.
-        information: the gain above chance, at least 0.
-        interval: the 95 % interval of the information, against the population.
-        statistic: the likelihood ratio; 0 where there is nothing to be tested.
-        degrees: the degrees of freedom of the test.
-        p_value: its result.
+        gain, noise: of the counts, and the part expected of randomization alone.
+        chance: the gain expected where attribute and class are independent.
+        information, interval: the gain above chance, at least 0, and its 95 % interval against the
+            population.
+        statistic, degrees, p_value: the likelihood ratio test; 0 where nothing can be tested.
     """
 
     gain: float
@@ -101,14 +86,10 @@ def _self_information(counts: Tensor) -> float:
 def weigh(
     counts: Tensor, covariance: Tensor, records: int, *, counted: bool = True
 ) -> GainEvidence:
-    """Return what a table says of splitting a node by an attribute.
+    """Return the evidence of a table for splitting a node by an attribute.
 
-    Args:
-        counts: estimated counts within the node, (K, m) for K categories and m classes, with a
-            positive sum.
-        covariance: of the counts given the records, (K m, K m), cells in C order.
-        records: the number of all records.
-        counted: whether the records in the node were counted; see `Subtable`.
+    `counts` are (K, m) for K categories and m classes, with a positive sum; `covariance` is theirs
+    given the records, (K m, K m). For `counted` see `Subtable`.
     """
     gain = information_gain(valid_counts(counts))
     bits = 2 * float(counts.sum()) * math.log(2)

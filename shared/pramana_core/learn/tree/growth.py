@@ -36,18 +36,13 @@ def learn_tree(
     options: TreeOptions | None = None,
     on_step: Progress | None = None,
 ) -> DecisionTree:
-    """Learn a decision tree.
+    """Learn a decision tree from exact or estimated counts.
 
-    Args:
-        marginals: exact or estimated counts.
-        target: the class.
-        attributes: those to choose from, the first of equals; by default all other variables.
-        options: how it is grown and pruned.
-        on_step: called at each node with steps done and `STEPS`; may raise to stop.
+    `attributes` are by default all other variables, the first of equals chosen. `on_step` is called
+    at each node with steps done and `STEPS`.
 
-    Raises:
-        UnknownVariable, OptionError: see `inputs_of`.
-        EstimationError, LimitExceeded: see `best_split`.
+    Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see
+    `best_split`.
     """
     options = options or TreeOptions()
     inputs = inputs_of(marginals.domain, target, attributes, "attributes")

@@ -28,12 +28,9 @@ class DecisionTree:
     """A tree that predicts a class from other variables; a `Predictor`.
 
     `records` is the number of records it was learned from, `through` the model that its counts
-    follow from; None where they are estimated from reports.
-
-    Raises:
-        DomainError: no inputs, the class among them, or a node that does not fit the variables or
-            repeats a question.
-        UnknownVariable: a split by a variable that is not an input.
+    follow from; None where they are estimated from reports. Raises DomainError: no inputs, the
+    class among them, or a node that does not fit the variables or repeats a question.
+    UnknownVariable: a split by a variable that is not an input.
     """
 
     inputs: Domain
@@ -87,19 +84,13 @@ class DecisionTree:
         return tuple(node for node in self.root if node.split is None)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; see `Predictor`.
-
-        A record with missing values is of the class that is the most probable on average over the
-        leaves it may end in.
-        """
+        """Return the class code of each of n records, over all leaves where values are missing."""
         found = first_largest_of_rows(self.probabilities(codes))
         return found.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return the probability of each class, (n, classes); see `Predictor`.
-
-        A record whose answer is missing goes to all children, by the share of records that each has
-        (C4.5; Quinlan 1993, section 3.2).
+        """Return the probability of each class, (n, classes); records without an answer go to all
+        children by their shares of records (C4.5; Quinlan 1993, section 3.2).
         """
         columns = record_columns(self.inputs, codes, missing=True)
         found = np.zeros((len(columns[0]), self.target.size))

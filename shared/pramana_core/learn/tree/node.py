@@ -30,16 +30,14 @@ class NodeClasses:
 
     Attributes:
         counts: the raw estimates, which may be negative.
-        se_records, se_population: their standard errors given the records, and against the
+        se_records, se_population: their standard errors given the records and against the
             population.
         low, high: the 95 % intervals of the classes' shares, against the population.
-        effective: the number of records without randomization with as much information.
+        effective: the number of true records with as much information.
         leaned: how far the node's own proportions are moved towards its parent's, from 0 to 1.
         probabilities: the distribution that predicts: the moved proportions, made valid.
 
-    Raises:
-        DomainError: no classes, or tuples of different lengths.
-        ChannelError: probabilities that do not sum to 1.
+    Raises DomainError, ChannelError: lengths differ or are 0; probabilities that do not sum to 1.
     """
 
     counts: tuple[Finite, ...]
@@ -83,16 +81,14 @@ class Split:
 
     Attributes:
         attribute: the variable.
-        gain: the information gain of the estimated counts, in bits.
-        excess: the gain over `chance`: the estimated information about the class.
-        low, high: its 95 % interval, which begins above 0 only if `p_value` is below 0.05.
-        chance: the mean gain where attribute and class are independent.
-        statistic, degrees: the likelihood ratio that tests the split, and its degrees of freedom.
-        tried: the number of attributes that it was the best of.
+        gain, chance: the gain of the counts in bits, and its mean where attribute and class are
+            independent.
+        excess, low, high: the gain over chance, and its 95 % interval.
+        statistic, degrees: the likelihood ratio and its degrees of freedom.
+        tried: the number of attributes compared.
         p_value: how often chance alone shows as much for the best of them.
 
-    Raises:
-        DomainError: the interval ends before it begins.
+    Raises DomainError: the interval ends before it begins.
     """
 
     attribute: str
@@ -138,11 +134,10 @@ _Z = normal_quantile(LEVEL)
 
 
 def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[Tensor, Tensor]:
-    """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population.
+    """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population, (K,
+    m) each.
 
-    The variance that randomization gives the ratio of two estimates is added to that of drawing
-    the node's records. Arguments as for `class_counts`; the ends, each (K, m), are 0 and 1 of a
-    node without records.
+    The variance by randomization is added. Ends are 0 and 1 without records.
     """
     size = counts.sum(axis=1, keepdims=True)
     there = size > EMPTY * records
@@ -175,22 +170,17 @@ def class_counts(
 ) -> tuple[NodeClasses, ...]:
     """Return the classes of the records of nodes with one parent.
 
-    With p the node's proportions, q its parent's, v the variance of p that comes of randomization
-    (summed over the classes) and t the distance of children from their parent, the probabilities
-    are (t^2 p + v q) / (t^2 + v), made valid: the posterior mean where both are normal. The prior
-    of t is half-Cauchy (Gelman 2006), and the weight of p is the mean over its posterior given the
-    observed distances of this parent's children.
-
-    `effective` is n^2 / (n + V), with V the summed variance of the class counts that comes of
-    randomization; of a model's expected counts, the number of records whose proportions would have
-    as much variance. Those are not moved: a model knows no more of a parent than of the node.
+    With p the node's proportions, q its parent's, v the randomization variance of p and t the
+    distance of children from their parent, the probabilities are (t^2 p + v q) / (t^2 + v),
+    averaged over the posterior of t under a half-Cauchy prior of scale `shrinkage` (Gelman 2006).
+    `effective` is n^2 / (n + V), V the summed variance of the class counts. A model's counts are
+    not moved.
 
     Args:
-        counts: estimated counts by node and class, (K, m).
-        covariance: theirs given the records within each node, (K, m, m).
+        counts, covariance: by node and class, (K, m), and given the records, (K, m, m).
         records: the number of all records.
         parent: the parent's probabilities; None at the root.
-        shrinkage: the scale of the prior of t; None does not move p.
+        shrinkage: None does not move p.
         counted: whether the nodes' records were counted; see `Subtable`.
     """
     given, drawn = _variances(counts, covariance, records, counted=counted)
@@ -242,10 +232,7 @@ def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Ten
 
 
 def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
-    """Return how far each row of proportions is moved towards the parent's, for its posterior mean.
-
-    0 is not at all and 1 all the way.
-    """
+    """Return how far each row of proportions moves towards the parent's, 0 to 1."""
     k, m = own.shape
     # The error of a proportion: that of its count less its share of the sum's.
     onto = np.eye(m) - own[:, :, None]

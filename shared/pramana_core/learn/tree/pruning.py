@@ -1,13 +1,8 @@
 """Pruning of decision trees: splits that cost more to describe than they gain become leaves.
 
-A split is worth what it adds to the log-likelihood, discounted for the noise, less a description:
-
-    G / (2 c) - (d / 2) ln n - ln a
-
-with G = 2 n ln 2 times its gain, d its degrees of freedom, c the factor by which randomization
-multiplies the chance part of G, n the node's effective records and a the number of attributes it
-was the best of (Bayesian information criterion, and the cost of naming the attribute). From the
-leaves up, a subtree whose splits are together worth nothing becomes a leaf.
+A split is worth G / (2 c) - (d / 2) ln n - ln a: G is 2 n ln 2 times its gain, c the factor by
+which randomization inflates the chance part of G, d its degrees of freedom, n the node's effective
+records, and a the number of attributes compared (Bayesian information criterion).
 """
 
 from __future__ import annotations
@@ -62,20 +57,12 @@ def _pruned(node: Node) -> tuple[Node, float]:
 
 
 def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
-    """Return a tree without the subtrees by which few more of its records are predicted right.
+    """Return a tree without subtrees that predict few more of its records right.
 
-    For a tree whose counts a model expects: they hold no chance, but each leaf must be worth its
-    place. A subtree stays if for each leaf beyond one at least `PAYS` more records are predicted
-    right.
-
-    Where no reports have a question together with those above it, its information may repeat
-    theirs. So where a node's records may all be of its decision's class, what the leaves' records
-    lose if each has the classes of the node is subtracted `REPEATED` times. Nor is such a node
-    split with fewer than `LEAST_INFORMED` effective records.
-
-    Args:
-        root: the tree as it was grown.
-        reported: whether reports have some attributes and the class together.
+    For trees of a model's expected counts. A subtree stays if each leaf beyond one gains `PAYS`
+    records. Where no reports have a question with those above it (`reported`), its information may
+    repeat theirs: losses count `REPEATED` times in nodes that may be pure, and these need
+    `LEAST_INFORMED` effective records.
     """
     return _by_gain(root, (), reported)[0]
 

@@ -21,9 +21,8 @@ def write_tree_text(tree: DecisionTree, *, show_weights: bool = False) -> str:
         |--- tear-production-rate = normal
         |   |--- class: soft
 
-    In a pruned tree answers that lead to leaves of one class share a line. With weights each has
-    its own; a line before each question has its information and test, and a leaf has the
-    probabilities that decided its class, and its own shares with their 95 % intervals.
+    In a pruned tree, answers that lead to leaves of one class share a line. With weights, questions
+    show their information and test, leaves their probabilities and shares with 95 % intervals.
     """
     lines = list(_lines(tree, tree.root, 0, weights=show_weights))
     if show_weights and tree.through is not None:

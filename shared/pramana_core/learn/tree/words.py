@@ -30,10 +30,7 @@ def model_note(tree: DecisionTree) -> str:
 
 
 def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], list[Node]]]:
-    """Return a node's answers and children; in a pruned tree leaves of one class are one group.
-
-    Each group has its categories, in the order of the first of them.
-    """
+    """Return a node's answers and children; in a pruned tree, leaves of one class are one group."""
     if node.split is None:
         return []
     labels = tree.inputs[node.split.attribute].categories

@@ -25,11 +25,7 @@ class Gravity(IntEnum):
 
 
 class Caution(str):
-    """A sentence with its gravity; it names columns and never values.
-
-    Attributes:
-        gravity: what it is about.
-    """
+    """A sentence with its `gravity`; it names columns and never values."""
 
     __slots__ = ("gravity",)
     gravity: Gravity
@@ -72,8 +68,7 @@ def cautions(
 ) -> tuple[Caution, ...]:
     """Return sentences on what is unusual about S and X; they name columns and never values.
 
-    With `scored`, such as normal scores, in their place, the size of single values does not matter
-    to the noise; `predicting` says whether X is predicted from S, and the noise made to fit.
+    `scored` stands for them where noise is made by scores; `predicting`: X is predicted from S.
     """
     used = given if scored is None else scored
     shares = np.max(given.standard**2, axis=0) / given.records
@@ -124,10 +119,7 @@ def cautions(
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
-    """Return which columns have so few possible values that the equations on them determine them.
-
-    Only values in equal steps, such as whole numbers, are few enough to be tried.
-    """
+    """Return which columns have so few equal steps that the equations on them determine them."""
     bits = []
     for column in given.matrix.T:
         # Numbers far apart on the finest of steps overflow: they are in no equal steps.

@@ -1,8 +1,6 @@
 """Ranks, normal scores, and the normal copula behind them.
 
-Equal values of X share one score, which weakens its correlations. A column that is 0 in nine
-records of ten is a step of a normal variable, and the correlations of that variable must be used.
-Without ties these are the scores' own.
+Columns with ties are steps of normal variables, whose correlations are used.
 """
 
 from __future__ import annotations
@@ -35,8 +33,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def from_normal_scores(scores: Floats, values: Floats) -> Floats:
-    """Return scores as values of the marginals of `values`, between whose order statistics it
-    interpolates: n x k. Nothing lies beyond the smallest and the largest."""
+    """Return scores as values between the order statistics of `values`: n x k."""
     n = len(values)
     places = special.ndtr(scores) * (n + 1)
     steps = np.arange(1, n + 1)
@@ -57,15 +54,9 @@ STRONGEST = 0.9999
 def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
     """Return the correlations of S and of the normal variables behind X, (p + q) x (p + q).
 
-    S-S: of the columns. S-X: divided by the correlation of X's scores with the normal variable that
-    they are a step function of, which is exact if S is normal. X-X: if both have ties, the rho with
-    sum_k a_k b_k rho^k = their covariance, a and b the Hermite coefficients of their steps
-    (Mehler's formula).
-
-    Args:
-        scored: S and X by their scores.
-        by_ranks: take 2 sin(pi r / 6) of the rank correlation r (Pearson 1907) for columns without
-            ties that are no indicators.
+    S-X is divided by the correlation of X's scores with their normal variable; X-X with ties solves
+    sum_k a_k b_k rho^k = covariance, a and b the Hermite coefficients of their steps (Mehler).
+    `by_ranks` takes 2 sin(pi r / 6) of rank correlations (Pearson 1907) for columns without ties.
     """
     p = scored.told.shape[1]
     columns = np.column_stack([scored.told, scored.standard])
@@ -101,11 +92,7 @@ def conditional(
 
 
 def _hermite(column: Floats) -> Floats:
-    """Return the coefficients of a standardized column as a step function of a normal variable.
-
-    On the interval from z to z' of a step the k-th normalized Hermite polynomial integrates to
-    (phi h_(k-1))(z) - (phi h_(k-1))(z') over sqrt(k).
-    """
+    """Return the Hermite coefficients of a standardized column as a step function of a normal."""
     levels, counts = np.unique(column, return_counts=True)
     ends = special.ndtri(np.cumsum(counts)[:-1] / len(column))
     density = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)

@@ -38,10 +38,8 @@ _SPARED = (("has little noise", "have little noise"), " or cut outlying numbers 
 class Influence:
     """Each record's part in its own masked values; it stays with the owner.
 
-    Attributes:
-        weights: by how much a masked value moves for each unit that its true one moves: n x q.
-        noises: the standard deviation of the noise over draws, in those of what S leaves of the
-            column: n x q.
+    `weights` are the moves of masked values per unit of true ones; `noises` the deviations of the
+    noise, in those of what S leaves of the column: n x q each.
     """
 
     weights: Floats = field(repr=False)
@@ -60,10 +58,10 @@ class Influence:
 
     @property
     def told(self) -> Floats:
-        """The share of what S leaves of a record that its masked value tells: n numbers, 0 to 1.
+        """The share of what S leaves of a record that its masked value reveals: n numbers, 0 to 1.
 
         w^2 / (w^2 + s^2), of weight w and noise s: the R^2 of whoever knows all other records and
-        E(X|S), if the record lies as far from E(X|S) as the average record.
+        E(X|S).
         """
         return self._of(self._told)
 
@@ -126,11 +124,10 @@ class Influence:
 
 
 def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int = 1) -> Influence:
-    """Return each record's part in its own Y, a prediction and noise on it.
+    """Return each record's part in its own Y, a prediction and noise on it; weights are n x q or n.
 
-    Noise that is orthogonal to k columns, the basis, has, in n - k free directions, the variance of
-    what S leaves: n / (n - k) of it for a record that decides none of the columns, times 1 - h for
-    one whose leverage in them is h. Weights are n x q, or n for all q columns.
+    Noise orthogonal to a basis of k columns has n / (n - k) times 1 - h of the variance of what S
+    leaves, for a record of leverage h.
     """
     own = np.repeat(weights[:, None], columns, axis=1) if weights.ndim == 1 else weights
     noise = np.ones(len(own))

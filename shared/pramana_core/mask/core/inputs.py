@@ -38,13 +38,9 @@ ROUNDING = 1e-13
 class Limits:
     """How much of a masked value may be its record's own.
 
-    Attributes:
-        max_leverage: the largest weight of a record's own value in its prediction; 1 allows all.
-        max_told: the largest share of what S leaves of a record that its masked value may tell
-            (`Influence.told`); with None such records are only warned of.
-
-    Raises:
-        OptionError: a limit is out of its range.
+    `max_leverage` is the largest weight of a record's own value in its prediction; 1 allows all.
+    `max_told` is the largest share of what S leaves of a record that its masked value may show;
+    None only warns. Raises OptionError: a limit is out of its range.
     """
 
     max_leverage: Annotated[float, Gt(0), Le(1)] = 0.8
@@ -56,12 +52,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Inputs:
-    """S and X, checked.
-
-    Attributes:
-        s: the non-confidential columns; there may be none.
-        x: the confidential columns, all numeric.
-    """
+    """S and X, checked: columns that are released, if any, and numeric confidential ones."""
 
     s: MixedTable
     x: MixedTable
@@ -141,18 +132,12 @@ class Inputs:
 
 
 def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
-    """Return S and X checked.
+    """Return S and X checked: n x p columns that stay, None for no such column, and n x q numbers
+    to mask.
 
-    Args:
-        S: the non-confidential columns: n x p numbers, n numbers, a frame with columns of numbers
-            and of categories, or None for no such column.
-        X: the confidential columns: n x q numbers, n numbers, or a frame of numbers.
-
-    Raises:
-        EmptyTable: no records.
-        TableError: values are missing or infinite, the numbers of records differ, or a column of X
-            holds categories.
-        MaskingError: there is one record, or a column of X has no variation.
+    Raises EmptyTable, TableError: no records, missing or infinite values, numbers of records that
+    differ, or categories in X. MaskingError: there is one record, or a column of X has no
+    variation.
     """
     x = read_mixed(X, "X")
     if not x.columns:
@@ -222,9 +207,7 @@ def require_secret(given: Inputs) -> None:
 def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
     """Check that no record's fitted value is mostly its own true value. Raises MaskingError.
 
-    A record that stands alone in S, by a rare category or an outlying number, decides its own
-    fitted value; its masked value is then nearly the true one. `found` has the weight of each
-    record's own value in its fitted one: n numbers, 0 to 1.
+    `found` has the weight of each record's own value: n numbers, 0 to 1.
     """
     most = limits.max_leverage
     lone = found > most

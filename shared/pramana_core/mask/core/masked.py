@@ -21,13 +21,11 @@ class Masked:
 
     Attributes:
         matrix: Y, n x q.
-        expectation: the part of Y that is a function of S, n x q; None if Y was not made so.
-        noise: e = Y - expectation, or Y - X if there is no expectation, n x q; None if values were
-            reordered. With it Y gives X away.
-        details: what was chosen, by name: numbers and words that hold no record.
+        expectation: the part of Y that is a function of S, n x q, or None.
+        noise: Y less expectation or X, n x q; None if values were reordered. It gives X away.
+        details: choices by name: numbers and words without a record.
         warnings: sentences that the custodian must know before this leaves.
-        influence: each record's part in its own Y, before values were reordered; None if Y is not a
-            prediction and noise.
+        influence: each record's part in its own Y before reordering, or None.
         method: the method's name.
     """
 
@@ -55,14 +53,12 @@ class Method:
 
     Attributes:
         name: its name wherever a method is chosen.
-        run: the method itself: `run(inputs, rng, limits)`, or `run(inputs, rng, noise=...)`.
-        keeps: a sentence on which relationships survive it.
-        protects: a sentence on what it protects and what not.
+        run: the method: `run(inputs, rng, limits)`, or `run(inputs, rng, noise=...)`.
+        keeps, protects: sentences on the relationships that survive, and on protection.
         options: its options, each with its default.
         released_values: whether it releases true values in another order.
-        independent: whether Y tells nothing of X beyond S.
-        orthogonal: whether the noise is orthogonal to X in the sample: each masked column is then
-            an equation that the true values fulfil.
+        independent: whether Y shows nothing of X beyond S.
+        orthogonal: whether noise and X are orthogonal, so that true values fulfil an equation.
         exact_moments: whether means and covariances of (S, Y) are those of (S, X) in the sample.
     """
 
@@ -80,14 +76,11 @@ class Method:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def __call__(self, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-        """Mask X beside S, both as of `inputs`, with the method's own options: `Limits`, or
-        `noise`.
+        """Mask X given S, both as of `inputs`, with the method's options: `Limits`, or `noise`.
 
-        Raises:
-            OptionError: the method has no such option, or a value is out of its range.
-            TableError: see `inputs`.
-            MaskingError: S tells a column of X exactly, a record stands alone in S, more than
-                `max_told` is told of one, or there are too few records.
+        Raises OptionError, TableError: an unknown option, a value out of its range, or see
+        `inputs`. MaskingError: S determines a column of X, a record is alone in S, more than
+        `max_told` of one would show, or there are too few records.
         """
         if unknown := sorted(set(options) - set(self.options)):
             raise OptionError(

@@ -12,11 +12,7 @@ from pramana_core.mixed import Floats, residual
 
 
 class Randomness(Protocol):
-    """The part of numpy's `Generator` that masking uses.
-
-    Owners pass a keyed one, so that the same table is always masked alike
-    (`owner_agent.release.masked`).
-    """
+    """The part of numpy's `Generator` that masking uses; owners pass a keyed one."""
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
         """Return independent standard normal numbers of a shape."""
@@ -47,12 +43,10 @@ def normal_noise(rng: Randomness, records: int, root: Floats) -> Floats:
 
 
 def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
-    """Return noise e, n x q, that is orthogonal to a basis and has the same cross products as
-    `like`.
+    """Return noise e, n x q, orthogonal to an orthonormal n x k basis, with e'e = like'like.
 
-    e = b Sb^(-1/2) Sr^(1/2), where b are the residuals of random V regressed on the basis
-    (AlAhmadi, list of symbols; Muralidhar and Sarathy 2005). The basis is orthonormal, n x k, with
-    the constant in its span; `like`, m x q, are residuals r, or any square root of the wanted e'e.
+    e = b Sb^(-1/2) Sr^(1/2), where b are the residuals of random V on the basis (AlAhmadi, list of
+    symbols; Muralidhar and Sarathy 2005). The constant is in the basis's span.
     """
     return made_exact(rng.standard_normal((len(basis), like.shape[1])), basis, like)
 
@@ -69,11 +63,7 @@ def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
 
 
 def symmetric_root(like: Floats) -> Floats:
-    """Return the symmetric square root of like'like, q x q.
-
-    By singular values of `like` itself: those of like'like would lose half of the digits, and
-    columns that are multiples of one another would come out different.
-    """
+    """Return the symmetric square root of like'like, q x q, by singular values, to all digits."""
     _, values, vectors = np.linalg.svd(np.linalg.qr(like, mode="r"), full_matrices=False)
     found: Floats = (vectors.T * values) @ vectors
     return found

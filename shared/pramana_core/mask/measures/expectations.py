@@ -23,13 +23,7 @@ LANDMARKS = 100
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Fitted expectations of q targets at n records.
-
-    Attributes:
-        fitted: n x q.
-        left_out: the same, each by a fit in which the record itself had no part.
-        predict: expectations at other features, m x k to m x q.
-    """
+    """Expectations of q targets at n records, fitted and left out, and a function that predicts."""
 
     fitted: Floats
     left_out: Floats
@@ -48,9 +42,8 @@ def expectation(
 ) -> Expectation:
     """Return the expectations of targets, n x q, given features, n x k in any units.
 
-    Columns without variation count for nothing; with `standardize` all others count alike, else as
-    far as they are spread. A kernel is fitted on at most `most` records, which `rng` draws, and
-    spanned by `landmarks`.
+    With `standardize`, all columns that vary count alike. A kernel is fitted on at most `most`
+    records, which `rng` draws, and spanned by `landmarks`.
     """
     centre, scale = features.mean(axis=0), features.std(axis=0)
     kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))

@@ -12,13 +12,11 @@ class Measure:
     """One number about a masked table.
 
     Attributes:
-        name: which measure, such as "snooper-gain".
-        group: whether it is about what the table is still good for or about what it gives away.
-        about: which columns: a column's name, "debt given age, gender", or "all columns".
-        value: the number; NaN if it does not exist, and then the sentence says why.
-        error: its standard error over records, if one exists.
+        name, group: such as "snooper-gain", and the side it measures.
+        about: its columns: "debt", "debt given age, gender", or "all columns".
+        value, error: the number, NaN if it does not exist, and its standard error over records.
         sentence: what the number means for this table.
-        alarm: whether it shows, by more than chance, that Y tells more of X than S does.
+        alarm: whether it shows, by more than chance, that Y shows more of X than S does.
     """
 
     name: str

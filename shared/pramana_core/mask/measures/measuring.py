@@ -26,13 +26,9 @@ def measure_all(
     on_step: Progress = unwatched,
     influence: Influence | None = None,
 ) -> Measures:
-    """Measure what a masked table is good for and what it gives away, utility before security.
+    """Measure the utility and the security of a masked table; S, X and Y are as of `compared`.
 
-    Args:
-        S, X, Y: as of `compared`, which also says what is raised.
-        rng: draws folds and the records that kernels are fitted on.
-        on_step: called after each step; may raise to stop.
-        influence: each record's part in its own masked values (`Masked.influence`).
+    `influence` is each record's part in its own masked values. `on_step` is called after each step.
     """
     given, masked = compared(S, X, Y)
     total, done = SECURITY_STEPS + len(list(models_of(given))), 0
@@ -57,16 +53,9 @@ def measure_all(
 def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - the papers' names
     """Return S and X of the same n records, checked, and the masked values of X, n x q.
 
-    Args:
-        S: the columns that are released as they are: numbers, a frame, or None for no such column.
-        X: the confidential columns, true numbers; those without variation are left out.
-        Y: what is released in their place: the same columns by name or else in order.
-
-    Raises:
-        EmptyTable: no records.
-        TableError: values are missing or infinite, columns of X and Y are no numbers or not the
-            same, or the numbers of records differ.
-        MaskingError: fewer than ten records, or no column of X varies.
+    Columns of X without variation are left out; Y has the columns of X by name or in order. Raises
+    EmptyTable, TableError: no records, missing values, or columns or lengths that differ.
+    MaskingError: fewer than ten records, or no column of X varies.
     """
     x, y = read_mixed(X, "X"), read_mixed(Y, "Y")
     if y.records != x.records:

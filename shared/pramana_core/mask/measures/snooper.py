@@ -1,13 +1,8 @@
 """What a snooper gains by a masked table: how much better S and Y together predict X than S alone.
 
-The snooper knows S and Y of everybody and the true X of all people outside a fold, and predicts X
-in the fold. Among the people whose X he knows he finds out whether Y helps, by lines or by curves;
-if it does not, he goes by S alone. Useless columns therefore cost him next to nothing, and a gain
-near zero means that there is nothing to gain.
-
-He looks at how far Y lies from E(Y|S). The relation E(Y|S) is released on purpose: that it may
-estimate E(X|S) better than he can from fewer people is no gain here. A gain is measured against the
-best prediction from S alone (Dalenius 1977).
+The snooper knows S and Y of everybody, and the true X of all people outside a fold. He uses Y only
+if it helps among the people he knows. A gain is measured against the best prediction from S alone
+(Dalenius 1977), because the relation E(Y|S) is released on purpose.
 """
 
 from __future__ import annotations
@@ -35,14 +30,11 @@ SCALES = (0.5, 1.5)
 
 @dataclass(frozen=True)
 class Gain:
-    """How much Y adds to the prediction of one confidential column.
+    """How much Y adds to the prediction of one confidential column, at index `place`.
 
     Attributes:
-        place: the column's place in X.
-        without: the R2 of predictions from S alone, out of fold.
-        together: the R2 of predictions from S and Y.
-        gain: together - without, on the same records.
-        error: its standard error: over records, by their paired squared errors.
+        without, together: the out-of-fold R2 of predictions from S alone, and from S and Y.
+        gain, error: their difference, and its standard error over records.
         p: the probability of such a gain by chance (one-sided paired test).
     """
 

@@ -84,10 +84,7 @@ def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> 
 
 
 def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[float, float]:
-    """Return slope and R2 of n masked predictions on the true ones (AlAhmadi V.2, VII.2).
-
-    A true relationship that is rounding beside the column's variance has neither.
-    """
+    """Return slope and R2 of n masked predictions on the true ones (AlAhmadi V.2, VII.2)."""
     original, masked = by_true - by_true.mean(), by_masked - by_masked.mean()
     size, other = float(original @ original), float(masked @ masked)
     if size <= NOTHING * len(original) * variance:

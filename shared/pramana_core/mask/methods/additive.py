@@ -28,9 +28,8 @@ MOST_NOISE = 1_000_000
 def sadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
     """Mask by simple additive noise: Y_j = X_j + e_j, the e_j normal and independent.
 
-    Means are kept in expectation. The variance of each column grows by the share `noise`;
-    correlations among the columns of X are multiplied by 1 / (1 + noise), those with S by its
-    square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
+    Variances grow by the share `noise`; correlations in X fall by 1 / (1 + noise), those with S by
+    its square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
     """
     return _added(given, rng, np.eye(given.columns), noise)
 

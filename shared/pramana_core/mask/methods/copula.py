@@ -25,10 +25,8 @@ from pramana_core.mixed import MixedTable, NumericColumn, numeric_table
 def cgadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
 
-    Monotonic relationships between pairs of columns are kept, and the marginals nearly so: masked
-    values are interpolated between the order statistics of X, and the share of a value that many
-    records have is kept, too. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3; of ties see
-    `copula_correlations`.)
+    Keeps monotonic relationships between pairs, and nearly the marginals. (Sarathy, Muralidhar and
+    Parsa 2002; AlAhmadi II.2.3; of ties see `copula_correlations`.)
     """
     return _masked(given, rng, limits, shuffled=False)
 
@@ -36,18 +34,14 @@ def cgadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by data shuffling: released values are those of X, at other records.
 
-    Perturbed values Y* are drawn under a normal copula, whose correlations are 2 sin(pi r / 6) of
-    the rank correlations r; then the i-th smallest value of each column of X goes to the record
-    with the i-th smallest Y*. Marginals are exactly the original; monotonic relationships are kept.
-    (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
+    The i-th smallest value of X goes to the record of the i-th smallest draw of a normal copula,
+    whose correlations are 2 sin(pi r / 6). (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
     """
     return _masked(given, rng, limits, shuffled=True)
 
 
 def _masked(given: Inputs, rng: Randomness, limits: Limits, *, shuffled: bool) -> Masked:
-    """Return X redrawn given S: the noise is orthogonal to the scores of S and X, and has exactly
-    the covariance that the copula's correlations leave; without ties this is EGADP of the scores.
-    """
+    """Return X redrawn given S: noise orthogonal to the scores, with the copula's covariance."""
     columns = (
         NumericColumn(column.name, normal_scores(column.values[:, None])[:, 0])
         if isinstance(column, NumericColumn) and not column.is_constant

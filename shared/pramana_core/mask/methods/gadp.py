@@ -1,8 +1,7 @@
 """Methods that keep linear relationships: GADP, IPSO and EGADP.
 
-All three release Y = linear prediction of X from S + noise e with the residuals' covariance. They
-differ in what of it is exact: nothing (GADP), the moments (IPSO), the moments and that e is
-orthogonal to X (EGADP).
+All release the linear prediction of X from S with noise. Exact are: nothing (GADP), the moments
+(IPSO), the moments and the noise's orthogonality to X (EGADP).
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from pramana_core.mixed import Floats
 def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
 
-    The moments of (S, Y) are those of (S, X) in expectation and off by sampling error in the
-    sample, like those of a second sample of n records; e is drawn without regard to X, so Y is
-    independent of X given S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
+    Moments of (S, Y) are those of (S, X) up to sampling error; Y is independent of X given S.
+    (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
     """
     require_maskable(given, given.basis.shape[1], limits)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
@@ -32,14 +30,9 @@ def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 def ipso(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by information-preserving statistical obfuscation: exact moments, e orthogonal to S.
 
-    Y is a draw given the sufficient statistics of the normal model of X on S: the coefficients and
-    the residual covariance are exactly those of X, so the sample means and covariances of (S, Y)
-    are, too. (Burridge 2003; AlAhmadi II.2.3.)
-
-    Its security is worse than EGADP's because e is orthogonal to S but not to X: each column of e
-    has a chance correlation with each column of residuals r, whose square is 1 / (n - 1 - p) on
-    average. In small samples this is a share of what S does not tell of X that Y tells; whoever
-    knows X for some of the records can learn it.
+    Y is a draw given the sufficient statistics of the normal model of X on S (Burridge 2003;
+    AlAhmadi II.2.3). It is less secure than EGADP: e is not orthogonal to X, and its squared
+    correlation with the residuals of X is 1 / (n - 1 - p) on average, which Y then shows of X.
     """
     require_maskable(given, given.basis.shape[1], limits)
     noise = exact_noise(rng, given.basis, given.standard_residuals)
@@ -49,15 +42,11 @@ def ipso(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by exact general additive data perturbation: exact moments, e orthogonal to S and X.
 
-    Y = prediction from S + e with e = b Sb^(-1/2) Sr^(1/2), where r are the residuals of X
-    regressed on S, b those of random V regressed on S and X, and Sr, Sb their covariances. Sample
-    means and covariances of (S, Y) are those of (S, X); in the sample, Y tells linearly no more of
-    X than S does. (Muralidhar and Sarathy 2005, 2008; AlAhmadi II.2.3 and list of symbols.)
+    Y = prediction from S + e with e = b Sb^(-1/2) Sr^(1/2): r are the residuals of X on S, b those
+    of random V on S and X (Muralidhar and Sarathy 2005, 2008; AlAhmadi II.2.3).
 
-    What is exact is known to whoever reads Y: sums of X over all records, and over those of each
-    category of S, are those of Y. Two people who alone share a category learn each other's values;
-    tables that differ by one record give it away (see docs/masking.md). Columns of X that others
-    tell exactly are allowed: the masked ones tell each other likewise.
+    Sums of X over all records and over each category of S are those of Y, so two people alone in a
+    category learn each other's values (docs/masking.md).
     """
     require_maskable(given, given.both.shape[1], limits)
     noise = exact_noise(rng, given.both, given.standard_residuals)

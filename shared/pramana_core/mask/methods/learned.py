@@ -65,15 +65,13 @@ LARGE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class FittedExpectation:
-    """What S tells of the standardized X.
+    """E(X|S) of the standardized X.
 
     Attributes:
         fit: the kernel regression it started from.
-        expectation: E(X|S), n x q.
-        residuals: r = X - E(X|S), n x q.
+        expectation, residuals: E(X|S) and X - E(X|S), n x q.
         learned: the most eigenvectors of the kernel in a column of E(X|S).
-        iterations: how often the ridge was iterated, of each column; infinite if X was projected
-            onto eigenvectors.
+        iterations: how often the ridge was iterated, of each column; infinite for a projection.
         held: how many lone records' own values were held back.
         own: the weight of each record's own value in its expectation: n x q.
         squares: squares and products that the kernel missed and that were added.
@@ -101,10 +99,8 @@ class FittedExpectation:
         return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
-        """Return an orthonormal basis of what noise must be orthogonal to, n x k.
-
-        It spans the constant, S, E(X|S), X, and further eigenvectors of the kernel: as many as
-        there are records for if `wide`, else fewer.
+        """Return an orthonormal basis of the constant, S, E(X|S), X, and eigenvectors of the
+        kernel, n x k: as many as there are records for if `wide`, else fewer.
         """
         n, q = given.records, given.columns
         base = np.column_stack([given.basis, self.squares.basis])
@@ -176,11 +172,7 @@ class FittedExpectation:
 
 
 def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
-    """Learn E(X|S) within limits of own weights; `rng` draws landmarks.
-
-    Raises:
-        MaskingError: some records' own values weigh more, with any penalty.
-    """
+    """Learn E(X|S) within limits of own weights; `rng` draws landmarks. Raises MaskingError."""
     fit = fit_kernel(given.told, given.standard, rng, smooth=True)
     bounds, most = _bounds(given, limits)
     curved = np.ones(given.columns, dtype=np.bool_)
@@ -257,8 +249,7 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) by a kernel fit for the `curved` columns and lines for the others, with lone
-    records held back to the bounds."""
+    """Return E(X|S) by a kernel for the `curved` columns, else lines; own weights are bounded."""
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
     shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
@@ -290,10 +281,7 @@ def _expectation(
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return a bound on the weights of own values in least squares of X on the constant, S and f.
-
-    A value acts through f itself, and through the regression's coefficients by its leverage in f.
-    """
+    """Return a bound on own weights in least squares of X on the constant, S and the relation."""
     related = np.any(relation, axis=0)
     found = given.leverages[:, None] + own
     if not related.any():
@@ -309,9 +297,8 @@ def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
 def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
     """Return how often a ridge is iterated, and what it then keeps of each eigenvector: 0 to 1.
 
-    f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is then kept
-    wholly, so that those who fit f again do not shrink it once more. Where H shrinks many
-    eigenvectors alike, as with many columns of S, this would memorize X.
+    f = (1 - (1 - H)^k) X, so that those who fit f do not shrink it again; within limits of freedom,
+    or it would memorize X.
     """
     freedom = float(shrinkage.sum())
     most = min(FREEDOM * freedom, max(freedom, FITTED * records))

@@ -30,9 +30,8 @@ ALONE = 1e-6
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
     """Return an orthonormal basis that noise is orthogonal to, and that leaves each record noise.
 
-    A record that stands alone has eigenvectors nearly of its own, and noise orthogonal to these
-    spares it. So its row in the vectors, n x m, is shortened, until they take at most `TAKEN` of
-    its variance beside the base, n x b, which is kept.
+    A lone record's row in the vectors, n x m, is shortened until they take at most `TAKEN` of its
+    variance outside the base, n x b.
     """
     fixed = leverages(base)
     shares = np.ones(len(base))
@@ -68,15 +67,10 @@ def _directions(columns: Floats) -> Floats:
 def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
     """Return the weights of records' own values in VKV'y: n numbers.
 
-    y are the values x, and for lone records a mixture of x and of what the ridge predicts without
-    them: a larger penalty for a few lone records would smooth away what the others show.
-
-    Args:
-        fit: the fit whose predictions are mixed in; V are its leading eigenvectors.
-        target: the index of the column.
-        kept: what is kept of each leading eigenvector, the diagonal of K: m numbers, 0 to 1.
-        free: an orthonormal basis of what the ridge does not shrink, n x f.
-        shares: how much of its own value each record keeps, n numbers from 0 to 1.
+    V are the fit's leading eigenvectors, K = diag(`kept`), and `free` an orthonormal basis of what
+    the ridge does not shrink, n x f. y mixes true values, by `shares`, with what the ridge predicts
+    without the record: a larger penalty for a few lone records would smooth away what the others
+    show.
     """
     vectors = fit.basis[:, : len(kept)]
     found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)

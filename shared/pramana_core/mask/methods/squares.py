@@ -1,8 +1,6 @@
 """Squares and products of S that a kernel fit left in the residuals.
 
-The smoothest of equally good fits may miss a weak relationship that an analyst looks for first: the
-slope of a square in a regression of X on S. One number for all records keeps it, and tells next to
-nothing of single ones.
+The smoothest of equal fits may miss the slope of a square; one number for all records keeps it.
 """
 
 from __future__ import annotations
@@ -30,12 +28,7 @@ NEW = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """What was added to an expectation.
-
-    Attributes:
-        names: in words, such as "age squared"; they name columns of S.
-        basis: orthonormal columns that span it beyond the constant and S, n x k.
-    """
+    """Squares added to an expectation: their names, and an orthonormal basis beyond S, n x k."""
 
     names: tuple[str, ...]
     basis: Floats = field(repr=False)
@@ -43,11 +36,8 @@ class Squares:
     def beside(
         self, given: Inputs, expectation: Floats, own: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return the parts of an expectation with these squares.
-
-        They are an orthonormal basis of the constant, S and these; the rest of the expectation, n x
-        q; and a bound on the weights in the regression of X on both, from the `own` weights without
-        these.
+        """Return a basis of the constant, S and these squares; the rest of the expectation, n x q;
+        and a bound on the weights in the regression of X on both, from the `own` weights.
         """
         plain = np.column_stack([given.basis, self.basis])
         curves = residual(expectation, plain)
@@ -66,8 +56,7 @@ def no_squares(given: Inputs) -> Squares:
 
 
 def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
-    """Return the squares and products of S of which the residuals surely have a slope;
-    expectation and residuals are of the standardized X, n x q."""
+    """Return squares and products of S of which the residuals, n x q, surely have a slope."""
     basis = basis_of(np.column_stack([given.basis, expectation]))
     names, found = [], []
     for name, values in _candidates(given):

@@ -1,8 +1,7 @@
-"""Shared trees and global models as JSON: plain data, written without loss and read back equal.
+"""Shared trees and global models as JSON, written without loss and read back equal.
 
-A tree is the list of its nodes, each before its children, with labels in place of codes. The sender
-is not trusted: the forms below check shapes and sizes, and `tree_of_nodes` that the nodes are one
-tree over its schema whose counts agree.
+A tree lists its nodes, each before its children. The sender is not trusted: forms check shapes and
+sizes, `tree_of_nodes` that the nodes are one tree.
 """
 
 from __future__ import annotations
@@ -80,11 +79,7 @@ ConditionDocument = Annotated[
 
 
 class LeafDocument(DocumentPart):
-    """A leaf: its class, and how many records are of it and of other classes.
-
-    `distribution`, if it is told, has the counts of all classes in the order of the target's
-    categories.
-    """
+    """A leaf: its class, its hits and misses, and perhaps the counts of all classes."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -145,13 +140,10 @@ class TreeDocument(SchemaDocument):
             ) from None
 
     def to_tree(self, *, noised: bool = False) -> SharedTree:
-        """Return the tree, fully checked; where counts are `noised` the class of a leaf need not be
-        its most frequent one.
+        """Return the tree, fully checked; a leaf of `noised` counts may have any class.
 
-        Raises:
-            DomainError: an attribute is wrong, or a name repeats.
-            ModelError: a node names what the schema lacks, counts disagree, or it is no tree.
-            LimitExceeded: it is too deep, or names more than `MOST_VALUES` categories.
+        Raises DomainError, ModelError: a wrong attribute, node or count, or a repeated name.
+        LimitExceeded: it is too deep, or names more than `MOST_VALUES` categories.
         """
         self._require_small()
         schema = self.tree_schema()
@@ -371,10 +363,8 @@ def write_model_json(model: GlobalModel) -> str:
 def read_model_json(text: str) -> GlobalModel:
     """Read a global model from the text of `write_model_json`; it is equal to the original.
 
-    Raises:
-        InputError: the text is no such document.
-        LimitExceeded: it is too long, or a tree too deep.
-        DomainError, ModelError, OptionError: its parts do not belong together.
+    Raises InputError: the text is no such document. LimitExceeded: it is too long, or a tree too
+    deep. DomainError, ModelError, OptionError: its parts do not belong together.
     """
     if len(text) > LONGEST_TEXT:
         raise LimitExceeded(

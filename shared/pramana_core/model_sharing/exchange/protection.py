@@ -67,8 +67,7 @@ def read_words(columns: Sequence[str]) -> tuple[str, ...]:
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
     """Return what of a requirement the counts of a tree show, as it leaves.
 
-    Hits and misses do not show diversity by the exact counts. Then diversity by hits and misses is
-    promised, or k alone, or nothing.
+    Hits and misses can show diversity by hits and misses, or k alone, or nothing.
     """
     if requirement is None:
         return None

@@ -98,9 +98,8 @@ MOST_LINES = 2_000
 
 
 def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) -> str:
-    """Return a tree, a line for each part of a split, with the counts of its leaves.
-
-    Longer texts than `most_lines` are cut.
+    """Return a tree, a line for each part of a split, with the counts of its leaves, cut at
+    `most_lines`.
 
         |--- safety = low: unacc (576 of 576 records)
         |--- safety = med or high

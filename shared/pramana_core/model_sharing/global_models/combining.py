@@ -44,14 +44,9 @@ NUMBERS_AT_ONCE = 4_000_000
 class CombinedModel:
     """A global model, and how it was made.
 
-    Attributes:
-        model: the model.
-        options: how it was made.
-        owners: the names of the owners, in the order of their trees.
-        records: how many records the trees count together.
-        pseudo_records: how many were drawn; 0 for votes.
-        notes: how the model was made, then a warning for each variable that owners may code
-            differently.
+    `owners` are in the order of their trees, `records` the number that the trees count, and
+    `pseudo_records` the number drawn, 0 for votes. `notes` warn of variables that owners may code
+    differently.
     """
 
     model: GlobalModel
@@ -72,14 +67,10 @@ def combine(
 ) -> CombinedModel:
     """Return the global model of several owners' trees, one of each.
 
-    The randomness of pseudo-data is by default that of `options.seed`, the names of `owners`
-    `owner 1` and so on. What `on_step` raises stops the work.
-
-    Raises:
-        ModelError, DomainError: the trees count no records, or see `common_schema`.
-        OptionError: the numbers of names and trees differ.
-        LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn.
-        NotInstalled: a tree is to be learned, and scikit-learn is not installed.
+    Pseudo-data are drawn by `options.seed` without `rng`; owners are by default `owner 1` and so
+    on. Raises ModelError, DomainError, OptionError: no records, see `common_schema`, or numbers
+    that differ. LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn. NotInstalled: a tree
+    is to be learned, and scikit-learn is not installed.
     """
     options = options or CombineOptions()
     names = tuple(owners or (f"owner {k + 1}" for k in range(len(trees))))
@@ -117,11 +108,9 @@ def pseudo_chunks(
     rng: np.random.Generator | None = None,
     per_chunk: int | None = None,
 ) -> Iterator[MixedTable]:
-    """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
+    """Return the pseudo-data that `combine` learns from, the same for any size of chunks.
 
-    They are the same for any size of chunks; by default a chunk holds at most `RECORDS_AT_ONCE`
-    records and `NUMBERS_AT_ONCE` numbers. Raises as `combine`, and OptionError: the method draws
-    none.
+    Raises as `combine`, and OptionError: the method draws none.
     """
     options = options or CombineOptions()
     if not options.draws:
@@ -159,11 +148,9 @@ def pooled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, tree by tree, in chunks of at most `per_chunk` records.
+    """Yield the pseudo-data of trees, tree by tree, each with randomness of its own.
 
-    Each tree draws from randomness of its own, so the records do not depend on the size of chunks,
-    nor those of a tree on later trees. A number of records is shared out in proportion to the
-    trees' counts.
+    A number of records is shared out in proportion to the trees' counts.
     """
     schema = common_schema(trees)
     each: list[GenerationOptions | None] = [options] * len(trees)
@@ -183,11 +170,7 @@ def labelled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, each record with its likeliest class by their votes.
-
-    A tree knows little of a region where its owner has few records; the votes know what all know. A
-    model learned from such records is the votes in another form (cf. Craven and Shavlik 1996).
-    """
+    """Yield the pseudo-data of trees, each record with its likeliest class by their votes."""
     target = votes.schema.target
     for chunk in pooled_chunks(votes.trees, rng.spawn(1)[0], options, per_chunk):
         attributes = chunk.project(votes.schema.names)
@@ -248,9 +231,8 @@ def counting_people(
 ) -> GlobalModel:
     """Return a model of pseudo-records whose leaves count the people for whom these stand.
 
-    A tree learned from pseudo-records of their likeliest class is too sure, and the more so the
-    more of them are drawn. Here a leaf says the mean of what is `known` of its pseudo-records, the
-    probability of each class. Naive Bayes stays as it is.
+    A leaf has the mean of what is `known` of its pseudo-records, the probability of each class, so
+    that many pseudo-records do not make it too sure. Naive Bayes stays unchanged.
     """
     if not isinstance(model, SharedTree | RuleModel):
         return model

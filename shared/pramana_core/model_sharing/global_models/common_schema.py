@@ -26,14 +26,9 @@ FACTOR = 3.0
 def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:
     """Return the schema of several owners' trees, whose records have the same attributes.
 
-    Attributes are in the first tree's order. Ranges of numbers are joined; numbers are whole if all
-    owners say so. Categories and classes are those of any, in the order in which they first occur.
-    Messages name the `owners`, by default `owner 1` and so on.
-
-    Raises:
-        ModelError: there is no tree; their classes have different names; an attribute is not in
-            all of them, or has numbers in one and categories in another.
-        DomainError: owners share too few labels of an attribute or the class.
+    Attributes are in the first tree's order. Ranges are joined, numbers whole if all owners say so,
+    and categories in the order in which they first occur. Raises ModelError: no tree, or other
+    attributes or classes. DomainError: owners share too few labels.
     """
     if not trees:
         raise ModelError("There must be at least one tree.", where="trees")
@@ -83,11 +78,7 @@ def _common(attributes: Mapping[str, Attribute]) -> Attribute:
 
 
 def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return all labels of a variable in the order in which they first occur.
-
-    A rare category may be missing at an owner. But each owner must share more than half of its
-    labels with the owner of the longest list: low and high are not LOW and HIGH.
-    """
+    """Return all labels; each owner must share more than half with the longest list."""
     longest = max(lists, key=lambda owner: len(lists[owner]))
     for owner, own in lists.items():
         if 2 * len(set(own) & set(lists[longest])) <= len(own):
@@ -102,10 +93,8 @@ def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
-    """Return a warning if owners' ranges of a number look like different units, else None.
-
-    They do if two have less than half of the narrower range in common, or if one is more than
-    `FACTOR` times as wide as the other.
+    """Return a warning if owners' ranges of a number look like different units, else None: two
+    share less than half of the narrower, or one is `FACTOR` times as wide.
     """
     for owner, one in ranges.items():
         for other, ends in ranges.items():
@@ -120,10 +109,10 @@ def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str |
 
 
 def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
-    """Return a tree with its categories and classes coded as in a wider schema.
+    """Return a tree coded as in a wider schema; categories unknown to it go where most of its
+    records go.
 
-    Categories that the tree does not know go, at each split, where most of its records go. Raises
-    ModelError: the schema lacks something that the tree has.
+    Raises ModelError: the schema lacks something that the tree has.
     """
     if tree.schema == schema:
         return tree

@@ -31,14 +31,8 @@ _LEAST_GAIN = 1e-9
 class RuleModel:
     """A conjunctive rule: the classes of the records that meet all conditions, and of the others.
 
-    Attributes:
-        conditions: a condition on each attribute that the rule names.
-        covered: the counts of all classes among the records that it was learned from and covers.
-        others: those among the rest.
-
-    Raises:
-        ModelError: counts are negative, all 0 or not of all classes, or a condition is on no
-            attribute.
+    `covered` and `others` have the counts of all classes. Raises ModelError: counts are negative,
+    all 0 or not of all classes, or a condition is on no attribute.
     """
 
     schema: TreeSchema
@@ -93,11 +87,10 @@ def learn_rule(
 ) -> RuleModel:
     """Learn a conjunctive rule from n records.
 
-    Conditions are of one category, or of numbers up to or above a threshold in the middle between
-    two neighbours. As in Weka, a third of the records is held out, which `seed` decides, and the
-    rule is cut back to those first conditions that predict them best; its counts are then those of
-    all records. `min_leaf` bounds the records, not held out, that a rule covers and that it does
-    not. See `learn_global` for what is raised.
+    Conditions are of one category, or of numbers on one side of a threshold. As in Weka, the rule
+    is cut back to the first conditions that predict a third of the records best, which `seed`
+    draws. `min_leaf` bounds the records that it covers and does not cover. Raises as `learn_global`
+    does.
     """
     records = schema.read(table)
     if not records.records:

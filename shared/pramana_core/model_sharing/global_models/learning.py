@@ -24,11 +24,11 @@ def learn_global(
     model: GlobalName = "tree",
     options: GrowthOptions | None = None,
 ) -> GlobalModel:
-    """Learn a global model of a kind from n records and their class codes.
+    """Learn a global model of a kind from n records and their class codes; trees are pruned as C4.5
+    does.
 
-    A tree is pruned as C4.5 prunes. Of the options a rule takes the fewest records of either side,
-    and the seed that decides which records are held out. Raises OptionError for another kind,
-    TableError where there are no records, as `TreeSchema.read`, and as `grow_tree`.
+    Raises OptionError, TableError: another kind, or no records; as `TreeSchema.read` and
+    `grow_tree`.
     """
     require_limit(model, GlobalName, "model")
     options = options or GrowthOptions()

@@ -32,10 +32,7 @@ class Share:
 
 
 def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
-    """Return the share of n records whose class a model predicts correctly.
-
-    Raises TableError where there are no records, or not a class for each; and as `predict`.
-    """
+    """Return the share of n records whose class a model predicts correctly. Raises TableError."""
     _require_records(table)
     if len(classes) != table.records:
         raise TableError(f"There are {len(classes)} classes of {table.records} records.")
@@ -43,10 +40,7 @@ def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
 
 
 def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
-    """Return the share of records that two models predict alike.
-
-    Raises ModelError where they tell different classes, EmptyTable, and as `predict`.
-    """
+    """Return the share of records that two models predict alike. Raises ModelError, EmptyTable."""
     if one.schema.target != other.schema.target:
         raise ModelError("The two models do not tell the same classes.", where="target")
     _require_records(table)
@@ -54,11 +48,7 @@ def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Shar
 
 
 def path_match(one: SharedTree, other: SharedTree) -> float:
-    """Return the share of paths that two trees have in common among those of either.
-
-    A path is here the conjunction of its conditions, by names, without counts and class. Ends of
-    intervals must be equal numbers, so trees on numbers seldom share paths.
-    """
+    """Return the share of paths (conjunctions of conditions) that two trees have in common."""
     ours, theirs = ({_labels(tree.schema, p) for p in tree.paths()} for tree in (one, other))
     return len(ours & theirs) / len(ours | theirs)
 

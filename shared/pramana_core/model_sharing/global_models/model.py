@@ -23,11 +23,7 @@ class GlobalModel(Protocol):
         """The class and the attributes."""
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
-        """
+        """Return the class code of each of n records. Raises as `TreeSchema.read`."""
 
     def probabilities(self, table: MixedTable) -> Floats:
         """Return the probability of each class of n records, n x classes; raises as `predict`."""

@@ -1,8 +1,7 @@
 """Naive Bayes on records of numbers and categories.
 
-Categories have smoothed shares in each class, numbers a normal density, as in scikit-learn's
-CategoricalNB and GaussianNB. (The Bayesian classifiers of `pramana_core.learn` are learned from
-marginals, which have no numbers.)
+Categories have smoothed shares, numbers normal densities, as CategoricalNB and GaussianNB of
+scikit-learn.
 """
 
 from __future__ import annotations
@@ -52,12 +51,8 @@ Density = CategoryShares | Normal
 class NaiveBayesModel:
     """Predicts the class as if attributes were independent in each class.
 
-    Attributes:
-        prior: the share of each class.
-        densities: those of the attributes, in the order of the schema.
-
-    Raises:
-        ModelError: a number is out of its range, or the densities are not those of the schema.
+    `densities` are in the order of the schema. Raises ModelError: a number is out of its range, or
+    the densities do not fit the schema.
     """
 
     schema: TreeSchema

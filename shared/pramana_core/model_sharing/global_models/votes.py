@@ -24,14 +24,8 @@ has, the less its shares are believed."""
 class VotesModel:
     """The trees of several owners as one classifier: the class shares of their leaves, added up.
 
-    A tree also votes on records with categories that its owner never had: as on most of its records
-    there (`in_schema`), with its full weight. So owners should declare the same categories.
-
-    Attributes:
-        trees: the trees, put in the schema that they have in common.
-
-    Raises:
-        ModelError: the trees cannot be combined, see `common_schema`.
+    A tree also votes on categories that its owner never had, with full weight (`in_schema`), so
+    owners should declare the same categories. Raises ModelError: see `common_schema`.
     """
 
     trees: tuple[SharedTree, ...]

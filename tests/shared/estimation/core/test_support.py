@@ -1,19 +1,16 @@
-"""The free maximum by EM: against a general optimizer; every maximization can be stopped."""
+"""The free maximum by EM: against a general optimizer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
-from pramana_core.errors import JobCancelled
 from pramana_core.estimation.axes import Stratum
 from pramana_core.estimation.likelihood import (
-    FactoredModel,
     maximize,
 )
 from tests.shared.estimation.core.strata_cases import (
@@ -91,35 +88,3 @@ def test_no_more_is_found_by_a_general_optimizer(name: str, records: int):
     assert best == pytest.approx(value, abs=0.01)
     assert found.probabilities.min() >= 0
     assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
-
-
-# --- stopping ------------------------------------------------------------------------------------
-
-CHAIN = FactoredModel((2,) * 6, (((0,), ()), ((1,), (0,)), ((2, 3), (1,)), ((4, 5), (0,))))
-
-
-def stopping_at(call: int) -> tuple[list[int], Callable[[], None]]:
-    """What raises at its n-th call, and the calls so far."""
-    calls: list[int] = []
-
-    def tick() -> None:
-        calls.append(len(calls) + 1)
-        if len(calls) == call:
-            raise JobCancelled("Enough.")
-
-    return calls, tick
-
-
-@pytest.mark.parametrize("way", ["free", "model"])
-def test_every_maximization_can_be_stopped(way: str):
-    """At any of its pieces of work; none takes long."""
-    stratum = drawn((Symmetric.from_probability(2, 0.3),) * 6, 20_000)
-    model = CHAIN if way == "model" else None
-    calls, tick = stopping_at(0)
-    maximize([stratum], model, tick=tick)
-    assert len(calls) > 15
-    for last in {1, len(calls) // 2, len(calls)}:
-        stopped, tick = stopping_at(last)
-        with pytest.raises(JobCancelled):
-            maximize([stratum], model, tick=tick)
-        assert len(stopped) == last

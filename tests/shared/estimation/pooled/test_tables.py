@@ -219,27 +219,6 @@ class TestTables:
             table = marginals.marginal([NAMES[a] for a in pair]).counts
             assert whole.sum(axis=2 - place) == pytest.approx(table, rel=1e-5)
 
-    def test_the_order_of_variables_and_categories_does_not_matter(self, marginals):
-        plan = plan_of(PAIRS)
-        turned_sizes, turned_names = (4, 3, 2), ("c", "a", "b")
-        columns = {name: marginals._sources[0][0].column(name) for name in NAMES}
-        # Category 0 of `c` last, the others before it; "withheld" stays 4.
-        columns["c"] = np.array([3, 0, 1, 2, 4], dtype=np.uint8)[columns["c"]]
-        other = plan_of(PAIRS, sizes=turned_sizes, names=turned_names)
-        reports = ReportedCounts(columns, other.reported_sizes)
-        found = EstimatedMarginals(reports, other, estimator="pooled")
-        for asked in (("a", "b"), ("a", "c"), ("c", "b"), ("a", "b", "c"), ("c",)):
-            before, after = marginals.marginal(asked), found.marginal(asked)
-            if "c" in asked:
-                axis = asked.index("c")
-                back = np.roll(after.counts, 1, axis=axis)
-                errors = np.roll(after.variance(population=True), 1, axis=axis)
-            else:
-                back, errors = after.counts, after.variance(population=True)
-            assert back == pytest.approx(before.counts, rel=1e-5)
-            assert errors == pytest.approx(before.variance(population=True), rel=1e-4)
-        assert plan.domain.names != other.domain.names
-
     def test_before_shrinkage_it_is_the_estimate_by_moments(self):
         # One set alone: there is nothing to pool, and the table is that of the moments.
         plan = plan_of(((0, 1),), sizes=(3, 2), names=("a", "b"))

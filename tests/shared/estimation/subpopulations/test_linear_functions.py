@@ -90,21 +90,6 @@ STRATA = {
 }
 
 
-@pytest.mark.parametrize("plans", STRATA.values(), ids=STRATA.keys())
-@pytest.mark.parametrize("names", ASKED, ids="".join)
-def test_covariances_of_strata_are_sums_over_all_records(plans, names: list[str]):
-    sources = [Records.random(PLANS[n], 40 + 9 * i, seed=i) for i, n in enumerate(plans)]
-    marginals = EstimatedMarginals.of([(s.counts(), s.plan) for s in sources], estimator="sum")
-    table = marginals.marginal(names)
-    functions = np.concatenate([made.estimators(names).reshape(made.size, -1) for made in sources])
-    weights = weights_over(table.counts.shape, 3)
-    given, population = covariances(functions, functions.sum(axis=0), weights)
-    close(table.covariance_of(weights, population=False), given)
-    close(table.covariance_of(weights, population=True), population)
-    by_cell = table.covariance_with_cells(weights, population=True).reshape(7, -1)
-    close(by_cell @ weights.reshape(7, -1).T, population)
-
-
 # Posterior counts ---------------------------------------------------------------------------------
 
 

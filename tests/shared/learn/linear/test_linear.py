@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -197,38 +196,6 @@ def test_too_many_cells_are_replaced_by_drawn_records(
     assert again == drawn
 
 
-def test_expected_counts_are_the_double_sum_over_reports_and_cells() -> None:
-    """Ma's cost over N L weighted samples is the cost over the expected counts of L cells."""
-    used = plan_of(DOMAIN, NOISE)
-    reported = reports(records(7, 60, 2), used, np.random.default_rng(2))
-    learner = marginals(reported, used, "ml")
-    estimate = learner.marginal(DOMAIN.names).counts
-    collapsed = learner.expected(DOMAIN.names)
-    channels = [block.channel.matrix() for block in used.blocks]
-    design = DesignMatrix.of(
-        DOMAIN.project(DOMAIN.names[:3]), columns_of(_features(), LinearOptions())
-    )
-    weights = np.array([0.3, -1.0, 0.5, 0.8, -0.2])
-    scores = design.scores(Cells.grid((3, 2, 4)), weights).reshape(3, 2, 4)
-
-    def misclassified(cell: tuple[int, ...]) -> float:
-        return float((scores[cell[:3]] > 0) != cell[3]) * abs(float(scores[cell[:3]]))
-
-    cells = list(product(*map(range, DOMAIN.shape)))
-    double = 0.0
-    for report in zip(*(reported[name] for name in DOMAIN.names), strict=True):
-        likelihood = [
-            estimate[cell]
-            * np.prod([c[t, m] for c, t, m in zip(channels, cell, report, strict=True)])
-            for cell in cells
-        ]
-        posterior = np.array(likelihood) / sum(likelihood)
-        double += sum(p * misclassified(cell) for p, cell in zip(posterior, cells, strict=True))
-    single = sum(collapsed[cell] * misclassified(cell) for cell in cells)
-    assert single == pytest.approx(double, rel=1e-4)
-    assert double > 1
-
-
 def _features() -> Domain:
     return DOMAIN.project(DOMAIN.names[:3])
 
@@ -309,18 +276,6 @@ def test_the_perceptron_is_never_worse_than_least_squares() -> None:
     right = [(model.predict(columns) == columns["class"]).sum() for model in (squares, *found)]
     assert right[0] <= right[1] <= right[2]
     assert right[0] < right[2]
-
-
-def test_a_seed_decides_the_perceptron() -> None:
-    used = plan_of(domain(3), NOISE)
-    reported = reports(records(10, 3_000, 3), used, np.random.default_rng(4))
-    options = LinearOptions("perceptron", steps=50)
-
-    def learn(seed: int) -> LinearClassifier:
-        return learn_linear(marginals(reported, used), "class", options=options, seed=seed)
-
-    assert learn(1) == learn(1)
-    assert vectors(learn(1)).tolist() != vectors(learn(2)).tolist()
 
 
 @pytest.mark.parametrize(

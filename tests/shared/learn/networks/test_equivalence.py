@@ -206,13 +206,3 @@ def test_with_enough_records_the_true_class_is_found(seed: int):
     found = settle_class(Oracle(network), empty, 4, quiet)
     assert class_of(found.member()) == class_of(true)
     assert found == CPDAG.of(true)
-
-
-def test_from_a_class_with_too_many_links_it_deletes():
-    network = random_network(3)
-    true = {node: frozenset(given) for node, given in network.structure.families}
-    order = "".join(network.structure.order)
-    full = CPDAG.of({node: frozenset(order[: order.index(node)]) for node in FIVE})
-    assert len(links_of(true)) < 10
-    found = settle_class(Oracle(network), full, 4, quiet)
-    assert found == CPDAG.of(true)

@@ -22,7 +22,7 @@ from pramana_core.learn.networks.network import BayesNet, cross_entropy, kl_dive
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from tests.shared.learn.cases import exact, expected
+from tests.shared.learn.cases import expected
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 STRUCTURE = Structure.of({"a": [], "b": ["a"], "c": ["b", "a"]})
@@ -61,24 +61,6 @@ def test_expected_reports_return_the_network(estimator: str):
         ).all()
 
 
-@pytest.mark.parametrize("alpha", [None, 0.5])
-def test_clean_parameters_are_relative_frequencies(alpha: float | None):
-    """Counted record by record; pgmpy's in tests/pramana/estimators/test_network.py."""
-    columns = NET.sample(400, np.random.default_rng(9))
-    method = "ml" if alpha is None else "map"
-    learned = learn_parameters(exact(columns, DOMAIN), STRUCTURE, method=method, alpha=alpha or 1.0)
-    records = [dict(zip(columns, one, strict=True)) for one in zip(*columns.values(), strict=True)]
-    for parameter in learned.parameters():
-        node = DOMAIN[parameter.node]
-        codes = {name: DOMAIN[name].code(label) for name, label in parameter.parents.items()}
-        given = [r for r in records if all(r[name] == code for name, code in codes.items())]
-        hits = sum(r[node.name] == node.code(parameter.value) for r in given)
-        prior = alpha or 0.0
-        share = (hits + prior) / (len(given) + prior * node.size)
-        assert parameter.estimate == pytest.approx(share, abs=1e-12)
-        assert parameter.se_records == 0
-
-
 @pytest.mark.parametrize("method", ["ml", "map"])
 def test_standard_errors_are_the_delta_method_of_the_dense_covariance(method: str):
     """Ma 5.4 through another door: a numerical Jacobian times the full covariance matrix."""
@@ -102,18 +84,6 @@ def test_standard_errors_are_the_delta_method_of_the_dense_covariance(method: st
         for population, claimed in [(True, family.se), (False, family.se_records)]:
             covariance = jacobian @ table.covariance(population=population) @ jacobian.T
             np.testing.assert_allclose(claimed.ravel() ** 2, np.diag(covariance), rtol=1e-5)
-
-
-def test_without_randomization_the_interval_is_wilsons():
-    columns = {"a": np.array([0] * 3 + [1] * 17, dtype=np.uint8)}
-    domain = DOMAIN.project(["a"])
-    family = learn_parameters(exact(columns, domain), Structure.of({"a": []})).families[0]
-    z, n, p = 1.959963984540054, 20, 3 / 20
-    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    assert family.low[0] == pytest.approx(middle - half)
-    assert family.high[0] == pytest.approx(middle + half)
-    assert family.se[0] == pytest.approx(np.sqrt(p * (1 - p) / n))
 
 
 def test_raw_estimates_stay_raw_and_probabilities_are_valid():

@@ -158,19 +158,6 @@ def test_the_public_networks_are_read_as_by_pgmpy(name: str, nodes: int, links: 
         np.testing.assert_allclose(network.tables[node], table, atol=1e-7)
 
 
-def test_a_default_row_stands_for_those_that_are_not_listed():
-    text = """network n { }
-    variable a { type discrete [ 3 ] { x, y, z }; }
-    variable b { type discrete [ 2 ] { u, v }; }
-    probability ( a ) { table 0.25, 0.5, 0.25; }
-    probability ( b | a ) { default 0.5, 0.5; (y) 0.25, 0.75; }
-    """
-    expected = [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]
-    np.testing.assert_array_equal(read_bif(text).tables["b"], expected)
-    with pytest.raises(InputError):
-        read_bif(text.replace("default 0.5, 0.5;", ""))
-
-
 BIF = """network n { }
 variable a { type discrete [ 2 ] { x, y }; }
 variable b { type discrete [ 2 ] { u, v }; }

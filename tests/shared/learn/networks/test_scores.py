@@ -15,7 +15,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring
-from pramana_core.learn.networks.gains import FixedGain, value_of
+from pramana_core.learn.networks.gains import value_of
 from pramana_core.learn.networks.scores import LikelihoodJudge, PlainJudge, nonnegative
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
@@ -220,18 +220,3 @@ def test_an_exchange_compares_both_sets_on_one_table():
             assert exchange.upper >= wanted - 1e-3
             exchange.sharpen()
         assert exchange.upper == pytest.approx(wanted, abs=1e-3)
-
-
-def test_what_cannot_pay_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
-    """20 records tell at most 20 log 2 of a, less than the penalty of a table with b, c and d."""
-    marginals = clean({name: column[:20] for name, column in records_of().items()})
-    judge = LikelihoodJudge(marginals)
-    penalty = math.log(20) / 2 * (2 - 1) * (3 - 1) * (2 * 4)
-    assert penalty > 20 * math.log(2)
-
-    def never(*_: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(marginals, "independence", never)
-    assert judge.gain("a", frozenset("cd"), "b") == FixedGain(-penalty)
-    assert judge.exchange("a", frozenset("cd"), "d", "b") is None

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pramana_core.channels import Identity, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, PramanaError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -17,7 +16,7 @@ from pramana_core.learn.networks import structure_learning
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import learn_structure
-from pramana_core.plan import Block, Plan
+from pramana_core.plan import Plan
 from tests.lengths import repetitions
 from tests.shared.learn.cases import Table, expected, plan_of
 
@@ -105,18 +104,6 @@ def test_a_report_names_gain_inflation_and_confidence():
     silent = learn_structure(marginals, search=Search(SIX.structure.nodes), draws=0)
     assert {link.confidence for link in silent.links} == {None}
     assert silent.structure == learned.structure
-
-
-def test_inflation_is_one_without_noise_and_infinite_without_inverse():
-    for link in learn_structure(drawn(SIX, 0.0, 5000, 3), draws=0).links:
-        assert link.inflation == pytest.approx(1, abs=1e-6)
-    domain = SIX.domain.project("AB")
-    plan = Plan((Block((domain["A"],), Identity(2)), Block((domain["B"],), Identity(2))))
-    both = Table("AB", [[400, 100], [100, 400]])
-    partly = Plan((plan.blocks[0], Block((domain["B"],), Withheld(2))))
-    mixed = EstimatedMarginals.of([(both, plan), (Table("AB", [[300], [200]]), partly)])
-    (link,) = learn_structure(mixed, draws=0).links
-    assert link.inflation == math.inf
 
 
 def test_the_odds_are_of_one_link_among_all_pairs():

@@ -97,14 +97,6 @@ def test_a_confidence_that_is_the_minimum_suffices():
     assert derive_rules(found, counts, 0.81) == ()
 
 
-def test_the_progress_of_rules_is_told():
-    steps: list[tuple[int, int]] = []
-    found = mine_itemsets(EXACT, items_of(OVER), RuleOptions(0.05))
-    derive_rules(found, EXACT, on_step=lambda *step: steps.append(step))
-    last = len(found.levels) - 1
-    assert steps == [(k, last) for k in range(last + 1)]
-
-
 def test_what_rules_refuse(monkeypatch: pytest.MonkeyPatch):
     found = mine_itemsets(EXACT, items_of(OVER), RuleOptions(0.05))
     with pytest.raises(OptionError) as raised:
@@ -232,20 +224,6 @@ def test_certain_rules_have_their_whole_interval_above_the_minimum():
     certain = derive_rules(found, NOISY, 0.6, certain=True)
     assert certain == tuple(r for r in likely if r.confidence_interval[0] >= 0.6)
     assert 0 < len(certain) < len(likely)
-
-
-@pytest.mark.parametrize("against", ["records", "population"])
-def test_rules_and_itemsets_tell_the_same_support(against: str):
-    found = mine_itemsets(NOISY, items_of(OVER), RuleOptions(0.05, against=against))
-    known = {frozenset(s.items): s for s in found.frequent}
-    rules = derive_rules(found, NOISY, 0.5)
-    assert rules
-    for rule in rules:
-        itemset = known[frozenset(rule.antecedent + rule.consequent)]
-        se = itemset.se_records if against == "records" else itemset.se_population
-        assert rule.support == pytest.approx(itemset.support, rel=1e-9)
-        assert rule.support_se == pytest.approx(se, rel=1e-9)
-        assert rule.support_interval == pytest.approx(itemset.interval, rel=1e-9)
 
 
 # Exports

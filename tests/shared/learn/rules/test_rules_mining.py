@@ -166,14 +166,6 @@ def test_without_error_all_decisions_agree_and_nothing_is_undecided():
         assert itemset.se_population == pytest.approx((share * (1 - share) / 3000) ** 0.5)
 
 
-@pytest.mark.parametrize("length", [1, 2, 4])
-def test_no_itemset_is_longer_than_asked(length: int):
-    marginals = exact(COLUMNS, OVER)
-    found = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.02, length))
-    every = mine_itemsets(marginals, items_of(OVER), RuleOptions(0.02))
-    assert found.frequent == tuple(i for i in every.frequent if len(i.items) <= length)
-
-
 def test_progress_is_told_and_can_stop():
     steps: list[tuple[int, int]] = []
     options = RuleOptions(0.3)

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from pramana_core.channels import Symmetric
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import TreeOptions
 from pramana_core.learn.tree.evidence import (
@@ -265,18 +265,3 @@ def test_pruning_takes_back_what_is_worth_nothing_and_keeps_what_leads_to_more()
     mixed = node_of(leaf(300, 10), node_of(leaf(10, 31), leaf(12, 30), name="b"))
     left, right = pruned(mixed).children
     assert (left.split, right.split, right.children) == (None, None, ())
-
-
-def test_an_exclusive_or_is_found_by_growing_first_and_pruning_then():
-    rng = np.random.default_rng(9)
-    sizes = {"a": 2, "b": 2, "c": 2, "d": 3, "y": 2}
-    domain = Domain(tuple(Variable(n, tuple(map(str, range(s)))) for n, s in sizes.items()))
-    columns = {n: rng.integers(0, s, 4000).astype(np.uint8) for n, s in sizes.items()}
-    flip = rng.random(4000) < 0.15
-    columns["y"] = (columns["a"] ^ columns["b"] ^ flip).astype(np.uint8)
-    marginals = EstimatedMarginals(ReportedCounts(columns, sizes), Plan.unrandomized(domain))
-    tree = learn_tree(marginals, "y", None, TreeOptions(significance=None))
-    clean = columns["a"] ^ columns["b"]
-    assert np.array_equal(tree.predict(columns), clean)
-    full = learn_tree(marginals, "y", None, TreeOptions(significance=None, prune=False))
-    assert len(tree.leaves) < len(full.leaves)

@@ -1,22 +1,11 @@
-"""Intervals of classes' shares: Wilson's, and by the delta method where there is noise."""
+"""Intervals of classes' shares by the delta method where there is noise."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from pramana_core.learn.tree.node import share_intervals
-
-
-def test_without_randomization_they_are_wilsons():
-    counts = np.array([[0.0, 7.0, 13.0], [19.0, 1.0, 0.0]])
-    low, high = share_intervals(counts, np.zeros((2, 3, 3)), 1000)
-    for node, size in enumerate((20, 20)):
-        for code in range(3):
-            wilson = binomtest(int(counts[node, code]), size).proportion_ci(method="wilson")
-            assert low[node, code] == pytest.approx(wilson.low, abs=1e-6)
-            assert high[node, code] == pytest.approx(wilson.high, abs=1e-6)
 
 
 def test_noise_widens_them_as_the_error_of_a_ratio():

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from pramana.setups import DATASETS
 from pramana_core.errors import JobCancelled
 from pramana_core.mask import METHODS
 from pramana_core.mask.measures import measure_all
 from pramana_core.mask.measures.measuring import compared
-from pramana_core.mask.measures.security import SIGNIFICANT, security_rows
+from pramana_core.mask.measures.security import security_rows
 
 pytestmark = pytest.mark.usefixtures("three_bandwidths")
 
@@ -99,57 +96,3 @@ def test_many_records_are_sampled_for_kernels_and_it_is_said(humped):
     s, x = humped(9, 2_500)
     found = measure_all(s[:, 0], x[:, 0], x[::-1, 0], rng=rng())
     assert "2,000 records drawn at random" in found.notes[0]
-
-
-# How often a masked table raises alarms, by method: hardly ever, and noise on X always.
-
-
-OTHER = {
-    "egadp": "MNL.01",
-    "nmegadp": "NM.02",
-    "nmegadp-shuffle": "NM.03",
-    "shuffle": "MNL.02",
-    "cgadp": "MNL.03",
-}
-SHORT = ("nmegadp-shuffle",)
-"""In every run one that adds no noise of its own, beside NMEGADP on the store."""
-
-TESTS = 3
-"""Rows of a report that can raise an alarm, with two columns of X."""
-
-RECORDS = 300
-
-TABLES = int(os.environ.get("PRAMANA_ALARM_TABLES", "3"))
-"""Of each method and generator; `make campaign` masks 25."""
-
-
-def rows(method, table, seed):
-    made = DATASETS[table]
-    frame = made.make(seed, RECORDS)
-    told, true = frame[list(made.told)], frame[list(made.confidential)]
-    options = {"noise": 0.1} if method in ("sadp", "cadp") else {}
-    masked = METHODS[method](told, true, np.random.default_rng(100 + seed), **options)
-    data = compared(told, true, masked.matrix)
-    return security_rows(*data, np.random.default_rng(200 + seed), lambda: None)
-
-
-def judge(method, table, seeds):
-    found = [rows(method, table, seed) for seed in range(seeds)]
-    tables = sum(any(row.alarm for row in one) for one in found)
-    # Three tables of three are by chance once in 600,000 times.
-    assert tables <= stats.binom.isf(1e-5, seeds, TESTS * SIGNIFICANT)
-    gains = [[r.value for r in one if r.name == "snooper-gain"] for one in found]
-    means = np.mean(gains, axis=1)
-    assert means.mean() <= 3 * means.std(ddof=1) / np.sqrt(seeds) + 1e-12
-
-
-@pytest.mark.slow
-@pytest.mark.calibration
-@pytest.mark.parametrize("of_the_store", [False, pytest.param(True, marks=pytest.mark.campaign)])
-@pytest.mark.parametrize(
-    "method",
-    [pytest.param(m, marks=[] if m in SHORT else pytest.mark.campaign) for m in OTHER],
-)
-def test_methods_raise_alarms_as_rarely_as_is_said(method, of_the_store):
-    """Tables of another generator, and of the store."""
-    judge(method, "ME.L" if of_the_store else OTHER[method], TABLES)

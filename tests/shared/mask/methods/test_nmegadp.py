@@ -63,33 +63,6 @@ def assert_exact(masked: Masked, S: Any, X: Any) -> None:  # noqa: N803
     assert s.T @ y / n == pytest.approx(s.T @ x / n, abs=1e-9)
 
 
-SHORT = ("ME.L", "NM.01", "MNL.02")
-"""Of these tables the copula form is held in every run, of all of them in `make campaign`."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("form", "name"),
-    [
-        pytest.param(
-            form,
-            name,
-            marks=() if form == "nmegadp" or name in SHORT else pytest.mark.campaign,
-        )
-        for form in ADDITIVE
-        for name in DATASETS
-    ],
-)
-def test_moments_are_exact(name: str, form: Any):
-    told, hidden = parts(name)
-    masked = mask(form, told, hidden, generator())
-    assert_exact(masked, told, hidden)
-    assert masked.matrix == pytest.approx(masked.expectation + masked.noise)
-    # It is no copy of X: the noise is all that S does not tell.
-    correlation = np.corrcoef(masked.noise.T, (hidden.to_numpy() - masked.expectation).T)
-    assert np.abs(correlation[:2, 2:]).max() < 1e-9
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("form", SHUFFLED)
 def test_shuffled_columns_are_ordered_as_the_perturbed_ones(form: Any):

@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from pydantic import BaseModel, ConfigDict
 
 from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
 from pramana_core.learn.common.documents import read_json
-from pramana_core.model_sharing.conditions import Interval
 from pramana_core.model_sharing.exchange import documents
 from pramana_core.model_sharing.exchange.documents import (
     TreeDocument,
 )
-from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
-from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
+from pramana_core.model_sharing.tree import Leaf, SharedTree
+from tests.shared.model_sharing.exchange.drawn_trees import SHARED_TREES
 
 
 def read(text: str, *, noised: bool = False) -> SharedTree:
@@ -31,27 +29,6 @@ def read(text: str, *, noised: bool = False) -> SharedTree:
 def test_a_tree_comes_back_as_it_was(tree: SharedTree):
     back = read(TreeDocument.of(tree).model_dump_json(by_alias=True))
     assert back == tree
-
-
-class Envelope(BaseModel):
-    """A message that holds a tree, as those on the wire do."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    tree: TreeDocument
-
-
-def test_it_is_a_part_of_a_message_read_either_way():
-    tree = SharedTree(
-        SCHEMA, Split("size", ((Interval(up_to=2), Leaf(0, 3, 1)), (Interval(2), Leaf(1, 2, 0))))
-    )
-    message = Envelope(tree=TreeDocument.of(tree))
-    text = message.model_dump_json()
-    assert '"class":"a"' in text
-    assert Envelope.model_validate_json(text).tree.to_tree() == tree
-    assert Envelope.model_validate(json.loads(text)).tree.to_tree() == tree
-    schema = Envelope.model_json_schema()["$defs"]
-    assert schema["LeafDocument"]["required"] == ["class", "hit", "miss"]
 
 
 def document() -> dict[str, Any]:
