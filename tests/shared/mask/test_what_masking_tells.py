@@ -57,6 +57,12 @@ def test_two_shuffled_releases_that_differ_by_one_record_give_its_value_away():
     assert her == income[0]
 
 
+def test_shuffled_values_are_the_true_ones_and_the_largest_is_among_them():
+    told, income = people()
+    y = np.ravel(shuffle(told, income, np.random.default_rng(4)).matrix)
+    assert np.array_equal(np.sort(y), np.sort(income))
+
+
 def test_a_record_alone_in_a_category_would_be_released_as_it_is_and_is_refused():
     told, income = people()
     told.loc[0, "sex"] = "x"

@@ -307,3 +307,15 @@ def test_releases_of_another_channel_are_marked_where_honest_ones_are_not():
         columns = made(chain_plan(1 - 0.8 * (1 - KEPT)), chain(5000, rng), rng)
         marked += examine(columns, plan).inconsistent
     assert marked == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1.02, True), (0.98, False)])
+def test_two_percent_are_told_at_a_million_records(factor, told):
+    """A value is kept 2 % more often than declared; more noise is noise that could be declared."""
+    rng = np.random.default_rng(7)
+    columns = made(chain_plan(KEPT * factor), chain(1_000_000 if told else 200_000, rng), rng)
+    found = examine(columns, chain_plan(KEPT))
+    assert found.inconsistent == told
+    if told:
+        assert found.p_value < 1e-50
