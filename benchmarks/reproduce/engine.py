@@ -1,6 +1,6 @@
 """What an experiment is given and what it returns, and the curves and claims of many.
 
-An experiment is a value, `Experiment(...)` in a module, and `run.py` names it. It writes nothing.
+An experiment is a function of a `Setting` that `experiments.toml` names. It writes nothing.
 """
 
 from __future__ import annotations

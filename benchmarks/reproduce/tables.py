@@ -132,22 +132,6 @@ def each_label(column: str, *values: str) -> Grouping:
 MUSHROOM_FILE, ADULT_FILE = "mushroom.csv", "adult-train.csv.gz"
 CANCER_FILE = "breast-cancer-wisconsin.csv"
 
-REPEATED = (
-    "Repeating a table is the paper's device and no honest study: no table of that many different"
-    " records is so regular. The table once is shown, too."
-)
-
-ADULT_CHOICE = (
-    "The paper does not name its eleven variables, nor how categories were combined. Ours have its"
-    " cardinalities: age 4, work class 3, years of education 3, marital status 3, occupation 2,"
-    " relationship 3, race 2, hours per week 3, sex 2, survey weight 3, income 2; from the training"
-    " part of 32,561 records."
-)
-CANCER_CHOICE = (
-    "The paper does not say which breast cancer table or how it was grouped. Wisconsin's (original)"
-    " has ten variables with the class: its grades are cut at 3, or at 3 and 6, in turn; the 16"
-    " records without bare-nuclei are left out."
-)
 
 MUSHROOM = (
     each_label("class", "e", "p"),

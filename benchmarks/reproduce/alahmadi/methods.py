@@ -21,7 +21,7 @@ from benchmarks.reproduce.alahmadi.relations import (
     tables,
     versions,
 )
-from benchmarks.reproduce.engine import Axes, Claim, Experiment, Figure, Result, Setting
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting
 from pramana.setups import DATASETS
 from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.pictures import share, trend
@@ -127,17 +127,6 @@ def _number(value: float) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-MADE = Experiment(
-    name="alahmadi-methods",
-    title="All methods on the store and its companions",
-    source="AlAhmadi (2006), tables 21 to 38, appendices",
-    run=run_methods,
-    choices=(
-        "The data sets are drawn in the likeness of their names.",
-        "In brackets: what is right. The darker a cell, the farther from it.",
-    ),
-)
-
 PRINTED = {"expenditure": (296.775, 59.299), "debt": (504.692, 59.054)}
 """Mean and standard deviation in dollars (table 1)."""
 
@@ -214,18 +203,3 @@ def _draw_hump(
         axis.set_visible(False)
     share(axes[: len(clouds)])
     figure.supylabel("expenditure, $", fontsize=8.5)
-
-
-HUMP = Experiment(
-    name="alahmadi-4",
-    title="Expenditure over age: the true records, and masked by every method",
-    source="AlAhmadi (2006), figures 2 and 4, table 1",
-    run=run_hump,
-    choices=(
-        "The store's own records are not published; these are drawn in the likeness of table 1.",
-        (
-            "The line joins means of 20 groups of age. The numbers are slope and R² of fitted"
-            " E(Y1 | S) on E(X1 | S), both by kernel ridge regression."
-        ),
-    ),
-)

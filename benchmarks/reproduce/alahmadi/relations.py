@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import Axes, Claim, Experiment, Figure, Result, Setting
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting
 from pramana.setups import DATASETS, STORE_RECORDS
 from pramana_core.errors import PramanaError
 from pramana_core.mask import METHODS
@@ -311,23 +311,6 @@ def _draw_pilot(
     grid(figure, rows, shapes, draw)
 
 
-PILOT = Experiment(
-    name="alahmadi-48",
-    title="Five shapes of dependence, masked by every method",
-    source="AlAhmadi (2006), figures 48 to 52",
-    run=run_pilot,
-    choices=(
-        "The data sets are not published; these are drawn in the likeness of their names.",
-        (
-            "Across: S; upwards: X or its masked values. The line joins means of 20 groups of S;"
-            " the numbers are slope and R² of fitted E(Y | S) on E(X | S), both by kernel ridge"
-            " regression."
-        ),
-        f"Called kept: slope between {KEPT:g} and {2 - KEPT:g} and R² of at least {KEPT:g}.",
-    ),
-)
-
-
 SIX_KEPT = 0.95
 """A relationship is called kept if slope and R^2 of the fitted values are at least this."""
 
@@ -389,23 +372,3 @@ def _draw_six(figure: Figure, fits: Mapping[tuple[str, str], PreservedRelation])
         note(axis, fit.words)
 
     grid(figure, rows, columns, draw)
-
-
-RELATIONSHIPS = Experiment(
-    name="alahmadi-31",
-    title="Six relationships of the store: fitted values, true across, masked upwards ($)",
-    source="AlAhmadi (2006), figures 31 to 36",
-    run=run_six,
-    choices=(
-        "The store's 1,000 records are not published; these are drawn in its likeness.",
-        (
-            "X1 is expenditure, X2 debt, S age and gender. Fitted values are by kernel ridge"
-            " regression, those of the masked records at the true records' values; the line is"
-            " where both are equal, the numbers are slope and R²."
-        ),
-        (
-            f"Called kept: slope between {SIX_KEPT:g} and {2 - SIX_KEPT:g} and R² of at least"
-            f" {SIX_KEPT:g}."
-        ),
-    ),
-)

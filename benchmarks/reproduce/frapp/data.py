@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Claim, Experiment, Figure, Result, Setting
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting
 from benchmarks.reproduce.tables import Grouping, TrueRecords, each_label, read_records
 from pramana.simulate.itemsets import Supports, chosen
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -30,10 +30,6 @@ MINIMUM = 0.02
 CENSUS_FILES = ("adult-train.csv.gz", "adult-test.csv.gz")
 HEALTH_FILES = ("health.csv",)
 
-CLOSED_LEFT = (
-    "Intervals are closed on the left: table 3's counts come out so, and not with the right-closed"
-    " ones that table 1 prints."
-)
 
 CENSUS = (
     Grouping("age", cuts=(35, 55, 75)),
@@ -126,15 +122,3 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     style.no_grid(axis, "x")
     axis.set(xticks=table["length"], xlabel="itemset length", ylabel="frequent itemsets")
     axis.legend(loc="upper right")
-
-
-TABLE_3 = Experiment(
-    name="frapp-table-3",
-    title="Numbers of frequent itemsets in CENSUS",
-    source="FRAPP (2005), table 3",
-    run=run_table_3,
-    needs_data=CENSUS_FILES,
-    choices=(
-        "native-country has the categories United-States and every other value, unknown ones too.",
-    ),
-)

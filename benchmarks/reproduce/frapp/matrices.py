@@ -13,7 +13,6 @@ from scipy import stats
 from benchmarks.reproduce.engine import (
     Axes,
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -22,8 +21,6 @@ from benchmarks.reproduce.engine import (
 )
 from benchmarks.reproduce.frapp.data import (
     CENSUS,
-    CENSUS_FILES,
-    CLOSED_LEFT,
     GAMMA,
     HEALTH,
     RHO_1,
@@ -170,16 +167,6 @@ def _draw_errors(axis: Axes, errors: pd.DataFrame) -> None:
     axis.legend(loc="lower right")
 
 
-FIGURE_3 = Experiment(
-    name="frapp-3",
-    title="RAN-GD over the range of alpha: posteriors and support error",
-    source="FRAPP (2005), figure 3 (a) and (b)",
-    run=run_3,
-    needs_data=CENSUS_FILES,
-    choices=(CLOSED_LEFT,),
-)
-
-
 PRINTED_P = {"CENSUS": 0.5610, "HEALTH": 0.5524}
 PRINTED_RANGE = (33, 60)
 """Percent, at alpha = gamma x / 2 and a prior of 5 % (FRAPP 4.1)."""
@@ -296,15 +283,3 @@ def _draw_4(figure: Figure, table: pd.DataFrame) -> None:
         )
     panels[0].set_ylabel("condition number")
     panels[0].legend(loc="upper left")
-
-
-FIGURE_4 = Experiment(
-    name="frapp-4",
-    title="Condition numbers by length of the itemset",
-    source="FRAPP (2005), figure 4; sections 3, 4.1 and 7",
-    run=run_4,
-    choices=(
-        "C&P keeps up to K = 3 items, with the smallest rho whose exact gamma is 19.",
-        "A matrix whose condition number is above 10^8 is taken to have no inverse.",
-    ),
-)

@@ -9,12 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.reproduce.engine import Claim, Experiment, Figure, Result, Setting, curves
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting, curves
 from benchmarks.reproduce.frapp.data import (
-    CENSUS_FILES,
-    CLOSED_LEFT,
     GAMMA,
-    HEALTH_FILES,
     MINIMUM,
     PRINTED_HEALTH,
     by_length,
@@ -208,25 +205,6 @@ def _claims(
 _DESIGN_SHARE = 0.1
 """The share of the progress bar that the designer has."""
 
-CHOICES = (
-    (
-        "All mechanisms are mined by Apriori, as in the paper: an itemset is looked at only if its"
-        " subsets were found frequent, and the support error is over the itemsets rightly found."
-    ),
-    (
-        "MASK's supports are estimated by a least-squares left inverse of each variable's one-hot"
-        " channel, which is at least as accurate as the 2 x 2 inverses per item of its paper."
-    ),
-    (
-        "C&P stands twice: with the smallest rho of gamma 19 that our exact amplification gives for"
-        " K = 3, and with the paper's rho. Its reports do not cover itemsets longer than K."
-    ),
-    (
-        "The designed plan is the designer's choice for itemsets of all lengths at equal gamma,"
-        " for uniform distributions: it has not seen the data."
-    ),
-)
-
 
 def mine(setting: Setting, label: str, records: TrueRecords, mask_finds: int) -> Result:
     """Mine records under every mechanism and compare with the paper."""
@@ -269,28 +247,14 @@ def _draw(figure: Figure, means: pd.DataFrame, *_rest: pd.DataFrame) -> None:
     )
 
 
+def mine_census(setting: Setting) -> Result:
+    """Mine CENSUS under every mechanism."""
+    return mine(setting, "frapp-census", census(setting), mask_finds=4)
+
+
 def mine_health(setting: Setting) -> Result:
     """Mine the user's table under every mechanism and count its frequent itemsets."""
     records = health(setting)
     result = mine(setting, "frapp-health", records, mask_finds=5)
     counted = by_length(frequent(records), PRINTED_HEALTH)
     return replace(result, findings=(*counted, *result.findings))
-
-
-CENSUS_FIGURE = Experiment(
-    name="frapp-census",
-    title="Errors of frequent itemsets on CENSUS, mechanism by mechanism",
-    source="FRAPP (2005), figure 1",
-    run=lambda setting: mine(setting, "frapp-census", census(setting), mask_finds=4),
-    needs_data=CENSUS_FILES,
-    choices=(CLOSED_LEFT, *CHOICES),
-)
-
-HEALTH_FIGURE = Experiment(
-    name="frapp-health",
-    title="Errors of frequent itemsets on HEALTH, mechanism by mechanism",
-    source="FRAPP (2005), figure 2",
-    run=mine_health,
-    needs_data=HEALTH_FILES,
-    choices=CHOICES,
-)

@@ -14,7 +14,6 @@ import pandas as pd
 
 from benchmarks.reproduce.engine import (
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -23,7 +22,6 @@ from benchmarks.reproduce.engine import (
     where,
 )
 from benchmarks.reproduce.networks import (
-    SIX_NODES,
     Learner,
     counted,
     family,
@@ -31,7 +29,7 @@ from benchmarks.reproduce.networks import (
     six_sample,
 )
 from pramana.setups import SeededOwner
-from pramana.simulate.links import SMOOTHED, fitted
+from pramana.simulate.links import fitted
 from pramana_core.marginals.counts import Codes, Tensor
 
 NODES = "CDF"
@@ -123,22 +121,6 @@ def _draw_5_7(figure: Figure, table: pd.DataFrame) -> None:
     axes[0].legend(loc="upper left")
 
 
-MA_5_7 = Experiment(
-    name="ma-5.7",
-    title="Conditional KL distance of three nodes against the randomization parameter",
-    source="Ma (2006), figure 5.7",
-    run=run_5_7,
-    choices=(
-        SIX_NODES,
-        SMOOTHED,
-        (
-            f"{RUNS_5_7} runs ({QUICK_RUNS_5_7} with --quick) randomize one sample; the paper takes"
-            " ten."
-        ),
-    ),
-)
-
-
 LEVELS_5_8 = (0.1, 0.2, 0.3, 0.4)
 RUNS_5_8 = 10
 RECORDS_5_8 = tuple(5_000 * 2**k for k in range(8))
@@ -202,16 +184,3 @@ def _draw_5_8(figure: Figure, table: pd.DataFrame) -> None:
         axis.set_ylabel("conditional KL, nats")
     for axis in axes[2:]:
         axis.set_xlabel("records N")
-
-
-MA_5_8 = Experiment(
-    name="ma-5.8",
-    title="Conditional KL distance of three nodes against the number of records",
-    source="Ma (2006), figure 5.8",
-    run=run_5_8,
-    choices=(
-        SIX_NODES,
-        SMOOTHED,
-        "The samples are parts of one of 640,000 records, which the ten runs randomize.",
-    ),
-)

@@ -11,7 +11,6 @@ from scipy import stats
 from benchmarks.reproduce.engine import (
     Axes,
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -254,21 +253,6 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     axes[1].legend(loc="upper right", ncols=3)
 
 
-_PARTS = "; ".join(", ".join(nodes) for nodes in OWNERS.values())
-
-MA_TABLE_5_2 = Experiment(
-    name="ma-table-5.2",
-    title="Parameters of the eleven-node network, with a miner and without",
-    source="Ma (2006), table 5.2 and 5.2.1",
-    run=run_5_2,
-    choices=(
-        setups.CHOSEN_EDGES,
-        f"The partition is lost too; chosen: {_PARTS}.",
-        f"One sample, randomized {RUNS} times ({QUICK_RUNS} with --quick); the paper: five.",
-    ),
-)
-
-
 PRINTED_GAMMA = {"A": 3, "D": 3, "L": 4.67, "B": 4.67, "E": 4, "X": 3, "C": 9, "F": 9}
 """Table I's amplifications."""
 
@@ -376,19 +360,3 @@ def _draw_table(figure: Figure, table: pd.DataFrame) -> None:
         ylabel="standard error given the records, percent",
     )
     axis.legend(loc="upper center", ncols=3)
-
-
-MASIV_TABLE_2 = Experiment(
-    name="masiv-table-2",
-    title="Randomization and parameters of the eleven-node network: which p has X?",
-    source="MaSiv (2006), tables I and II",
-    run=run_masiv,
-    choices=(
-        setups.CHOSEN_EDGES,
-        f"The partition over three parties is lost; chosen: {_PARTS}.",
-        (
-            f"One sample of 20,000, randomized {RUNS} times ({QUICK_RUNS} with --quick); the paper:"
-            " five. Tables of five runs are cut from these."
-        ),
-    ),
-)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from benchmarks.reproduce.engine import (
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -22,10 +21,6 @@ from benchmarks.reproduce.engine import (
 )
 from benchmarks.reproduce.ma.linear import spread
 from benchmarks.reproduce.tables import (
-    ADULT_CHOICE,
-    ADULT_FILE,
-    MUSHROOM_FILE,
-    REPEATED,
     TrueRecords,
     adult,
     mushroom,
@@ -51,11 +46,6 @@ REASONABLE = 10.0
 """What we call reasonable: the largest error in percent."""
 
 ONCE, REPEATEDLY = "once", f"x {TIMES}"
-
-CHOICE = (
-    f"An error is called reasonable up to {REASONABLE:g} %. Means of {RUNS} runs ({QUICK_RUNS} with"
-    " --quick); the paper does not say how many it took."
-)
 
 
 ABSENT, PRESENT = "no", "yes"
@@ -236,43 +226,15 @@ def _levels(setting: Setting, last: float) -> Sequence[float]:
     return (0.1, 0.3, 0.4, last) if setting.quick else spread(0.1, last)
 
 
-MA_7_4 = Experiment(
-    name="ma-7.4",
-    title="Frequent itemsets of mushrooms, 23 items in 13 groups",
-    source="Ma (2006), figure 7.4",
-    run=lambda s: mined(s, "ma-7.4", mushroom(s), MUSHROOM_GROUPS, _levels(s, 0.5)),
-    needs_data=(MUSHROOM_FILE,),
-    choices=(
-        (
-            "The paper does not name its nine variables. These have 23 categories unchanged:"
-            " class, cap-surface, bruises, gill-attachment, gill-spacing, gill-size, stalk-shape,"
-            " stalk-surface-above-ring, ring-number."
-        ),
-        (
-            "Groups of three: f, s, y of cap-surface; f, k, s of stalk-surface-above-ring;"
-            " ring-number; gill-spacing with a of gill-attachment. Groups of two: class; bruises."
-        ),
-        REPEATED,
-        CHOICE,
-    ),
-)
+def run_7_4(setting: Setting) -> Result:
+    """Mine the mushrooms."""
+    levels = _levels(setting, 0.5)
+    return mined(setting, "ma-7.4", mushroom(setting), MUSHROOM_GROUPS, levels)
 
-MA_7_5 = Experiment(
-    name="ma-7.5",
-    title="Frequent itemsets of adults, 30 items in 17 groups",
-    source="Ma (2006), figure 7.5",
-    run=lambda s: mined(s, "ma-7.5", adult(s), ADULT_GROUPS, _levels(s, 0.45)),
-    needs_data=(ADULT_FILE,),
-    choices=(
-        ADULT_CHOICE,
-        (
-            "Groups of three: workclass; education; marital status; relationship. Groups of two:"
-            " occupation; race; sex; income; the two lowest of age."
-        ),
-        REPEATED,
-        CHOICE,
-    ),
-)
+
+def run_7_5(setting: Setting) -> Result:
+    """Mine the adults."""
+    return mined(setting, "ma-7.5", adult(setting), ADULT_GROUPS, _levels(setting, 0.45))
 
 
 GROUPS = (2, 3)
@@ -356,11 +318,3 @@ def _draw_gammas(figure: Figure, table: pd.DataFrame) -> None:
     axes[0].set(
         ylim=(0.8, 1.5 * table["gamma_independent"].max()), ylabel="simultaneous amplification γ"
     )
-
-
-MA_7_3 = Experiment(
-    name="ma-7.3",
-    title="Amplification of items randomized together and one by one",
-    source="Ma (2006), figure 7.3 and section 7.1.3",
-    run=run_7_3,
-)

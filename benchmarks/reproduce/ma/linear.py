@@ -15,7 +15,6 @@ from benchmarks.reproduce.engine import (
     LOOKS,
     Axes,
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -100,20 +99,6 @@ CURVES: Mapping[str, tuple[Estimator, Keep]] = {
     LONGEST: ("ml", "longest-run"),
 }
 """How the joint distribution is estimated, and which weights the pocket keeps."""
-
-LINEAR_CHOICE = (
-    "The pocket algorithm runs on the expected counts of the cells, given the reports and the"
-    " estimated joint distribution. The paper allows either estimate of it; both are shown."
-)
-RULE = (
-    "The paper keeps the weights with the longest run of right draws. Our rule keeps the fewest"
-    " wrong of all weights met and starts from least squares. Samples are drawn by their weight:"
-    " drawn alike, as the paper says it, half of them are wrong for every plane."
-)
-TESTED = (
-    "As in the paper the records that were randomized are, true, the test. Means of"
-    f" {RUNS} runs as there, of {RUNS_AT} at p = 0.3."
-)
 
 
 def plan(records: TrueRecords, p: float) -> Plan:
@@ -227,25 +212,6 @@ def _lenses_claims(means: pd.DataFrame) -> Iterator[Claim]:
         )
 
 
-MA_6_1 = Experiment(
-    name="ma-6.1",
-    title="A linear classifier of lenses from randomized records",
-    source="Ma (2006), figure 6.1",
-    run=run_6_1,
-    needs_data=(FILE,),
-    choices=(
-        (
-            "Classes 1 and 2 are joined. The categories are the numbers 1 to 3, the class is not"
-            " randomized (table 6.2)."
-        ),
-        "p ends at 0.45: at 0.5 the reports on the binary variables carry no information.",
-        LINEAR_CHOICE,
-        RULE,
-        TESTED,
-    ),
-)
-
-
 IRIS_FILE = "iris.csv"
 TIMES, NOISE = 100, 0.2
 MINIMUM_COUNT = 1_500
@@ -255,11 +221,6 @@ GRANULARITY = {
     "petal-length": 0.5,
     "petal-width": 0.2,
 }
-
-IRIS_CHOICE = (
-    "The paper does not give MGAS's requirements. Here: groups of 1,500 records or more that are"
-    " 0.4, 0.3, 0.5 and 0.2 cm wide or more (sepal length and width, petal length and width)."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,11 +256,6 @@ IRIS_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 HIGH = 0.6
 NEAR = 0.02
 
-NO_STUDY = (
-    "Repeating 150 records is the paper's device and no honest study: no hundred times as many"
-    " flowers are so alike."
-)
-
 
 def run_6_2(setting: Setting) -> Result:
     """Learn from one sample, randomized anew at every p and in every run."""
@@ -323,26 +279,6 @@ def _iris_claims(means: pd.DataFrame) -> Iterator[Claim]:
             f" call up to {100 * NEAR:.0f} points almost as good).",
             found >= clean - NEAR,
         )
-
-
-MA_6_2 = Experiment(
-    name="ma-6.2",
-    title="A linear classifier of iris plants from randomized groups of measurements",
-    source="Ma (2006), figure 6.2",
-    run=run_6_2,
-    needs_data=(IRIS_FILE,),
-    choices=(
-        IRIS_CHOICE,
-        NO_STUDY,
-        (
-            "Setosa and versicolor are joined; the class is not randomized. Accuracy is of the"
-            " grouped measurements."
-        ),
-        LINEAR_CHOICE,
-        RULE,
-        TESTED,
-    ),
-)
 
 
 P = 0.3
@@ -406,13 +342,3 @@ def _draw_densities(figure: Figure, made: Iris, table: pd.DataFrame) -> None:
         right.set_xlabel(name.replace("-", " ") + ", cm")
     axes[0, 0].set_title(f"reconstructed at p = {P:g}, 95 % intervals")
     axes[0, 1].set_title("histogram of the original values")
-
-
-MA_6_3 = Experiment(
-    name="ma-6.3",
-    title="Measurements of iris reconstructed from randomized groups",
-    source="Ma (2006), figure 6.3",
-    run=run_6_3,
-    needs_data=(IRIS_FILE,),
-    choices=(IRIS_CHOICE, f"The paper does not give p for this figure; here it is {P:g}."),
-)

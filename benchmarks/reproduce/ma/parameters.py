@@ -17,7 +17,6 @@ import pandas as pd
 from benchmarks.reproduce.engine import (
     LOOKS,
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -28,9 +27,7 @@ from benchmarks.reproduce.engine import (
 from benchmarks.reproduce.networks import (
     BOTH,
     MINER,
-    PARTITION,
     PEERS,
-    SIX_NODES,
     counted,
     family,
     flips,
@@ -58,8 +55,6 @@ REASONABLE = 0.10
 """What we call reasonably good, for a single run's standard error."""
 
 GIVEN = ("B = 1, C = 1", "B = 1, C = 2", "B = 2, C = 1", "B = 2, C = 2")
-
-ONE_SAMPLE = "The ten runs randomize one sample of 5,000; errors are against its own parameters."
 
 
 def estimates(
@@ -154,15 +149,6 @@ def _draw_5_4(figure: Figure, table: pd.DataFrame) -> None:
         ylabel=f"estimated parameter, mean of {REPEATS} runs",
     )
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-MA_5_4 = Experiment(
-    name="ma-5.4",
-    title="Estimated parameters of node D against the randomization parameter",
-    source="Ma (2006), figure 5.4",
-    run=run_5_4,
-    choices=(SIX_NODES, ONE_SAMPLE),
-)
 
 
 STEP, LAST = 0.01, 0.45
@@ -263,21 +249,6 @@ def _draw_5_5(figure: Figure, table: pd.DataFrame) -> None:
         thousands(axis, rows["records"].tolist())
         axis.set(title=f"({part}) c = {threshold:.0%}", xlabel="records N")
     axes[0].set(ylim=(0, 0.5), ylabel="p*, smallest p with an error above c")
-
-
-MA_5_5 = Experiment(
-    name="ma-5.5",
-    title="The randomization that keeps an accuracy, against the sample size",
-    source="Ma (2006), figure 5.5",
-    run=run_5_5,
-    choices=(
-        SIX_NODES,
-        (
-            "The error is the mean over ten runs and the four parameters of node D of the absolute"
-            " difference to the clean estimate; p moves in steps of 0.01."
-        ),
-    ),
-)
 
 
 LEVELS_4 = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)
@@ -390,20 +361,3 @@ def _draw_masiv_4(figure: Figure, parameters: pd.DataFrame, stars: pd.DataFrame)
     )
     for axis in (left, right):
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=8)
-
-
-MASIV_4 = Experiment(
-    name="masiv-4",
-    title="A node's parameters against p, and p* against N, with a miner and without",
-    source="MaSiv (2006), figure 4",
-    run=run_masiv_4,
-    choices=(
-        SIX_NODES,
-        PARTITION,
-        ONE_SAMPLE,
-        (
-            "p* is the smallest p, in steps of 0.01, whose error, mean over D's four parameters,"
-            " exceeds c = 2 %; which averages the paper takes is open, and all three are drawn."
-        ),
-    ),
-)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from benchmarks.reproduce.engine import Claim, Experiment, Figure, Result, Setting
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting
 from benchmarks.reproduce.ma.linear import (
     AT,
     CLEAN,
@@ -17,11 +17,6 @@ from benchmarks.reproduce.ma.linear import (
     summarized,
 )
 from benchmarks.reproduce.tables import (
-    ADULT_CHOICE,
-    ADULT_FILE,
-    CANCER_CHOICE,
-    CANCER_FILE,
-    REPEATED,
     TrueRecords,
     adult,
     breast_cancer,
@@ -41,13 +36,6 @@ OURS = TreeOptions()
 
 HELD_OUT = 0.3
 TREES = {"ID3": ID3, "with tests": OURS}
-
-TREE_CHOICE = (
-    "The class is the last variable and is randomized too. ID3 is the paper's, without pruning;"
-    " the tree with tests is ours as it comes. The paper does not say what was tested on: here the"
-    f" true records themselves and, separately, {HELD_OUT:.0%} of the table's records, held out"
-    " before the rest is repeated."
-)
 
 
 def compared(
@@ -149,20 +137,11 @@ def _tree_levels(setting: Setting) -> Sequence[float]:
     return (0.3, 0.45) if setting.quick else spread(0.1, 0.45)
 
 
-MA_7_8 = Experiment(
-    name="ma-7.8",
-    title="Decision trees of the adult table from randomized records",
-    source="Ma (2006), figure 7.8",
-    run=lambda s: compared(s, "ma-7.8", adult(s), 30, _tree_levels(s)),
-    needs_data=(ADULT_FILE,),
-    choices=(ADULT_CHOICE, REPEATED, TREE_CHOICE),
-)
+def run_7_8(setting: Setting) -> Result:
+    """Grow trees of the adult table."""
+    return compared(setting, "ma-7.8", adult(setting), 30, _tree_levels(setting))
 
-MA_7_9 = Experiment(
-    name="ma-7.9",
-    title="Decision trees of the breast cancer table from randomized records",
-    source="Ma (2006), figure 7.9",
-    run=lambda s: compared(s, "ma-7.9", breast_cancer(s), 5, _tree_levels(s)),
-    needs_data=(CANCER_FILE,),
-    choices=(CANCER_CHOICE, REPEATED, TREE_CHOICE),
-)
+
+def run_7_9(setting: Setting) -> Result:
+    """Grow trees of the breast cancer table."""
+    return compared(setting, "ma-7.9", breast_cancer(setting), 5, _tree_levels(setting))

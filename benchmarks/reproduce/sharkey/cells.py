@@ -40,11 +40,6 @@ SOURCES = {
 
 FILES = tuple(source.file for source in SOURCES.values())
 
-ADULT_WORDS = (
-    f"Of adult {SOURCES['adult'].most:,} of the training file's complete records are drawn, the"
-    " same for every setting."
-)
-
 
 def table_of(setting: Setting, name: str) -> SharingTable:
     """Return one of the paper's tables. Raises OptionError where its file is not there."""
@@ -59,9 +54,6 @@ def table_of(setting: Setting, name: str) -> SharingTable:
 
 
 FOLDS, QUICK_FOLDS = 10, 2
-TEN_FOLDS = (
-    "One run of ten folds, where the paper has five; bars are a standard deviation of folds."
-)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import pandas as pd
 from benchmarks.reproduce.engine import (
     Axes,
     Claim,
-    Experiment,
     Figure,
     Result,
     Setting,
@@ -19,10 +18,7 @@ from benchmarks.reproduce.engine import (
     where,
 )
 from benchmarks.reproduce.sharkey.cells import (
-    ADULT_WORDS,
-    FILES,
     SOURCES,
-    TEN_FOLDS,
     Cell,
     baselines,
     percent,
@@ -130,20 +126,6 @@ def _draw_5(figure: Figure, found: pd.DataFrame) -> None:
         if place % 3 == 0:
             axis.set_ylabel("right, %")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-
-
-FIGURE_5 = Experiment(
-    name="sharkey-5",
-    title="Trees and naive Bayes learned from pseudo-data, against the number of owners",
-    source="Sharkey et al. (2008), figure 5",
-    run=run_5,
-    needs_data=FILES,
-    choices=(
-        TEN_FOLDS,
-        ADULT_WORDS,
-        "BASEGEN draws records evenly over the declared domain and labels them by each tree.",
-    ),
-)
 
 
 OWNERS_6 = 5
@@ -254,17 +236,3 @@ def _bars(axis: Axes, found: pd.DataFrame) -> None:
     axis.set_xticks(places, list(MODELS_6.values()))
     axis.set_ylim(0, 100)
     plots.no_grid(axis, "x")
-
-
-FIGURE_6 = Experiment(
-    name="sharkey-6",
-    title="Conjunctive rules, trees and naive Bayes learned from the same pseudo-data",
-    source="Sharkey et al. (2008), figure 6",
-    run=run_6,
-    needs_data=tuple(SOURCES[table].file for table in TABLES),
-    choices=(
-        f"The number of owners is not given; here it is {OWNERS_6}.",
-        ADULT_WORDS,
-        TEN_FOLDS,
-    ),
-)

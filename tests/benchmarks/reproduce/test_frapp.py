@@ -111,7 +111,7 @@ def test_every_mechanism_is_held_to_gamma_19():
 def test_frapp_health_on_a_made_up_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fewer_columns(monkeypatch)
     health_frame().to_csv(tmp_path / "health.csv", index=False)
-    result = mining.HEALTH_FIGURE.run(Setting(data=tmp_path, quick=True))
+    result = mining.mine_health(Setting(data=tmp_path, quick=True))
     frame = health_frame()
     singles = sum(
         (np.histogram(frame["AGE"], [0, 20, 40, 60, 80, 200])[0] >= 8).sum()
