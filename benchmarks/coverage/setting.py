@@ -210,39 +210,6 @@ def _randomized(channel: Transition, cells: np.ndarray, rng: np.random.Generator
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
-_HEAD = """# Do the intervals cover?
-
-An interval of 95 % should hold the truth in 95 of 100 studies, and miss it about equally often on
-either side. Here each setting was repeated {repetitions} times: records drawn from a known law,
-randomized by their declared matrices or masked, and estimated by the product's own code; repetition
-*i* draws from `numpy.random.default_rng([seed, i])`. `make campaign` writes this page;
-`tests/coverage` repeats a short form of each setting, and of intervals made narrower, which must
-be found out.
-
-*mean* is over all intervals of a setting, with its standard error; *worst* is the interval that
-covered least often; *above* and *below* say how often an interval lay wholly above or wholly below
-the truth. Intervals are meant to cover in 93 to 97 % of studies; those that cover more are
-conservative, and the last table says why.
-
-Not in the table are weights of the logistic loss where no record reports all features: they have
-no errors, for none of those that were tried covered (83 % of intervals of 95 % at 2,000 records,
-70 % at 32,000, at gamma 19).
-
-| what is estimated | setting | seed | intervals | mean | worst | above | below |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-"""
-
-
-_LINKS = """
-## Links of learned structures
-
-A link's confidence is a probability and no interval, so it has no row above. Of links found in
-random networks of eight variables, the share that is there is in
-[learning-structure.md](learning-structure.md), by population, design and confidence: at .9 and
-above 85 to 100 %. `tests/shared/learn/networks/test_structure_learning.py` repeats a part of it,
-and pairs drawn at random, which must be found out.
-"""
-
 
 def row(found: CoverageResult) -> str:
     """Return one line of the table."""
@@ -260,13 +227,15 @@ def row(found: CoverageResult) -> str:
 
 
 def page(results: Sequence[CoverageResult]) -> str:
-    """Return the whole page: the table, the three worst, and why some intervals are wide."""
-    repetitions = min(found.repetitions for found in results)
-    text = _HEAD.format(repetitions=f"{repetitions:,}")
-    text += "\n".join(row(found) for found in results) + "\n"
+    """Return the whole page: the table, and why some intervals are wide."""
+    from jinja2 import Template
+
+    template = Template(
+        Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    repetitions = f"{min(found.repetitions for found in results):,}"
     wide = [found for found in results if found.why]
-    if wide:
-        text += "\n## Where the rate is another, and why\n\n"
-        text += "| what | mean | why |\n| --- | ---: | --- |\n"
-        text += "".join(f"| {f.name}, {f.where} | {f.mean:.3f} | {f.why} |\n" for f in wide)
-    return text + _LINKS
+    return template.render(repetitions=repetitions, results=results, wide=wide, row=row)

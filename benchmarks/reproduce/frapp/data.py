@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Claim, Figure, Result, Setting
-from benchmarks.reproduce.tables import Grouping, TrueRecords, each_label, read_records
+from benchmarks.reproduce.tables import TrueRecords, groupings, read_records
 from pramana.simulate.itemsets import Supports, chosen
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
@@ -31,26 +31,8 @@ CENSUS_FILES = ("adult-train.csv.gz", "adult-test.csv.gz")
 HEALTH_FILES = ("health.csv",)
 
 
-CENSUS = (
-    Grouping("age", cuts=(35, 55, 75)),
-    Grouping("fnlwgt", cuts=(1e5, 2e5, 3e5, 4e5)),
-    Grouping("hours-per-week", cuts=(20, 40, 60, 80)),
-    each_label("race", "White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"),
-    each_label("sex", "Female", "Male"),
-    Grouping("native-country", groups={"United-States": ("United-States",), "Other": ()}),
-)
-"""FRAPP table 1."""
-
-HEALTH = (
-    Grouping("AGE", cuts=(20, 40, 60, 80)),
-    Grouping("BDDAY12", cuts=(7, 15, 30, 60)),
-    Grouping("DV12", cuts=(7, 15, 30, 60)),
-    each_label("PHONE", "Yes, phone number given", "Yes, no phone number given", "No"),
-    each_label("SEX", "Male", "Female"),
-    each_label("INCFAM20", "Less than $20,000", "$20,000 or more"),
-    each_label("HEALTH", "Excellent", "Very Good", "Good", "Fair", "Poor"),
-)
-"""FRAPP table 2."""
+CENSUS, HEALTH = groupings("census"), groupings("health")
+"""FRAPP tables 1 and 2."""
 
 PRINTED_CENSUS = (19, 102, 203, 165, 64, 10)
 PRINTED_HEALTH = (23, 123, 292, 361, 250, 86, 12)

@@ -23,6 +23,7 @@ from benchmarks.reproduce.ma.linear import spread
 from benchmarks.reproduce.tables import (
     TrueRecords,
     adult,
+    described,
     mushroom,
 )
 from pramana.setups import SeededOwner, numbered
@@ -50,36 +51,6 @@ ONCE, REPEATEDLY = "once", f"x {TIMES}"
 
 ABSENT, PRESENT = "no", "yes"
 
-Named = tuple[str, str]
-"""An item: a variable and one of its categories."""
-
-MUSHROOM_GROUPS: tuple[tuple[Named, ...], ...] = (
-    (("cap-surface", "f"), ("cap-surface", "s"), ("cap-surface", "y")),
-    (
-        ("stalk-surface-above-ring", "f"),
-        ("stalk-surface-above-ring", "k"),
-        ("stalk-surface-above-ring", "s"),
-    ),
-    (("ring-number", "n"), ("ring-number", "o"), ("ring-number", "t")),
-    (("gill-attachment", "a"), ("gill-spacing", "c"), ("gill-spacing", "w")),
-    (("class", "e"), ("class", "p")),
-    (("bruises", "f"), ("bruises", "t")),
-)
-"""Four groups of three items and two of two; the other seven items are alone."""
-
-ADULT_GROUPS: tuple[tuple[Named, ...], ...] = (
-    (("workclass", "private"), ("workclass", "self-employed"), ("workclass", "other")),
-    (("education-num", "<10"), ("education-num", "10-13"), ("education-num", ">=13")),
-    (("marital-status", "married"), ("marital-status", "never"), ("marital-status", "formerly")),
-    (("relationship", "spouse"), ("relationship", "not-in-family"), ("relationship", "other")),
-    (("occupation", "office"), ("occupation", "other")),
-    (("race", "white"), ("race", "other")),
-    (("sex", "Female"), ("sex", "Male")),
-    (("income", "<=50K"), ("income", ">50K")),
-    (("age", "<28"), ("age", "28-38")),
-)
-"""Four groups of three items and five of two; the other eight items are alone."""
-
 
 @dataclass(frozen=True)
 class ItemGroups:
@@ -105,46 +76,39 @@ class ItemGroups:
         )
 
 
-def item_groups(domain: Domain, named: Sequence[Sequence[Named]]) -> ItemGroups:
-    """Make the groups that are named, and one of each item that is not."""
-    for group in named:
-        for name, category in group:
-            domain[name].code(category)
-    taken = [item for group in named for item in group]
-    if len(set(taken)) < len(taken):
-        raise OptionError("An item is in two groups.", where="named")
-    alone = [((v.name, c),) for v in domain for c in v.categories if (v.name, c) not in taken]
-    return ItemGroups(tuple(tuple(map(_variable, group)) for group in (*named, *alone)))
+def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> ItemGroups:
+    """Make the groups that are named, and one of each item that is not.
+
+    An item is `variable=category`, and so is its variable called.
+    """
+    items = [f"{v.name}={c}" for v in domain for c in v.categories]
+    named = [item for group in together for item in group]
+    if len(set(named)) < len(named) or not set(named) <= set(items):
+        raise OptionError("An item is in two groups, or in no table.", where="together")
+    groups = [*together, *([item] for item in items if item not in named)]
+    binary = (ABSENT, PRESENT)
+    return ItemGroups(tuple(tuple(Variable(i, binary) for i in group) for group in groups))
 
 
 def transactions(records: TrueRecords, groups: ItemGroups) -> dict[str, Codes]:
     """Return which records have each item, codes by the item's name."""
-    found: dict[str, Codes] = {}
-    for variable in records.domain:
-        for code, category in enumerate(variable.categories):
-            name = item_name((variable.name, category))
-            found[name] = (records.codes[variable.name] == code).astype("uint8")
+    found: dict[str, Codes] = {
+        f"{v.name}={category}": (records.codes[v.name] == code).astype("uint8")
+        for v in records.domain
+        for code, category in enumerate(v.categories)
+    }
     return {name: found[name] for name in groups.domain.names}
-
-
-def item_name(item: Named) -> str:
-    """Return the name of an item's variable, as `variable=category`."""
-    return "=".join(item)
-
-
-def _variable(item: Named) -> Variable:
-    return Variable(item_name(item), (ABSENT, PRESENT))
 
 
 def mined(
     setting: Setting,
     label: str,
     records: TrueRecords,
-    named: Sequence[Sequence[Named]],
+    together: Sequence[Sequence[str]],
     levels: Sequence[float],
 ) -> Result:
     """Randomize and mine a table, repeated and once, at every p, and compare with the paper."""
-    groups = item_groups(records.domain, named)
+    groups = item_groups(records.domain, together)
     runs = _runs(setting, label, records, groups, levels)
     means = runs.groupby(["table", "p"], sort=False).mean(numeric_only=True)
     means = means.drop(columns="run").reset_index()
@@ -228,13 +192,14 @@ def _levels(setting: Setting, last: float) -> Sequence[float]:
 
 def run_7_4(setting: Setting) -> Result:
     """Mine the mushrooms."""
-    levels = _levels(setting, 0.5)
-    return mined(setting, "ma-7.4", mushroom(setting), MUSHROOM_GROUPS, levels)
+    together = described("mushroom")["together"]
+    return mined(setting, "ma-7.4", mushroom(setting), together, _levels(setting, 0.5))
 
 
 def run_7_5(setting: Setting) -> Result:
     """Mine the adults."""
-    return mined(setting, "ma-7.5", adult(setting), ADULT_GROUPS, _levels(setting, 0.45))
+    together = described("adult")["together"]
+    return mined(setting, "ma-7.5", adult(setting), together, _levels(setting, 0.45))
 
 
 GROUPS = (2, 3)

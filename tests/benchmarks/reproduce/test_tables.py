@@ -18,8 +18,6 @@ from benchmarks.reproduce import tables
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import linear
 from benchmarks.reproduce.ma.itemsets import (
-    ADULT_GROUPS,
-    MUSHROOM_GROUPS,
     item_groups,
     transactions,
 )
@@ -60,18 +58,18 @@ def records(size: int = 200, seed: int = 2) -> TrueRecords:
 
 
 @pytest.mark.parametrize(
-    ("over", "named", "sizes"),
+    ("name", "sizes"),
     [
-        (tables.MUSHROOM, MUSHROOM_GROUPS, {3: 4, 2: 2, 1: 7}),
-        (tables.ADULT, ADULT_GROUPS, {3: 4, 2: 5, 1: 8}),
+        ("mushroom", {3: 4, 2: 2, 1: 7}),
+        ("adult", {3: 4, 2: 5, 1: 8}),
     ],
-    ids=["mushroom", "adult"],
 )
-def test_groups_are_the_papers(over, named, sizes: dict[int, int]):
+def test_groups_are_the_papers(name: str, sizes: dict[int, int]):
     """13 groups of 23 items and 17 of 30; a group of k items has one channel over 2^k cells."""
-    groups = item_groups(domain_of(over), named)
+    over = domain_of(tables.groupings(name))
+    groups = item_groups(over, tables.described(name)["together"])
     assert Counter(map(len, groups.groups)) == sizes
-    assert len(groups.domain) == sum(domain_of(over).shape)
+    assert len(groups.domain) == sum(over.shape)
     for block in groups.plan(0.3).blocks:
         matrix = block.channel.matrix()
         cells = 2 ** len(block.variables)
@@ -82,7 +80,7 @@ def test_groups_are_the_papers(over, named, sizes: dict[int, int]):
 
 def test_items_say_which_category_a_record_has():
     made = records()
-    groups = item_groups(SMALL, [[("b", "y"), ("a", "x")]])
+    groups = item_groups(SMALL, [["b=y", "a=x"]])
     assert groups.domain.names == ("b=y", "a=x", "a=y", "a=z", "b=x")
     found = transactions(made, groups)
     for row, (a, b) in enumerate(zip(made.codes["a"], made.codes["b"], strict=True)):

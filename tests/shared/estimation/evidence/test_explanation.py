@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pramana_core.learn.networks.comparing import on_one_table
 from scipy.optimize import minimize
 from scipy.special import softmax
 
@@ -11,7 +12,6 @@ from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.comparing import on_one_table
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
