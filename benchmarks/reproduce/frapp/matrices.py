@@ -19,20 +19,18 @@ from benchmarks.reproduce.engine import (
     bars,
     curves,
 )
-from benchmarks.reproduce.frapp.data import (
+from benchmarks.reproduce.frapp.mining import (
     CENSUS,
     GAMMA,
     HEALTH,
-    RHO_1,
-    census,
-    frequent,
-)
-from benchmarks.reproduce.frapp.mining import (
     LOOKS,
     QUICK_RUNS,
+    RHO_1,
     RUNS,
     Mechanism,
+    census,
     det_gd,
+    frequent,
     one_run,
     papers_mechanisms,
 )

@@ -19,7 +19,7 @@ from benchmarks.reproduce.engine import (
     curves,
     where,
 )
-from benchmarks.reproduce.ma.linear import spread
+from benchmarks.reproduce.ma.classifiers import spread
 from benchmarks.reproduce.tables import (
     TrueRecords,
     adult,

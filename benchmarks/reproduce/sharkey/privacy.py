@@ -28,7 +28,7 @@ from benchmarks.reproduce.engine import (
     curves,
     where,
 )
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, baselines, percent, run_cells
+from benchmarks.reproduce.sharkey.figures import SOURCES, Cell, baselines, percent, run_cells
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, FoldModels, PreparedTable
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable

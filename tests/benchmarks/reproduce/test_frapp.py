@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.frapp import data as frapp_data
 from benchmarks.reproduce.frapp import matrices, mining
 from benchmarks.reproduce.tables import domain_of
 from pramana_core.errors import MissingColumn, OptionError
@@ -24,7 +23,7 @@ from tests.places import DATA
 pytestmark = pytest.mark.calibration
 
 needs_adult = pytest.mark.skipif(
-    not all((DATA / name).is_file() for name in frapp_data.CENSUS_FILES),
+    not all((DATA / name).is_file() for name in mining.CENSUS_FILES),
     reason="the public table adult is not there",
 )
 
@@ -37,7 +36,7 @@ def health_frame(records: int = 400) -> pd.DataFrame:
     rng = np.random.default_rng(8)
     hidden = rng.random(records)
     made = {}
-    for grouping in frapp_data.HEALTH:
+    for grouping in mining.HEALTH:
         share = np.clip(hidden + rng.normal(0, 0.2, records), 0, 0.999)
         if grouping.groups:
             labels = np.array(grouping.variable.categories)
@@ -49,13 +48,13 @@ def health_frame(records: int = 400) -> pd.DataFrame:
 
 def fewer_columns(patch: pytest.MonkeyPatch) -> None:
     """Leave three of HEALTH's seven, to be quick: the same code on a smaller domain."""
-    patch.setattr(frapp_data, "HEALTH", tuple(frapp_data.HEALTH[k] for k in (0, 4, 5)))
+    patch.setattr(mining, "HEALTH", tuple(mining.HEALTH[k] for k in (0, 4, 5)))
 
 
 def test_a_table_of_healths_form(tmp_path: Path):
     frame = health_frame()
     frame.to_csv(tmp_path / "health.csv", index=False)
-    table = frapp_data.health(Setting(data=tmp_path))
+    table = mining.health(Setting(data=tmp_path))
     assert table.size == 400
     assert table.domain.size == 7500
     old = (frame["AGE"] >= 80) & (frame["SEX"] == "Female")
@@ -63,16 +62,16 @@ def test_a_table_of_healths_form(tmp_path: Path):
     assert math.isclose(both.mean(), old.mean())
     frame.drop(columns="PHONE").to_csv(tmp_path / "health.csv", index=False)
     with pytest.raises(MissingColumn) as missing:
-        frapp_data.health(Setting(data=tmp_path))
+        mining.health(Setting(data=tmp_path))
     assert missing.value.where == "PHONE"
     with pytest.raises(OptionError):
-        frapp_data.health(Setting(data=Path(__file__).parent))
+        mining.health(Setting(data=Path(__file__).parent))
 
 
 @needs_adult
 def test_table_3_by_grouping_the_rows():
     setting = Setting(data=DATA)
-    table = frapp_data.census(setting)
+    table = mining.census(setting)
     frame = pd.DataFrame(table.codes)
     assert len(frame) == 48_842
     by_rows = [
@@ -82,7 +81,7 @@ def test_table_3_by_grouping_the_rows():
         )
         for length in range(1, 7)
     ]
-    result = frapp_data.run_table_3(setting)
+    result = mining.run_table_3(setting)
     shown = result.tables["itemsets"]
     assert shown["computed"].tolist() == by_rows
     assert (shown["computed"] - shown["printed"]).abs().max() <= 2
@@ -95,7 +94,7 @@ def test_table_3_by_grouping_the_rows():
 
 
 def test_every_mechanism_is_held_to_gamma_19():
-    for over in (domain_of(a) for a in (frapp_data.CENSUS, frapp_data.HEALTH)):
+    for over in (domain_of(a) for a in (mining.CENSUS, mining.HEALTH)):
         *exact, printed = mining.papers_mechanisms(over)
         for mechanism in exact:
             assert 18.98 < mechanism.gamma <= 19
@@ -126,7 +125,7 @@ def test_frapp_health_on_a_made_up_table(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_posteriors_by_bayes_rule():
     """gamma x + r on the diagonal and x - r / (n - 1) elsewhere, prior 5 %."""
-    over = domain_of(frapp_data.CENSUS)
+    over = domain_of(mining.CENSUS)
     found = matrices.posteriors(over, 6)
     x, n = 1 / (19 + 1999), 2000
     for row in found.itertuples():

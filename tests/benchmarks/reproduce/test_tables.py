@@ -16,7 +16,7 @@ from scipy import stats
 
 from benchmarks.reproduce import tables
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.ma import linear
+from benchmarks.reproduce.ma import classifiers
 from benchmarks.reproduce.ma.itemsets import (
     item_groups,
     transactions,
@@ -39,10 +39,10 @@ def test_cardinalities_are_the_papers():
 
 
 def test_lenses_need_each_combination_once(tmp_path: Path):
-    columns = [*linear.SHARES, "class"]
+    columns = [*classifiers.SHARES, "class"]
     pd.DataFrame([(1, 1, 1, 1, 3)], columns=columns).to_csv(tmp_path / "lenses.csv", index=False)
     with pytest.raises(TableError):
-        linear.sample(Setting(data=tmp_path))
+        classifiers.sample(Setting(data=tmp_path))
 
 
 # --- items ---------------------------------------------------------------------------------------
@@ -93,17 +93,17 @@ def test_items_say_which_category_a_record_has():
 
 @pytest.mark.public_data
 def test_lenses_are_labelled_as_the_file_has_them():
-    if not (DATA / linear.FILE).is_file():
+    if not (DATA / classifiers.FILE).is_file():
         pytest.skip("the public table lenses is not there")
-    made = linear.sample(Setting(data=DATA))
-    table = pd.read_csv(DATA / linear.FILE)
+    made = classifiers.sample(Setting(data=DATA))
+    table = pd.read_csv(DATA / classifiers.FILE)
     label = {tuple(row[1:5]): row[5] for row in table.to_numpy().tolist()}
-    columns = [made.codes[name].astype(int) + 1 for name in linear.SHARES]
+    columns = [made.codes[name].astype(int) + 1 for name in classifiers.SHARES]
     for row in range(0, made.size, 97):
         key = tuple(int(column[row]) for column in columns)
         assert made.codes["class"][row] == (label[key] == 3)
     # Table 6.1, at a false alarm of 1e-6 for each of nine shares.
-    for name, shares in linear.SHARES.items():
+    for name, shares in classifiers.SHARES.items():
         counts = np.bincount(made.codes[name], minlength=len(shares))
         for count, share in zip(counts, shares, strict=True):
             low, high = stats.binom.ppf([1e-6 / 18, 1 - 1e-6 / 18], made.size, share)
@@ -112,17 +112,17 @@ def test_lenses_are_labelled_as_the_file_has_them():
 
 @pytest.mark.public_data
 def test_iris_is_repeated_with_noise_and_grouped():
-    if not (DATA / linear.IRIS_FILE).is_file():
+    if not (DATA / classifiers.IRIS_FILE).is_file():
         pytest.skip("the public table iris is not there")
-    made = linear.iris_sample(Setting(data=DATA))
-    table = pd.read_csv(DATA / linear.IRIS_FILE)
+    made = classifiers.iris_sample(Setting(data=DATA))
+    table = pd.read_csv(DATA / classifiers.IRIS_FILE)
     assert made.records.size == 15_000
     assert made.records.codes["class"].sum() == 5_000
-    for name, width in linear.GRANULARITY.items():
+    for name, width in classifiers.GRANULARITY.items():
         away = np.abs(made.values[name].reshape(100, 150) - table[name].to_numpy())
         assert away.max() <= 0.2
         assert away.max() > 0.19
-        assert min(made.groups[name].counts) >= linear.MINIMUM_COUNT
+        assert min(made.groups[name].counts) >= classifiers.MINIMUM_COUNT
         ends = np.array([made.values[name].min(), *made.groups[name].cuts])
         # Groups after the first begin where one has become wide enough.
         assert np.diff(ends).min() > 0.8 * width
