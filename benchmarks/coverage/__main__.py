@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.coverage import estimates, learned, masked
+from benchmarks.coverage import estimates, learned
 from benchmarks.coverage.setting import (
     PAGE,
     Coverage,
@@ -39,7 +39,7 @@ ALL: tuple[Setting, ...] = (
     *learned.RULES,
     *learned.TREES,
     *learned.WEIGHTS,
-    *masked.SETTINGS,
+    *estimates.MASKED,
 )
 """One setting of each kind of interval, in the order of the table in docs/coverage.md."""
 _PIECE = 25
