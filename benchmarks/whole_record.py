@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.frapp.mining import census
+from benchmarks.reproduce.frapp import census
 from pramana_core.terminal import console
 
 RESULTS = Path(__file__).with_suffix(".json")

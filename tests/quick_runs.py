@@ -25,7 +25,7 @@ from tests.places import DATA
 
 _MA = "benchmarks.reproduce.ma"
 _FEW_COLUMNS = {
-    "benchmarks.reproduce.frapp.mining:CENSUS": lambda census: (census[0], census[1], *census[4:]),
+    "benchmarks.reproduce.frapp:CENSUS": lambda census: (census[0], census[1], *census[4:]),
 }
 _FEW_RECORDS = {"benchmarks.reproduce.sharkey.figures:QUICK_RECORDS": lambda _: 400}
 _FEW_STEPS = {f"{_MA}.classifiers:LinearOptions": lambda options: partial(options, steps=200)}
