@@ -20,15 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks.coverage import estimates, learned
-from benchmarks.coverage.setting import (
-    PAGE,
-    Coverage,
-    CoverageResult,
-    Setting,
-    covered,
-    page,
-    row,
-)
+from benchmarks.coverage.setting import PAGE, Coverage, CoverageResult, Setting, covered, page, row
 from pramana_core.terminal import console, progress_bar
 
 RESULTS = Path(__file__).parent / "results.json"

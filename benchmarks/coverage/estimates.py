@@ -280,11 +280,6 @@ _BENT_TRUTH = np.array(
     ]
 )
 
-_WORDS = {
-    "linear": "X linear in S, normal",
-    "bent": "X a square of S with normal residuals",
-}
-
 _LAWS = {
     "linear": (_draw_linear, _linear_analyses, _linear_truth()),
     "bent": (_draw_bent, _bent_analyses, _BENT_TRUTH),
@@ -303,17 +298,19 @@ def masked_intervals(rng: np.random.Generator, method: Method, law: str, n: int)
     return Interval(truth, np.concatenate(low), np.concatenate(high))
 
 
-def _setting(name: str, called: str, law: str, n: int, seed: int, short: int) -> Setting:
-    return Setting(
-        f"regressions from masked records, {called}",
-        f"N = {n:,}, {_WORDS[law]}",
-        seed,
-        partial(masked_intervals, method=METHODS[name], law=law, n=n),
-        short=short,
-    )
-
-
 MASKED: tuple[Setting, ...] = (
-    _setting("egadp", "EGADP", "linear", 200, 1600, 200),
-    _setting("nmegadp", "NMEGADP", "bent", 200, 1603, 40),
+    Setting(
+        "regressions from masked records, EGADP",
+        "N = 200, X linear in S, normal",
+        1600,
+        partial(masked_intervals, method=METHODS["egadp"], law="linear", n=200),
+        short=200,
+    ),
+    Setting(
+        "regressions from masked records, NMEGADP",
+        "N = 200, X a square of S with normal residuals",
+        1603,
+        partial(masked_intervals, method=METHODS["nmegadp"], law="bent", n=200),
+        short=40,
+    ),
 )

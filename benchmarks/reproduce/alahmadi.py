@@ -21,13 +21,7 @@ from pramana_core.mask import METHODS
 from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mask.measures.expectations import expectation
 from pramana_core.mask.pictures import share, trend
-from pramana_core.mixed import (
-    Floats,
-    MixedTable,
-    design_of,
-    numeric_table,
-    read_mixed,
-)
+from pramana_core.mixed import Floats, MixedTable, design_of, numeric_table, read_mixed
 from pramana_core.pictures import plots
 from pramana_core.ties import first_smallest
 
@@ -201,28 +195,6 @@ TRUE = "true records"
 
 LINEAR, MONOTONIC, OTHER = "linear", "monotonic", "non-monotonic"
 
-Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
-
-
-def _linear(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    s = rng.standard_normal(n)
-    return s, 0.8 * s + 0.6 * rng.standard_normal(n)
-
-
-def _saturating(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    s = rng.standard_normal(n)
-    return s, np.tanh(1.5 * s) + 0.2 * rng.standard_normal(n)
-
-
-def _growing(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    s = rng.standard_normal(n)
-    return s, np.exp(0.7 * s + 0.25 * rng.standard_normal(n))
-
-
-def _u_shape(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    s = rng.uniform(-2.0, 2.0, n)
-    return s, s**2 + 0.4 * rng.standard_normal(n)
-
 
 def _clusters(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
     which = rng.integers(0, 3, n)
@@ -230,14 +202,29 @@ def _clusters(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
     return s, np.array([0.0, 3.0, 0.5])[which] + 0.4 * rng.standard_normal(n)
 
 
-SHAPES: Mapping[str, tuple[str, Draw]] = {
-    "linear": (LINEAR, _linear),
-    "monotonic I": (MONOTONIC, _saturating),
-    "monotonic II": (MONOTONIC, _growing),
-    "U shape": (OTHER, _u_shape),
-    "three clusters": (OTHER, _clusters),
+def _drawn(shape: str, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    """Draw S, then X by S and noise."""
+    if shape == "three clusters":
+        return _clusters(rng, n)
+    s = rng.uniform(-2.0, 2.0, n) if shape == "U shape" else rng.standard_normal(n)
+    noise = rng.standard_normal(n)
+    made: Mapping[str, Floats] = {
+        "linear": 0.8 * s + 0.6 * noise,
+        "monotonic I": np.tanh(1.5 * s) + 0.2 * noise,
+        "monotonic II": np.exp(0.7 * s + 0.25 * noise),
+        "U shape": s**2 + 0.4 * noise,
+    }
+    return s, made[shape]
+
+
+SHAPES = {
+    "linear": LINEAR,
+    "monotonic I": MONOTONIC,
+    "monotonic II": MONOTONIC,
+    "U shape": OTHER,
+    "three clusters": OTHER,
 }
-"""The five shapes by name: which kind of dependence each is, and how it is drawn."""
+"""Which kind of dependence each shape is."""
 
 
 def run_pilot(setting: Setting) -> Result:
@@ -245,9 +232,9 @@ def run_pilot(setting: Setting) -> Result:
     records = QUICK_RECORDS if setting.quick else PILOT_RECORDS
     clouds: dict[tuple[str, str], tuple[MixedTable, MixedTable | None, str]] = {}
     rows = []
-    for index, (shape, (kind, draw)) in enumerate(SHAPES.items()):
+    for index, (shape, kind) in enumerate(SHAPES.items()):
         part = setting.part(index / len(SHAPES), (index + 1) / len(SHAPES))
-        drawn = draw(setting.rng("alahmadi", "pilot", shape), records)
+        drawn = _drawn(shape, setting.rng("alahmadi", "pilot", shape), records)
         s, x = (numeric_table((n,), d[:, None]) for n, d in zip("SX", drawn, strict=True))
         clouds[TRUE, shape] = s, x, ""
         for method, masked, refusal in versions(s, x, part, shape):

@@ -17,15 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    bars,
-    curves,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, bars, curves
 from benchmarks.reproduce.tables import TrueRecords, domain_of, groupings, read_records
 from pramana.setups import SeededOwner
 from pramana.simulate import itemsets

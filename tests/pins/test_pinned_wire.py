@@ -23,11 +23,7 @@ from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.peer.protocol import messages as peer_messages
-from owner_agent.peer.protocol.identity import (
-    PeerIdentity,
-    PublicIdentity,
-    state,
-)
+from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity, state
 from owner_agent.peer.protocol.tasks import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import Randomized, randomize
@@ -57,13 +53,7 @@ from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import Page
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.jobs import Job, JobCreate, read_job_spec
-from pramana_core.wire.parts import (
-    PartJson,
-    RecordSchema,
-    content_digest,
-    encode_part,
-    key_order,
-)
+from pramana_core.wire.parts import PartJson, RecordSchema, content_digest, encode_part, key_order
 from pramana_core.wire.privacy import (
     Invitation,
     InvitationAccept,

@@ -22,11 +22,7 @@ from benchmarks.reproduce.engine import (
     curves,
     where,
 )
-from benchmarks.reproduce.tables import (
-    TrueRecords,
-    adult,
-    breast_cancer,
-)
+from benchmarks.reproduce.tables import TrueRecords, adult, breast_cancer
 from pramana.setups import SeededOwner
 from pramana.simulate.designs import symmetric
 from pramana.simulate.learners import accuracy

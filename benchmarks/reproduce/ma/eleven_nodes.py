@@ -9,15 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    bars,
-    plausible,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, bars, plausible
 from benchmarks.reproduce.networks import (
     BOTH,
     MINER,

@@ -6,26 +6,14 @@ Figures 7.4 and 7.5 have the errors of itemsets at every p, figure 7.3 the ampli
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import (
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    curves,
-    where,
-)
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting, curves, where
 from benchmarks.reproduce.ma.classifiers import spread
-from benchmarks.reproduce.tables import (
-    TrueRecords,
-    adult,
-    described,
-    mushroom,
-)
+from benchmarks.reproduce.tables import TrueRecords, adult, described, mushroom
 from pramana.setups import SeededOwner, numbered
 from pramana.simulate.itemsets import Supports, chosen, overall
 from pramana_core.channels import Symmetric
@@ -52,32 +40,22 @@ ONCE, REPEATEDLY = "once", f"x {TIMES}"
 ABSENT, PRESENT = "no", "yes"
 
 
-@dataclass(frozen=True)
-class ItemGroups:
-    """Binary variables, one per item, and which of them are randomized together."""
-
-    groups: tuple[tuple[Variable, ...], ...]
-
-    @property
-    def domain(self) -> Domain:
-        """The items, group by group."""
-        return Domain(tuple(item for group in self.groups for item in group))
-
-    def plan(self, p: float) -> Plan:
-        """Return the plan that changes each group's combination with probability `p`.
-
-        Any of the 2^|G| - 1 other combinations is reported with equal probability (Ma 7.1.2.1).
-        """
-        return Plan(
-            tuple(
-                Block(group, Symmetric.from_probability(2 ** len(group), p))
-                for group in self.groups
-            )
-        )
+Groups: TypeAlias = tuple[tuple[Variable, ...], ...]
+"""Binary variables, one per item, by the groups that are randomized together."""
 
 
-def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> ItemGroups:
-    """Make the groups that are named, and one of each item that is not.
+def group_plan(groups: Groups, p: float) -> Plan:
+    """Return the plan that changes each group's combination with probability `p`.
+
+    Any of the 2^|G| - 1 other combinations is reported with equal probability (Ma 7.1.2.1).
+    """
+    return Plan(
+        tuple(Block(group, Symmetric.from_probability(2 ** len(group), p)) for group in groups)
+    )
+
+
+def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> Groups:
+    """Return the groups that are named, and one of each item that is not.
 
     An item is `variable=category`, and so is its variable called.
     """
@@ -86,18 +64,16 @@ def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> ItemGroups
     if len(set(named)) < len(named) or not set(named) <= set(items):
         raise OptionError("An item is in two groups, or in no table.", where="together")
     groups = [*together, *([item] for item in items if item not in named)]
-    binary = (ABSENT, PRESENT)
-    return ItemGroups(tuple(tuple(Variable(i, binary) for i in group) for group in groups))
+    return tuple(tuple(Variable(item, (ABSENT, PRESENT)) for item in group) for group in groups)
 
 
-def transactions(records: TrueRecords, groups: ItemGroups) -> dict[str, Codes]:
+def transactions(records: TrueRecords) -> dict[str, Codes]:
     """Return which records have each item, codes by the item's name."""
-    found: dict[str, Codes] = {
+    return {
         f"{v.name}={category}": (records.codes[v.name] == code).astype("uint8")
         for v in records.domain
         for code, category in enumerate(v.categories)
     }
-    return {name: found[name] for name in groups.domain.names}
 
 
 def mined(
@@ -139,28 +115,29 @@ def _runs(
     setting: Setting,
     label: str,
     records: TrueRecords,
-    groups: ItemGroups,
+    groups: Groups,
     levels: Sequence[float],
 ) -> pd.DataFrame:
     runs = QUICK_RUNS if setting.quick else RUNS
     tables = {REPEATEDLY: records.repeated(TIMES), ONCE: records}
     rows, work = [], len(tables) * len(levels) * runs
     for name, table in tables.items():
-        columns = transactions(table, groups)
+        columns = transactions(table)
         exact = ReportedCounts(columns, dict.fromkeys(columns, 2))
-        truth = _mined(exact, Plan.unrandomized(groups.domain), groups)
+        items = Domain(tuple(item for group in groups for item in group))
+        truth = _mined(exact, Plan.unrandomized(items))
         owner = SeededOwner.of(f"{label} {name}", setting.seed, table.size)
         for p in levels:
+            plan = group_plan(groups, p)
             for run in range(runs):
-                reported = owner.report(groups.plan(p), columns, run)
-                errors = overall(truth, _mined(reported, groups.plan(p), groups))
+                errors = overall(truth, _mined(owner.report(plan, columns, run), plan))
                 rows.append({"table": name, "p": p, "run": run, **errors})
                 setting.progress(len(rows) / work)
     return pd.DataFrame(rows)
 
 
-def _mined(reported: ReportedCounts, plan: Plan, groups: ItemGroups) -> Supports:
-    items = items_of(groups.domain, PRESENT)
+def _mined(reported: ReportedCounts, plan: Plan) -> Supports:
+    items = items_of(plan.domain, PRESENT)
     return chosen(mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM)))
 
 

@@ -10,14 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce import distributions as given
-from benchmarks.reproduce.engine import (
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    accurate,
-    bars,
-)
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting, accurate, bars
 from pramana.setups import SeededOwner, draw_cells
 from pramana_core.discretize import Discretization
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -14,14 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce import distributions as given
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    curves,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, curves
 from pramana.setups import SeededOwner, draw_cells, numbered
 from pramana_core.channels import Grouped, Identity, Symmetric, Transition
 from pramana_core.estimation.axes import Stratum

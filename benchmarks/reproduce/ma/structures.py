@@ -13,16 +13,7 @@ from dataclasses import replace
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import (
-    LOOKS,
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    bars,
-    curves,
-    where,
-)
+from benchmarks.reproduce.engine import LOOKS, Claim, Figure, Result, Setting, bars, curves, where
 from benchmarks.reproduce.networks import (
     BOTH,
     DOMAIN,

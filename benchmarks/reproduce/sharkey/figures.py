@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    curves,
-    where,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, curves, where
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, Way, simulate
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table

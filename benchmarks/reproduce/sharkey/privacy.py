@@ -19,15 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Figure,
-    Result,
-    Setting,
-    curves,
-    where,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, curves, where
 from benchmarks.reproduce.sharkey.figures import SOURCES, Cell, baselines, percent, run_cells
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, FoldModels, PreparedTable
