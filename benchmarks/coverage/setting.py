@@ -241,7 +241,8 @@ def page(results: Sequence[CoverageResult]) -> str:
     )
     repetitions = f"{min(found.repetitions for found in results):,}"
     wide = [found for found in results if found.why]
-    return template.render(repetitions=repetitions, results=results, wide=wide, row=row)
+    text: str = template.render(repetitions=repetitions, results=results, wide=wide, row=row)
+    return text
 
 
 def domain_of(*sizes: int) -> Domain:
