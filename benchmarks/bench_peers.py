@@ -77,25 +77,14 @@ def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], ob
     weights = None
     if distinct:
         table, weights = np.unique(table, axis=0, return_counts=True)
-    one_hot = np.hstack([_indicators(column) for column in table.T[:-1]])
+    one_hot = np.hstack([column[:, None] == np.unique(column) for column in table.T[:-1]])
     classes = table[:, -1]
     return lambda: DecisionTreeClassifier(criterion="entropy", random_state=0).fit(
-        one_hot, classes, sample_weight=weights
+        one_hot.astype(np.float32), classes, sample_weight=weights
     )
 
 
-def _indicators(column: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    return (column[:, None] == np.unique(column)).astype(np.float32)
-
-
-def pure_ldp(
-    folder: str,
-    name: str,
-    categories: int,
-    gamma: float,
-) -> Callable[[], object]:
+def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[[], object]:
     """Report every code of a column by direct encoding at epsilon = log gamma."""
     from pure_ldp.frequency_oracles.direct_encoding import DEClient
 

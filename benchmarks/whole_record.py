@@ -18,6 +18,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.frapp.data import census
+from benchmarks.reproduce.frapp import census
 from pramana_core.terminal import console
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -40,36 +41,9 @@ SECONDS = 600.0
 
 GAMMAS = (5, 19, 100)
 RUNS = {5: "3", 19: "5", 100: "3"}
-TARGETS = {
-    "nursery": "class",
-    "car": "class",
-    "mushroom": "class",
-    "adult": "income",
-    "breast-cancer-wisconsin": "class",
-}
-"""The tables whose class is predicted, with the class."""
-
-FILES = {name: f"{name}.csv" for name in TARGETS} | {
-    "nursery": "nursery.csv.gz",
-    "adult": "adult-train.csv.gz",
-}
-"""Their files in the folder of public data."""
-
-NETWORKS = {
-    "cancer": 5, "earthquake": 5, "survey": 6, "asia": 8, "sachs": 11, "child": 20,
-    "insurance": 27, "water": 32, "mildew": 35, "alarm": 37, "barley": 48, "hailfinder": 56,
-    "hepar2": 70, "win95pts": 76,
-}  # fmt: skip
-"""pgmpy's example networks of up to 80 nodes, with their nodes."""
-
-LEARNERS = {
-    "bayes-net": (),
-    "rules": ("--set", "max_length=3"),
-    "tree": (),
-    "linear": (),
-    "classifier": (),
-}
-"""The commands of `pramana simulate` that learn from reports, with their options."""
+SETTINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TABLES, NETWORKS, LEARNERS = (SETTINGS[name] for name in ("tables", "networks", "learners"))
+"""Tables with file and class, networks with their nodes, learners with their options."""
 
 WAYS = {f"gamma {gamma}": ("--design", "auto", "--gamma", str(gamma)) for gamma in GAMMAS} | {
     "p = 0.1": ("--p", "0.1")
@@ -103,51 +77,21 @@ class Command:
         return [self.learner, *fixed, *self.options]
 
 
-def _tables(
-    source: str, label: str, learner: str, gammas: tuple[int, ...], *options: str
-) -> list[Command]:
-    return [Command(source, label, learner, f"gamma {g}", options, RUNS[g]) for g in gammas]
+def _commands(part: str) -> list[Command]:
+    """Return the commands of a table of the page."""
+    return [
+        Command(source, one["label"], one["learner"], f"gamma {g}", options, RUNS[g])
+        for one in SETTINGS[part]
+        for source in one.get("sources", TABLES)
+        for target in [() if "sources" in one else ("--target", TABLES[source]["target"])]
+        for options in [(*target, *one.get("options", ()))]
+        for g in one["gammas"]
+    ]
 
 
-CLASSIFYING = [
-    command
-    for learner, label, gammas, options in (
-        ("classifier", "naive Bayes", GAMMAS, ("--set", "model=naive-bayes")),
-        ("tree", "tree", GAMMAS, ()),
-        ("classifier", "auto", (19,), ("--set", "model=auto")),
-        ("linear", "linear", (19,), ()),
-    )
-    for table, target in TARGETS.items()
-    for command in _tables(table, label, learner, gammas, "--target", target, *options)
-]
-SPREAD = [
-    command
-    for table, target in TARGETS.items()
-    for command in _tables(
-        table, "naive Bayes over three owners", "classifier", (19,),
-        "--target", target, "--set", "model=naive-bayes", "--owners", "3",
-    )
-]  # fmt: skip
-MINING = [
-    command
-    for table, percent, options in (
-        ("adult", 10, "--intervals 8 --set minimum_support=0.1"),
-        ("mushroom", 20, "--set minimum_support=0.2 --set max_length=4"),
-        ("census", 2, "--set minimum_support=0.02"),
-    )
-    for command in _tables(table, f"itemsets at {percent} %", "rules", (19,), *options.split())
-]
-LINKING = [
-    command
-    for source, records, gammas in (
-        ("child", 50_000, GAMMAS),
-        ("child", 500_000, (19,)),
-        ("asia", 500_000, (19,)),
-    )
-    for command in _tables(
-        source, f"structure of {records:,} records", "bayes-net", gammas, "--records", str(records)
-    )
-]
+SPREAD, MINING, LINKING, CLASSIFYING = map(
+    _commands, ("owners", "itemsets", "structures", "classifiers")
+)
 EVERY = [
     Command(source, learner, learner, way, ("--records", "10000", *options))
     for source in NETWORKS
@@ -163,8 +107,8 @@ Found = dict[str, Any]
 
 def source_of(command: Command, data: Path, scratch: Path) -> Path:
     """Return the file of a command's table or network, made in `scratch` where it is made."""
-    if command.source in FILES:
-        return data / FILES[command.source]
+    if command.source in TABLES:
+        return Path(data, TABLES[command.source]["file"])
     if command.source == "census":
         path = scratch / "census.csv"
         if not path.exists():
@@ -252,7 +196,7 @@ def _classifying(results: Results) -> Iterator[str]:
 
 
 def _by_table(commands: list[Command]) -> list[Command]:
-    return sorted(commands, key=lambda command: list(TARGETS).index(command.source))
+    return sorted(commands, key=lambda command: list(TABLES).index(command.source))
 
 
 def _spread(results: Results) -> Iterator[str]:
@@ -317,7 +261,7 @@ def _cell(found: Found | None) -> str:
     return f"{found['seconds']:.1f} s, {figures}"
 
 
-TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
+PAGE_TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
     "classifiers": _classifying,
     "owners": _spread,
     "itemsets": _mining,
@@ -328,7 +272,7 @@ TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
 
 def page(text: str, results: Results) -> str:
     """Return the page with its tables written anew between their marks."""
-    for name, table in TABLES.items():
+    for name, table in PAGE_TABLES.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, rest = text.split(begin)
         text = before + begin + "\n".join(table(results)) + end + rest.split(end)[1]

@@ -79,8 +79,8 @@ miner_service.cli pramana.study_command
 miner_service.__main__ pramana.cli
 pramana.__main__
 benchmarks.coverage benchmarks.load benchmarks.reproduce
-benchmarks.bench benchmarks.coverage.__main__ benchmarks.reproduce.alahmadi
-benchmarks.bench.__main__ benchmarks.reproduce.frapp benchmarks.reproduce.ma
+benchmarks.bench benchmarks.coverage.__main__
+benchmarks.bench.__main__ benchmarks.reproduce.ma
 benchmarks.reproduce.sharkey
 benchmarks.whole_record
 """

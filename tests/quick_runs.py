@@ -25,10 +25,10 @@ from tests.places import DATA
 
 _MA = "benchmarks.reproduce.ma"
 _FEW_COLUMNS = {
-    "benchmarks.reproduce.frapp.data:CENSUS": lambda census: (census[0], census[1], *census[4:]),
+    "benchmarks.reproduce.frapp:CENSUS": lambda census: (census[0], census[1], *census[4:]),
 }
-_FEW_RECORDS = {"benchmarks.reproduce.sharkey.cells:QUICK_RECORDS": lambda _: 400}
-_FEW_STEPS = {f"{_MA}.linear:LinearOptions": lambda options: partial(options, steps=200)}
+_FEW_RECORDS = {"benchmarks.reproduce.sharkey.figures:QUICK_RECORDS": lambda _: 400}
+_FEW_STEPS = {f"{_MA}.classifiers:LinearOptions": lambda options: partial(options, steps=200)}
 
 LESS = {
     "frapp-3": _FEW_COLUMNS,
@@ -43,8 +43,8 @@ LESS = {
         f"{_MA}.parameters:STEP": lambda step: 2 * step,
     },
     "ma-5.8": {
-        f"{_MA}.distances:RECORDS_5_8": lambda records: records[:3],
-        f"{_MA}.distances:RUNS_5_8": lambda _: 4,
+        f"{_MA}.parameters:RECORDS_5_8": lambda records: records[:3],
+        f"{_MA}.parameters:RUNS_5_8": lambda _: 4,
     },
     "ma-5.9": {f"{_MA}.structures:LEVELS": lambda levels: levels[::3]},
     "ma-6.1": _FEW_STEPS,

@@ -42,15 +42,6 @@ for name in dir(pm):
     getattr(pm, name)
 print("all names are there")
 """
-HELP = """
-from pramana.cli import main
-for words in ([], ["simulate"], ["reproduce"]):
-    sys.argv = ["pramana", *words, "--help"]
-    try:
-        main()
-    except SystemExit as ended:
-        assert not ended.code, ended.code
-"""
 
 
 def without(script: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -77,13 +68,6 @@ def test_estimates_estimators_and_every_public_name_are_there_without_them():
     assert done.returncode == 0, done.stderr
     assert "learned from 2,201 records" in done.stdout
     assert "all names are there" in done.stdout
-
-
-@pytest.mark.slow
-def test_help_does_without_them():
-    done = without(HELP)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Usage") == 3
 
 
 @pytest.mark.slow

@@ -6,17 +6,9 @@ import argparse
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 
-from benchmarks.bench.measuring import (
-    STORED,
-    Bench,
-    Comparison,
-    Result,
-    measure,
-    read,
-    write,
-)
+from benchmarks.bench import end_to_end, groups
+from benchmarks.bench.measuring import STORED, Bench, Comparison, Result, measure, read, write
 from pramana_core.errors import NotInstalled, Unreachable
 from pramana_core.terminal import console
 
@@ -25,14 +17,9 @@ Group = Callable[[Bench], Sequence[Comparison]]
 QUICK_ROUNDS = 3
 
 
-def groups() -> dict[str, Group]:
-    """Return the groups of comparisons by name."""
-    found = [
-        group
-        for module in ("groups", "end_to_end")
-        for group in resolve_name(f"benchmarks.bench.{module}:GROUPS")
-    ]
-    return {group.__name__.replace("_", "-"): group for group in found}
+GROUPS: dict[str, Group] = {
+    group.__name__.replace("_", "-"): group for group in (*groups.GROUPS, *end_to_end.GROUPS)
+}
 
 
 def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = False) -> None:
@@ -43,7 +30,7 @@ def bench(only: Sequence[str], out: Path, *, quick: bool = False, store: bool = 
     """
     kept = _named(read(out / "bench.json") if only else [])
     failures: list[str] = []
-    for name, group in groups().items():
+    for name, group in GROUPS.items():
         if only and name not in only:
             continue
         with tempfile.TemporaryDirectory() as folder, Bench(Path(folder), quick=quick) as given:
@@ -77,7 +64,7 @@ def _line(one: Result) -> str:
 def main() -> None:
     """Read the command line."""
     reader = argparse.ArgumentParser(description=__doc__)
-    reader.add_argument("--only", action="append", default=[], choices=list(groups()))
+    reader.add_argument("--only", action="append", default=[], choices=list(GROUPS))
     reader.add_argument("--quick", action="store_true", help="a hundredth of the records")
     reader.add_argument("--store", action="store_true", help="keep the results in the checkout")
     reader.add_argument("--out", type=Path, default=Path("bench-out"))

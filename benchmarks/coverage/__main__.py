@@ -19,16 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.coverage import estimates, learned, masked
-from benchmarks.coverage.setting import (
-    PAGE,
-    Coverage,
-    CoverageResult,
-    Setting,
-    covered,
-    page,
-    row,
-)
+from benchmarks.coverage import estimates, learned
+from benchmarks.coverage.setting import PAGE, Coverage, CoverageResult, Setting, covered, page, row
 from pramana_core.terminal import console, progress_bar
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -39,7 +31,7 @@ ALL: tuple[Setting, ...] = (
     *learned.RULES,
     *learned.TREES,
     *learned.WEIGHTS,
-    *masked.SETTINGS,
+    *estimates.MASKED,
 )
 """One setting of each kind of interval, in the order of the table in docs/coverage.md."""
 _PIECE = 25

@@ -1,30 +1,29 @@
-"""Cells of tables by every estimator, tests of independence, and parameters of networks."""
+"""Cells of tables, tests of independence, parameters of networks, regressions of masked records."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from benchmarks.coverage.laws import (
-    apart_given_last,
-    columns,
-    domain_of,
-    interacting,
-    parity,
-    sampled,
-    sampled_pairs,
-)
 from benchmarks.coverage.setting import (
     Interval,
     Numbers,
     Setting,
+    apart_given_last,
+    columns,
+    domain_of,
     estimated,
+    interacting,
+    parity,
     records_of,
     reports_of,
+    sampled,
+    sampled_pairs,
 )
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
@@ -33,6 +32,8 @@ from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.mask.catalogue import METHODS
+from pramana_core.mask.core.masked import Method
 from pramana_core.plan import Block, Plan
 
 Repeat = Callable[[np.random.Generator], Interval]
@@ -196,5 +197,120 @@ SETTINGS: tuple[Setting, ...] = (
         "N = 2,000, three variables, pairs sampled at gamma 19",
         1432,
         parameters(sampled_pairs(_DOMAIN, 19.0), 2_000, _TREE, "pooled"),
+    ),
+)
+
+
+_SLOPES = np.array([[0.8, -0.3], [0.0, 0.5]])
+"""Of X's two columns on S's two: row by column of S."""
+
+_NOISE = np.array([[1.0, 0.6], [0.6, 1.5]])
+"""The covariance of X given S."""
+
+_MEANS = np.array([10.0, -2.0])
+_BEND = np.array([-1.0, 0.5])
+"""The square's coefficient in the bent law; S is then one uniform column from -2 to 2."""
+
+
+def _fit(y: Numbers, *columns: Numbers) -> tuple[Numbers, Numbers]:
+    """Return least squares of y on columns, the constant first, and the stated variances."""
+    design = np.column_stack([np.ones(len(y)), *columns])
+    inverse = np.linalg.inv(design.T @ design)
+    slopes = inverse @ design.T @ y
+    rest = y - design @ slopes
+    return slopes, np.diag(inverse) * (rest @ rest) / (len(y) - design.shape[1])
+
+
+def _mean(y: Numbers) -> tuple[Numbers, Numbers]:
+    return _fit(y)
+
+
+def _linear_truth() -> Numbers:
+    joint = np.block([[np.eye(2), _SLOPES], [_SLOPES.T, _SLOPES.T @ _SLOPES + _NOISE]])
+    s_on_y = np.linalg.solve(joint[2:, 2:], joint[2:, 0])
+    return np.array(
+        [_MEANS[0], *_SLOPES[:, 0], *s_on_y, joint[2, 3] / joint[2, 2], _NOISE[0, 1] / _NOISE[0, 0]]
+    )
+
+
+def _linear_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
+    """Return the estimates and variances of regressions of Y on S, of S on Y and of Y on Y."""
+    y1, y2, s1, s2 = y[:, 0], y[:, 1], s[:, 0], s[:, 1]
+    wanted = (
+        (_mean(y1), [0]),
+        (_fit(y1, s1, s2), [1, 2]),
+        (_fit(s1, y1, y2), [1, 2]),
+        (_fit(y2, y1), [1]),
+        (_fit(y2, y1, s1, s2), [1]),
+    )
+    return [(found[0][places], found[1][places]) for found, places in wanted]
+
+
+def _bent_analyses(s: Numbers, y: Numbers) -> list[tuple[Numbers, Numbers]]:
+    curve = (s[:, 0], s[:, 0] ** 2)
+    first, second = (_fit(y[:, k], *curve) for k in (0, 1))
+    slope = _fit(y[:, 1], y[:, 0], *curve)
+    return [
+        _mean(y[:, 0]),
+        (first[0][1:], first[1][1:]),
+        (second[0][1:], second[1][1:]),
+        (slope[0][1:2], slope[1][1:2]),
+    ]
+
+
+def _draw_linear(rng: np.random.Generator, n: int) -> tuple[Numbers, Numbers]:
+    s = rng.standard_normal((n, 2))
+    return s, _MEANS + s @ _SLOPES + rng.multivariate_normal([0, 0], _NOISE, n)
+
+
+def _draw_bent(rng: np.random.Generator, n: int) -> tuple[Numbers, Numbers]:
+    s = rng.uniform(-2, 2, (n, 1))
+    curve = _MEANS + s * _SLOPES[0] + s**2 * _BEND
+    return s, curve + rng.multivariate_normal([0, 0], _NOISE, n)
+
+
+_BENT_TRUTH = np.array(
+    [
+        _MEANS[0] + _BEND[0] * 4 / 3,
+        _SLOPES[0, 0],
+        _BEND[0],
+        _SLOPES[0, 1],
+        _BEND[1],
+        _NOISE[0, 1] / _NOISE[0, 0],
+    ]
+)
+
+_LAWS = {
+    "linear": (_draw_linear, _linear_analyses, _linear_truth()),
+    "bent": (_draw_bent, _bent_analyses, _BENT_TRUTH),
+}
+
+
+def masked_intervals(rng: np.random.Generator, method: Method, law: str, n: int) -> Interval:
+    """Draw a table, mask it and take the masked records for true ones."""
+    draw, analyses, truth = _LAWS[law]
+    s, x = draw(rng, n)
+    low, high = [], []
+    for estimates, variances in analyses(s, method(s, x, rng).matrix):
+        half = stats.t.isf(0.025, n - len(estimates)) * np.sqrt(variances)
+        low.append(estimates - half)
+        high.append(estimates + half)
+    return Interval(truth, np.concatenate(low), np.concatenate(high))
+
+
+MASKED: tuple[Setting, ...] = (
+    Setting(
+        "regressions from masked records, EGADP",
+        "N = 200, X linear in S, normal",
+        1600,
+        partial(masked_intervals, method=METHODS["egadp"], law="linear", n=200),
+        short=200,
+    ),
+    Setting(
+        "regressions from masked records, NMEGADP",
+        "N = 200, X a square of S with normal residuals",
+        1603,
+        partial(masked_intervals, method=METHODS["nmegadp"], law="bent", n=200),
+        short=40,
     ),
 )

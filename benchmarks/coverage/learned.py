@@ -10,12 +10,7 @@ from functools import cache, partial
 import numpy as np
 
 import pramana as pm
-from benchmarks.coverage.setting import (
-    Interval,
-    Numbers,
-    Setting,
-    estimated,
-)
+from benchmarks.coverage.setting import Interval, Numbers, Setting, estimated
 from pramana_core.channels import Grouped, Identity, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PramanaError

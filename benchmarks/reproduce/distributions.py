@@ -27,8 +27,6 @@ _PRINTED = """
 PRINTED = tuple(tuple(map(Fraction, line.split())) for line in _PRINTED.split("\n") if line.strip())
 """The entries as printed, X1 in rows."""
 
-RESCALED = "Table 2.1 is divided by the sum of its entries: no printed zero becomes positive."
-
 
 def pmf() -> Tensor:
     """Return the rescaled table: a 5 x 5 array that sums to 1."""
@@ -48,11 +46,6 @@ def multicategory(p: float) -> Plan:
 SUPPORT = 24.0
 MINIMUM_COUNT = 1_500
 GRANULARITY = 0.25
-
-TRIANGLES = (
-    "The two-triangle density is not given: two equal triangles side by side on [0, 12] and"
-    " [12, 24], a width with which MGAS makes about the 39 groups of the paper."
-)
 
 
 def density(x: Tensor) -> Tensor:

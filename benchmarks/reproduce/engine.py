@@ -1,6 +1,6 @@
 """What an experiment is given and what it returns, and the curves and claims of many.
 
-An experiment is a value, `Experiment(...)` in a module, and `run.py` names it. It writes nothing.
+An experiment is a function of a `Setting` that `experiments.toml` names. It writes nothing.
 """
 
 from __future__ import annotations
@@ -39,10 +39,6 @@ class Claim(NamedTuple):
     agrees: Any = None
 
 
-def silent(share: float) -> None:
-    """Report progress to nobody."""
-
-
 @dataclass(frozen=True)
 class Setting:
     """What every experiment is given: seed, folder of public tables, extent, progress.
@@ -54,7 +50,7 @@ class Setting:
     seed: int = 1
     data: Path | None = None
     quick: bool = False
-    progress: OnShare = silent
+    progress: OnShare = lambda _share: None
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -130,16 +126,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table of a paper and how to make it again.
-
-    Args:
-        name: short and unique, such as `ma-2.2`; the files are named after it.
-        title: one line that says what is shown.
-        source: paper and figure.
-        run: makes the result.
-        needs_data: the files wanted in the data folder; empty if none.
-        choices: what the paper leaves open and how it is settled here, a sentence each.
-    """
+    """A figure or table of a paper and how to make it again: an entry of `experiments.toml`."""
 
     name: str
     title: str

@@ -27,11 +27,6 @@ STRUCTURE = Structure.of(
     {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["C", "D"]}
 )
 
-SIX_NODES = (
-    "The networks of figures 5.3 and 5.6 are lost. Chosen for both: links A-B, A-C, B-D, C-D, D-E,"
-    " C-F, D-F, all binary, with Pr(1 | parents), first parent slowest, A .4; B .2 .75; C .7 .25;"
-    " D .9 .35 .45 .1; E .2 .8; F .85 .3 .4 .15."
-)
 
 DOMAIN = Domain.of(**{node: ["1", "2"] for node in STRUCTURE.nodes})
 
@@ -119,11 +114,6 @@ MINER, PEERS = BOTH = "with a miner (II)", "without (I)"
 
 SITES = ("ABC", "DEF")
 """The nodes of the two sites of figure 3: D has its parents at the other site (Ma 5.6.2)."""
-
-PARTITION = (
-    "Figure 3 and its partition are lost; A, B and C are at one site, D, E and F at the other, as"
-    " Ma 5.6.2 says of the same network."
-)
 
 
 def learners(setup: str, p: float) -> tuple[Learner, ...]:

@@ -1,6 +1,6 @@
 """The list of experiments, and running them: pictures, tables, JSON, one page, and the terminal.
 
-To add one, define an `Experiment` in a module and name it here.
+`experiments.toml` is the list: to add one, write a function in a module and name it there.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import math
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -179,19 +180,7 @@ def png(title: str, source: str, draw: Callable[[Figure], None], height: float) 
     return picture(whole, (_WIDTH, height), "png", title, dpi=_DPI)
 
 
-_EXPERIMENTS = """
-ma.ma_2:MA_2_2 ma.ma_2:MA_2_3 ma.ma_3:MA_3_1 ma.ma_3:MA_3_2 ma.ma_3:MA_3_3 ma.ma_3:MA_3_4
-ma.law:MA_5_1 ma.eleven_nodes:MA_TABLE_5_2 ma.parameters:MA_5_4 ma.parameters:MA_5_5
-ma.distances:MA_5_7 ma.distances:MA_5_8 ma.structures:MA_5_9 ma.structures:MA_5_10
-ma.linear:MA_6_1 ma.linear:MA_6_2 ma.linear:MA_6_3
-ma.itemsets:MA_7_3 ma.itemsets:MA_7_4 ma.itemsets:MA_7_5 ma.trees:MA_7_8 ma.trees:MA_7_9
-ma.eleven_nodes:MASIV_TABLE_2 ma.parameters:MASIV_4 ma.structures:MASIV_5
-frapp.data:TABLE_3 frapp.mining:CENSUS_FIGURE frapp.mining:HEALTH_FIGURE
-frapp.matrices:FIGURE_3 frapp.matrices:FIGURE_4
-alahmadi.methods:HUMP alahmadi.relations:RELATIONSHIPS alahmadi.relations:PILOT
-alahmadi.methods:MADE
-sharkey.figures:FIGURE_5 sharkey.figures:FIGURE_6 sharkey.privacy:FIGURE_7
-"""
+_EXPERIMENTS = Path(__file__).with_name("experiments.toml")
 
 ALL = "all"
 """The name that stands for every experiment."""
@@ -200,7 +189,19 @@ ALL = "all"
 @cache
 def catalogue() -> tuple[Experiment, ...]:
     """Return every experiment, in the order of the papers."""
-    return tuple(resolve_name(f"benchmarks.reproduce.{place}") for place in _EXPERIMENTS.split())
+    listed = tomllib.loads(_EXPERIMENTS.read_text(encoding="utf-8"))
+    texts = listed["texts"]
+    return tuple(
+        Experiment(
+            one["name"],
+            one["title"],
+            one["source"],
+            resolve_name(f"benchmarks.reproduce.{one['run']}"),
+            tuple(one.get("data", ())),
+            tuple(texts.get(choice, choice) for choice in one.get("choices", ())),
+        )
+        for one in listed["experiment"]
+    )
 
 
 def select(names: Sequence[str]) -> tuple[Experiment, ...]:

@@ -5,8 +5,12 @@ The files are read from the folder that a person names.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +22,6 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, TableError
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.wire.parts import code_dtype
-
-OTHER = "other"
-"""The category of every label that no group names, where there is such a category."""
 
 
 @dataclass(frozen=True)
@@ -122,86 +123,33 @@ def read_records(
     return TrueRecords(domain_of(groupings), codes)
 
 
-def each_label(column: str, *values: str) -> Grouping:
-    """Return the grouping of a column in which every value is a category."""
-    return Grouping(column, groups={value: (value,) for value in values})
+_TABLES = Path(__file__).with_name("tables.toml")
 
 
-# The tables of Ma's experiments with itemsets and trees. The dissertation gives the cardinalities
-# and not the variables; ours are chosen to have them.
+@cache
+def described(name: str) -> dict[str, Any]:
+    """Return what `tables.toml` says of a table: its columns and the items in groups."""
+    found: dict[str, Any] = tomllib.loads(_TABLES.read_text(encoding="utf-8"))[name]
+    return found
+
+
+def groupings(name: str) -> tuple[Grouping, ...]:
+    """Return the columns of a table in `tables.toml`."""
+    return tuple(_grouping(column, given) for column, given in described(name)["columns"].items())
+
+
+def _grouping(column: str, given: Sequence[Any] | Mapping[str, Any]) -> Grouping:
+    if isinstance(given, Mapping):
+        return Grouping(column, groups={label: tuple(values) for label, values in given.items()})
+    if isinstance(given[0], str):
+        return Grouping(column, groups={label: (label,) for label in given})
+    return Grouping(column, cuts=tuple(given))
+
+
 MUSHROOM_FILE, ADULT_FILE = "mushroom.csv", "adult-train.csv.gz"
 CANCER_FILE = "breast-cancer-wisconsin.csv"
 
-REPEATED = (
-    "Repeating a table is the paper's device and no honest study: no table of that many different"
-    " records is so regular. The table once is shown, too."
-)
-
-ADULT_CHOICE = (
-    "The paper does not name its eleven variables, nor how categories were combined. Ours have its"
-    " cardinalities: age 4, work class 3, years of education 3, marital status 3, occupation 2,"
-    " relationship 3, race 2, hours per week 3, sex 2, survey weight 3, income 2; from the training"
-    " part of 32,561 records."
-)
-CANCER_CHOICE = (
-    "The paper does not say which breast cancer table or how it was grouped. Wisconsin's (original)"
-    " has ten variables with the class: its grades are cut at 3, or at 3 and 6, in turn; the 16"
-    " records without bare-nuclei are left out."
-)
-
-MUSHROOM = (
-    each_label("class", "e", "p"),
-    each_label("cap-surface", "f", "g", "s", "y"),
-    each_label("bruises", "f", "t"),
-    each_label("gill-attachment", "a", "f"),
-    each_label("gill-spacing", "c", "w"),
-    each_label("gill-size", "b", "n"),
-    each_label("stalk-shape", "e", "t"),
-    each_label("stalk-surface-above-ring", "f", "k", "s", "y"),
-    each_label("ring-number", "n", "o", "t"),
-)
-"""Nine variables of 23 categories as the file has them."""
-
-_PRIVATE = {
-    "private": ("Private",),
-    "self-employed": ("Self-emp-not-inc", "Self-emp-inc"),
-    OTHER: (),
-}
-_MARITAL = {
-    "married": ("Married-civ-spouse", "Married-AF-spouse"),
-    "never": ("Never-married",),
-    "formerly": (),
-}
-_OFFICE = ("Exec-managerial", "Prof-specialty", "Adm-clerical", "Sales", "Tech-support")
-_FAMILY = {"spouse": ("Husband", "Wife"), "not-in-family": ("Not-in-family",), OTHER: ()}
-
-ADULT = (
-    Grouping("age", cuts=(28, 38, 50)),
-    Grouping("workclass", groups=_PRIVATE),
-    Grouping("education-num", cuts=(10, 13)),
-    Grouping("marital-status", groups=_MARITAL),
-    Grouping("occupation", groups={"office": _OFFICE, OTHER: ()}),
-    Grouping("relationship", groups=_FAMILY),
-    Grouping("race", groups={"white": ("White",), OTHER: ()}),
-    Grouping("hours-per-week", cuts=(40, 41)),
-    each_label("sex", "Female", "Male"),
-    Grouping("fnlwgt", cuts=(120_000, 220_000)),
-    each_label("income", "<=50K", ">50K"),
-)
-"""Eleven variables of 4 3 3 3 2 3 2 3 2 3 2 categories; the last is the tree's class."""
-
-_GRADES = """
-    clump-thickness uniformity-of-cell-size uniformity-of-cell-shape marginal-adhesion
-    single-epithelial-cell-size bare-nuclei bland-chromatin normal-nucleoli mitoses
-"""
-CANCER = (
-    *(
-        Grouping(name, cuts=(3,) if place % 2 else (3, 6))
-        for place, name in enumerate(_GRADES.split())
-    ),
-    each_label("class", "2", "4"),
-)
-"""Ten variables of 3 2 3 2 3 2 3 2 3 2 categories; the last is the tree's class."""
+MUSHROOM, ADULT, CANCER = map(groupings, ("mushroom", "adult", "breast-cancer"))
 
 _QUICK_STEP = 8
 

@@ -67,11 +67,6 @@ def directed(structure: Structure) -> frozenset[Link]:
 PSEUDO_COUNT = 1.0
 """Records added to each cell of a table of parameters, that none be zero and KL be finite."""
 
-SMOOTHED = (
-    "An estimated probability may be negative or 0 and the distance infinite: a row's estimates are"
-    " projected onto the distributions and one record is added to each of its cells."
-)
-
 
 def fitted(
     marginals: Marginals, structure: Structure, pseudo_count: float = PSEUDO_COUNT

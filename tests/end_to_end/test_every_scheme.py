@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,83 +13,7 @@ from pramana_core.wire.models import BayesNetMessage
 
 RECORDS = 10_000
 
-SITE = """
-[[variables]]
-name = "age"
-categories = ["young", "middle", "old"]
-sensitive = true
-[[variables]]
-name = "smokes"
-categories = ["yes", "no"]
-sensitive = true
-[[variables]]
-name = "ill"
-categories = ["yes", "no"]
-sensitive = true
-[[blocks]]
-variables = ["age", "smokes", "ill"]
-channel = { kind = "sampled", size = 2, gamma = 19 }
-
-[[variables]]
-name = "region"
-categories = ["n", "e", "s", "w"]
-sensitive = true
-channel = { kind = "mask", gamma = 19 }
-
-[[variables]]
-name = "car"
-categories = ["yes", "no"]
-sensitive = true
-[[variables]]
-name = "pet"
-categories = ["cat", "dog", "none"]
-sensitive = true
-[[blocks]]
-variables = ["car", "pet"]
-channel = { kind = "cut-and-paste", keep = 2, rho = 0.2 }
-
-[[variables]]
-name = "sex"
-categories = ["m", "f"]
-sensitive = true
-[[variables]]
-name = "pregnant"
-categories = ["yes", "no"]
-sensitive = true
-[[blocks]]
-variables = ["sex", "pregnant"]
-channel = { kind = "symmetric", gamma = 9 }
-
-[[variables]]
-name = "house"
-categories = ["own", "rent"]
-sensitive = true
-[[variables]]
-name = "rooms"
-categories = ["1", "2", "3", "4"]
-sensitive = true
-[[blocks]]
-variables = ["house", "rooms"]
-channel = { kind = "gamma-diagonal", gamma = 9 }
-
-[[variables]]
-name = "income"
-categories = ["low", "high"]
-sensitive = true
-[[variables]]
-name = "debt"
-categories = ["yes", "no"]
-sensitive = true
-[[blocks]]
-variables = ["income", "debt"]
-channel = { kind = "random-gamma-diagonal", gamma = 9, share = 0.25 }
-
-[[variables]]
-name = "vote"
-categories = ["a", "b", "c"]
-sensitive = true
-channel = { kind = "symmetric", p = 0.3 }
-"""
+SITE = Path(__file__).with_name("every_scheme.toml").read_text(encoding="utf-8")
 
 NAMES = (
     "age", "smokes", "ill", "region", "car", "pet", "sex", "pregnant", "house", "rooms",

@@ -34,7 +34,7 @@ CHOSEN = [
     "alahmadi-4", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
 ]  # fmt: skip
 """Their kernels are chosen by leave-one-out errors: where two are as good, another processor's
-rounding may choose the other. tests/benchmarks/reproduce/alahmadi holds what they find."""
+rounding may choose the other. tests/benchmarks/reproduce/test_alahmadi.py holds what they find."""
 SLOWEST = ["sharkey-7"]
 """Even with --quick it takes longer than a test should. tests/benchmarks/reproduce/sharkey
 holds how they judge what they find."""

@@ -23,11 +23,7 @@ from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.peer.protocol import messages as peer_messages
-from owner_agent.peer.protocol.identity import (
-    PeerIdentity,
-    PublicIdentity,
-    state,
-)
+from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity, state
 from owner_agent.peer.protocol.tasks import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import Randomized, randomize
@@ -57,13 +53,7 @@ from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import Page
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.jobs import Job, JobCreate, read_job_spec
-from pramana_core.wire.parts import (
-    PartJson,
-    RecordSchema,
-    content_digest,
-    encode_part,
-    key_order,
-)
+from pramana_core.wire.parts import PartJson, RecordSchema, content_digest, encode_part, key_order
 from pramana_core.wire.privacy import (
     Invitation,
     InvitationAccept,
@@ -187,6 +177,22 @@ def together() -> Plan:
 
 PLANS = [*FAMILIES, "together"]
 
+BODIES: dict[str, Any] = json.loads(Path(__file__).with_name("bodies.json").read_text("utf-8"))
+
+
+def filled(body: Any) -> Any:
+    """Return a body with `$name` replaced: by a plan's message, or by another body."""
+    if isinstance(body, dict):
+        return {key: filled(value) for key, value in body.items()}
+    if isinstance(body, list):
+        return [filled(value) for value in body]
+    if isinstance(body, str) and body.startswith("$"):
+        plans = {"$plan": together, "$dense": lambda: plan_of("dense")}
+        if body in plans:
+            return PlanMessage.from_plan(plans[body]()).model_dump()
+        return filled(BODIES[body[1:]])
+    return body
+
 
 def named(name: str) -> Plan:
     return together() if name == "together" else plan_of(name)
@@ -228,19 +234,8 @@ def test_plans_and_their_messages(pin, name: str):
     )
 
 
-MASKED_TABLE = {
-    "columns": [
-        {"name": "age", "role": "told", "type": "numeric"},
-        {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]},
-        {"name": "debt", "role": "masked", "type": "numeric"},
-    ],
-    "method": "nmegadp-shuffle",
-    "protection": ["Nothing of a person beyond age and sex."],
-}
-
-
 def test_masked_tables_and_their_parts(pin):
-    table = MaskedTableMessage.model_validate(MASKED_TABLE)
+    table = MaskedTableMessage.model_validate(BODIES["masked table"])
     schema = table.schema_of_parts
     keys = pseudonyms(SECRETS, STUDY, [f"person {i}" for i in range(8)])
     keys = keys[key_order(keys)]
@@ -352,16 +347,7 @@ categories = ["a", "b", "c", "d", "e"]
 channel = CHANNEL
 """
 
-SITE_CHANNELS = {
-    "symmetric": '{ kind = "symmetric", p = 0.3 }',
-    "symmetric-epsilon": '{ kind = "symmetric", epsilon = 1.5 }',
-    "gamma-diagonal": '{ kind = "gamma-diagonal", gamma = 19 }',
-    "random-gamma-diagonal": '{ kind = "random-gamma-diagonal", gamma = 19, share = 0.1 }',
-    "grouped": '{ kind = "grouped", groups = [["c", "a"], ["b", "e", "d"]], epsilon = 1 }',
-    "mask": '{ kind = "mask", gamma = 9 }',
-    "cut-and-paste": '{ kind = "cut-and-paste", keep = 1, rho = 0.4 }',
-    "sampled": '{ kind = "sampled", size = 1, gamma = 4 }',
-}
+SITE_CHANNELS: dict[str, str] = BODIES["site channels"]
 
 
 @pytest.mark.parametrize("name", SITE_CHANNELS)
@@ -373,71 +359,7 @@ def test_a_site_files_channels(pin, name: str):
 
 # --- messages ------------------------------------------------------------------------------------
 
-JOBS: dict[str, dict[str, Any]] = {
-    "parameters": {"structure": {"a": [], "b": ["a"]}},
-    "parameters, all": {
-        "kind": "bayes-net-parameters",
-        "structure": {"a": []},
-        "method": "map",
-        "alpha": 0.5,
-        "estimator": "ml",
-        "records": "common",
-    },
-    "structure": {"kind": "bayes-net-structure"},
-    "structure, all": {
-        "kind": "bayes-net-structure",
-        "variables": ["a", "b"],
-        "score": {"name": "bic", "eta": 0.9, "c_star": 2},
-        "search": {"order": ["a", "b"], "max_parents": 2, "refine": False},
-        "draws": 10,
-        "seed": 3,
-        "estimator": "pooled",
-        "order": 3,
-        "records": "any",
-    },
-    "bayesian": {"kind": "bayes-net-structure", "score": {"name": "bayesian"}},
-    "bdeu": {"kind": "bayes-net-structure", "score": {"name": "bdeu"}},
-    "table": {"kind": "contingency-table", "variables": ["a"]},
-    "rules": {"kind": "association-rules", "minimum_support": 0.1},
-    "rules, all": {
-        "kind": "association-rules",
-        "minimum_support": 0.1,
-        "minimum_confidence": 0.5,
-        "certain": True,
-        "max_length": 3,
-        "decisions": "controlled",
-        "confidence": 0.9,
-        "false_discovery": 0.1,
-        "against": "population",
-        "items": {"a": ["x"], "b": ["k", "l"]},
-    },
-    "tree": {"kind": "decision-tree", "target": "a"},
-    "tree, all": {
-        "kind": "decision-tree",
-        "target": "a",
-        "attributes": ["b"],
-        "max_depth": 2,
-        "significance": None,
-        "least_records": 1,
-        "prune": False,
-        "shrinkage": None,
-    },
-    "linear": {"kind": "linear-classifier", "target": "a"},
-    "linear, all": {
-        "kind": "linear-classifier",
-        "target": "a",
-        "features": ["b"],
-        "loss": "perceptron",
-        "l2": 0.5,
-        "encoding": "ordinal",
-        "numeric": {"b": [1, 2, 4.5]},
-        "basis": "network",
-        "steps": 100,
-        "sample": 1000,
-        "keep": "longest-run",
-        "seed": 9,
-    },
-}
+JOBS: dict[str, dict[str, Any]] = BODIES["jobs"]
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -447,10 +369,7 @@ def test_jobs(pin, name: str):
     pin(f"job: {name}", made.model_dump_json())
 
 
-TASKS: dict[str, dict[str, Any]] = {
-    "parameters": {"kind": "parameters", "structure": {"a": [], "b": ["a"]}},
-    "structure": {"kind": "structure", "order": ["a", "b"]},
-}
+TASKS: dict[str, dict[str, Any]] = BODIES["tasks"]
 SESSION = "0123456789abcdef" * 2
 
 
@@ -483,43 +402,10 @@ def test_tasks_of_peers(pin, name: str):
 
 
 def peers_say() -> dict[str, Any]:
-    plan = PlanMessage.from_plan(plan_of("dense"))
-    offered = {"variable": plan.blocks[0].variables[0].model_dump(), "sensitive": True}
-    part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
-    package = {
-        "records": 5,
-        "parts": [part],
-        "digest": SHA,
+    return {
+        name: getattr(peer_messages, name).model_validate(filled(content))
+        for name, content in BODIES["peers"]
     }
-    family = {key: [0.25] for key in ("estimate", "probability", "se", "se_records", "low", "high")}
-    link = {"parent": "a", "child": "b", "gain": 1.5, "inflation": None, "confidence": 0.5}
-    kinds: list[tuple[Any, dict[str, Any]]] = [
-        (
-            peer_messages.Offer,
-            {"proposal": SHA, "variables": [offered], "records": 5, "keys_digest": SHA},
-        ),
-        (
-            peer_messages.Announcement,
-            {
-                "proposal": SHA,
-                "offers": SHA,
-                "packages": {"south": package},
-                "drawn": plan.model_dump(),
-            },
-        ),
-        (
-            peer_messages.NetworkPart,
-            {
-                "proposal": SHA,
-                "families": [{"node": "b", "parents": ["a"], **family}],
-                "links": [link],
-                "records": 5,
-            },
-        ),
-        (peer_messages.ResultAgreement, {"digest": SHA}),
-        (peer_messages.Status, {"phase": "offered"}),
-    ]
-    return {kind.__name__: kind.model_validate(content) for kind, content in kinds}
 
 
 def test_what_peers_say_and_sign(pin):
@@ -537,201 +423,35 @@ def test_what_peers_say_and_sign(pin):
     pin("peer digest", peer_messages.digest_of(statements))
 
 
-TREE_CONTENT: dict[str, Any] = {
-    "tree": {
-        "target": {"name": "ill", "categories": ["no", "yes"]},
-        "attributes": [{"name": "age", "type": "numeric", "low": 0, "high": 120, "whole": True}],
-        "nodes": [
-            {
-                "parts": [
-                    {"attribute": "age", "above": None, "up_to": 40},
-                    {"attribute": "age", "above": 40, "up_to": None},
-                ],
-                "children": [1, 2],
-            },
-            {"class": "no", "hit": 3, "miss": 1},
-            {"class": "yes", "hit": 2, "miss": 1, "distribution": [1, 2]},
-        ],
-    },
-    "requirement": {"k": 3},
-    "protection": ["Every path has at least 3 records."],
-}
+MESSAGES: tuple[Any, ...] = (
+    Alignment,
+    Invitation,
+    InvitationAccept,
+    InvitationCreate,
+    Job,
+    Owner,
+    Page[Owner],
+    PartJson,
+    PartReceipt,
+    PrivacyForecast,
+    PrivacyQuestion,
+    Release,
+    ReleaseCreate,
+    Study,
+    StudyCreate,
+    StudyPrivacy,
+    TokenCreate,
+    TokenInfo,
+    TokenIssued,
+)
 
 
 def messages() -> dict[str, Any]:
     """Some of the messages that carry no learned numbers."""
-    plan = PlanMessage.from_plan(together())
-    part = {"number": 0, "records": 5, "bytes": 100, "sha256": SHA}
-    told = {"epsilon": 2.5, "gamma": None, "grows_to": 0.25}
-    extremes = {"independent": told, "determined": told}
-    budget = {
-        "max_epsilon_record": 3.0,
-        "max_epsilon_column": None,
-        "left_for_record": 0.5,
-        "left_for_columns": {"a": 1.0},
-    }
-    study_privacy = {
-        "study": STUDY,
-        "prior": 0.05,
-        "columns": [{"owner": "north", "variable": "a", "amplification": told, "left": None}],
-        "owners": [{"owner": "north", **extremes}],
-        "record": extremes,
-        "different_people": False,
-        "budget": budget,
-    }
-    release = {
-        "id": "r1",
-        "study": STUDY,
-        "owner": "north",
-        "name": "first",
-        "state": "sealed",
-        "plan": plan.model_dump(),
-        "plan_digest": SHA,
-        "records": 5,
-        "parts": 1,
-        "parts_received": [0],
-        "digest": SHA,
-        "created": NOW,
-        "sealed": NOW,
-        "consistency": {
-            "state": "consistent",
-            "p_value": 0.5,
-            "variables": ["a"],
-            "tables": 3,
-            "left_out": 0,
-            "reason": None,
-        },
-    }
-    problem = problem_of(Refused("No.", status=409, problem_code="conflict"))
-    contents: list[tuple[Any, dict[str, Any]]] = [
-        (
-            ReleaseCreate,
-            {
-                "name": "first",
-                "plan": plan.model_dump(),
-                "records": 5,
-                "parts": [part],
-                "digest": SHA,
-                "draws": [SHA] * 4,
-            },
-        ),
-        (Release, release),
-        (PartReceipt, {"release": "r1", "number": 0, "sha256": SHA, "records": 5}),
-        (PartJson, {"keys": ["0" * 32], "columns": {"a": [1]}}),
-        (
-            Alignment,
-            {
-                "study": STUDY,
-                "state": "identical",
-                "owners": [
-                    {
-                        "owner": "north",
-                        "release": "r1",
-                        "records": 5,
-                        "keys_digest": SHA,
-                        "not_everywhere": None,
-                    }
-                ],
-                "missing": [],
-                "in_all": 5,
-                "in_any": 5,
-                "digest": SHA,
-            },
-        ),
-        (StudyCreate, {"name": STUDY}),
-        (Study, {"name": STUDY, "title": "T", "max_epsilon_record": 2, "created": NOW}),
-        (TokenCreate, {"name": "ana"}),
-        (
-            TokenIssued,
-            {"id": "t1", "role": "analyst", "study": STUDY, "name": "ana", "token": "secret"},
-        ),
-        (
-            TokenInfo,
-            {
-                "id": "t1",
-                "role": "owner",
-                "study": STUDY,
-                "name": "north",
-                "created": NOW,
-                "revoked": False,
-            },
-        ),
-        (InvitationCreate, {"owner": "north"}),
-        (
-            Invitation,
-            {"id": "i1", "study": STUDY, "owner": "north", "expires": NOW, "accepted": False},
-        ),
-        (InvitationAccept, {"secret": "s" * 16}),
-        (Owner, {"name": "north", "joined": NOW, "active": True}),
-        (StudyPrivacy, study_privacy),
-        (PrivacyQuestion, {"plan": plan.model_dump(), "draws": [SHA] * 4}),
-        (
-            PrivacyForecast,
-            {"before": study_privacy, "after": study_privacy, "refused": "Too much."},
-        ),
-        (
-            Job,
-            {
-                "id": "j1",
-                "study": STUDY,
-                "key": "k1",
-                "spec": JOBS["rules"],
-                "state": "failed",
-                "progress": 0.5,
-                "model": None,
-                "problem": problem.model_dump(),
-                "created": NOW,
-                "finished": NOW,
-            },
-        ),
-        (Page[Owner], {"items": [], "next": "cursor"}),
-        (
-            ReleaseCreate,
-            {
-                "name": "second",
-                "kind": "masked-records",
-                "table": MASKED_TABLE,
-                "records": 5,
-                "parts": [part],
-                "digest": SHA,
-            },
-        ),
-        (
-            Release,
-            release
-            | {"plan": None, "plan_digest": None, "consistency": None}
-            | {"kind": "masked-records", "table": MASKED_TABLE, "table_digest": SHA},
-        ),
-        (
-            StudyPrivacy,
-            study_privacy
-            | {
-                "unbounded": [
-                    {
-                        "owner": "north",
-                        "kind": "masked-records",
-                        "confidential": ["debt"],
-                        "told": ["age", "sex"],
-                        "statement": "It carries no gamma.",
-                    }
-                ]
-            },
-        ),
-        (
-            ReleaseCreate,
-            {"name": "third", "kind": "knowledge-model", "model": TREE_CONTENT, "digest": SHA},
-        ),
-        (
-            Release,
-            release
-            | {"plan": None, "plan_digest": None, "consistency": None}
-            | {"records": 0, "parts": 0, "parts_received": []}
-            | {"kind": "knowledge-model", "model": TREE_CONTENT, "model_digest": SHA},
-        ),
-    ]
+    kinds = {kind.__name__: kind for kind in MESSAGES}
     return {
-        str(number): kind.model_validate(content).model_dump_json()
-        for number, (kind, content) in enumerate(contents)
+        str(number): kinds[name].model_validate(filled(content)).model_dump_json()
+        for number, (name, content) in enumerate(BODIES["messages"])
     }
 
 
@@ -762,19 +482,7 @@ def test_problem_documents(pin):
 
 # --- models as the miner serves them -------------------------------------------------------------
 
-LEARN: dict[str, dict[str, Any]] = {
-    "parameters": {"structure": {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["c"]}},
-    "structure": {"kind": "bayes-net-structure", "draws": 20, "seed": 4},
-    "table": {"kind": "contingency-table", "variables": ["a", "b"]},
-    "rules": {
-        "kind": "association-rules",
-        "minimum_support": 0.15,
-        "minimum_confidence": 0.6,
-        "max_length": 3,
-    },
-    "tree": {"kind": "decision-tree", "target": "c", "shrinkage": 0.2},
-    "linear": {"kind": "linear-classifier", "target": "c"},
-}
+LEARN: dict[str, dict[str, Any]] = BODIES["models"]
 """One of each kind; what other options change is tested where it is learned."""
 
 

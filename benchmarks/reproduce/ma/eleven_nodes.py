@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Experiment,
-    Figure,
-    Result,
-    Setting,
-    bars,
-    plausible,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, bars, plausible
 from benchmarks.reproduce.networks import (
     BOTH,
     MINER,
@@ -41,38 +33,14 @@ from pramana_core.ties import first_largest
 RUNS, QUICK_RUNS = 60, 10
 PAPER_RUNS = 5
 
-_PRINTED = """
-    A  0.70(0.70) 0.30(0.70)
-    T  0.10(0.50) 0.90(0.77) 0.90(0.50) 0.097(0.77)
-    S  0.50(0.00) 0.49(0.00)
-    L  0.30(0.49) 0.71(0.57) 0.39(0.64) 0.14(0.55) 0.31(0.93) 0.15(0.45)
-    B  0.80(0.77) 0.16(0.41) 0.094(0.71) 0.49(0.73) 0.10(0.11) 0.36(0.65)
-    E  0.25(2.0) 0.81(0.90) 0.14(2.7) 0.51(1.2) 0.31(2.6) 0.41(2.34) 0.75(2.0) 0.19(0.90) 0.86(2.7)
-       0.50(1.2) 0.69(2.64) 0.59(2.3)
-    D  0.69(2.2) 0.65(1.3) 0.11(3.3) 0.38(0.77) 0.79(1.7) 0.39(5.65) 0.31(2.3) 0.35(1.3) 0.89(3.34)
-       0.62(0.77) 0.21(1.7) 0.61(5.7)
-    X  0.20(0.80) 0.60(1.1) 0.81(0.80) 0.40(1.1)
-    C  0.90(2.0) 0.38(1.6) 0.61(2.6) 0.25(2.1) 0.10(2.0) 0.62(1.6) 0.39(2.6) 0.75(2.1)
-    F  0.24(0.73) 0.91(1.1) 0.77(0.73) 0.092(1.1)
-    G  0.20(0.30) 0.40(0.29) 0.80(0.30) 0.60(0.29)
-"""
-"""Means and, in brackets, deviations x 10^-2 over five runs; the node's value slowest.
 
-E's first deviation is printed as 0.20. The two values of a binary node deviate equally, and its
-complement has 2.0.
-"""
+def printed() -> pd.DataFrame:
+    """Return table 5.2: node, mean and deviation x 10^-2 over five runs, the node's value slowest.
 
-
-def printed() -> dict[str, tuple[Tensor, Tensor]]:
-    """Return the printed means and deviations by node, in the order of the table."""
-    found = {}
-    words = _PRINTED.split()
-    starts = [i for i, word in enumerate(words) if word in setups.STRUCTURE.nodes]
-    for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
-        pairs = [word.rstrip(")").split("(") for word in words[start + 1 : end]]
-        means, deviations = np.array([[float(x) for x in pair] for pair in pairs]).T
-        found[words[start]] = (means, deviations / 100)
-    return found
+    E's first deviation is printed as 0.20. The two values of a binary node deviate equally, and its
+    complement has 2.0.
+    """
+    return pd.read_csv(Path(__file__).with_name("table_5_2.csv"))
 
 
 X_PRINTED, X_OF_MA = 0.4, 0.2
@@ -141,7 +109,7 @@ def errors(codes: Mapping[str, Codes], learning: Sequence[Learner]) -> Tensor:
 
 def parameters(codes: Mapping[str, Codes]) -> pd.DataFrame:
     """Return the network's parameters in the table's order, with the clean and printed ones."""
-    network, published = setups.network(), printed()
+    network = setups.network()
     rows = []
     for node in STRUCTURE.nodes:
         counts = counts_over(codes, setups.DOMAIN, [*STRUCTURE.parents[node], node])
@@ -149,10 +117,13 @@ def parameters(codes: Mapping[str, Codes]) -> pd.DataFrame:
         columns = (network.tables[node], counts / margin, margin)
         places = np.arange(network.tables[node].size)
         free = places < places.size - places.size // setups.DOMAIN[node].size
-        listed = (*map(in_order, columns), *published[node], places + 1, free)
+        listed = (*map(in_order, columns), places + 1, free)
         rows += [(node, *row) for row in zip(*listed, strict=True)]
-    names = ["node", "true", "clean", "parents_count", "printed", "printed_sd", "place", "free"]
-    return pd.DataFrame(rows, columns=names)
+    names = ["node", "true", "clean", "parents_count", "place", "free"]
+    table, published = pd.DataFrame(rows, columns=names), printed()
+    table.insert(4, "printed", published["mean"])
+    table.insert(5, "printed_sd", published["deviation"] / 100)
+    return table
 
 
 def simulated(
@@ -252,21 +223,6 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     axes[1].set_xlabel("parameters of each node, in the order of the table")
     axes[0].legend(loc="upper center", bbox_to_anchor=(0.5, 1.18), ncols=3)
     axes[1].legend(loc="upper right", ncols=3)
-
-
-_PARTS = "; ".join(", ".join(nodes) for nodes in OWNERS.values())
-
-MA_TABLE_5_2 = Experiment(
-    name="ma-table-5.2",
-    title="Parameters of the eleven-node network, with a miner and without",
-    source="Ma (2006), table 5.2 and 5.2.1",
-    run=run_5_2,
-    choices=(
-        setups.CHOSEN_EDGES,
-        f"The partition is lost too; chosen: {_PARTS}.",
-        f"One sample, randomized {RUNS} times ({QUICK_RUNS} with --quick); the paper: five.",
-    ),
-)
 
 
 PRINTED_GAMMA = {"A": 3, "D": 3, "L": 4.67, "B": 4.67, "E": 4, "X": 3, "C": 9, "F": 9}
@@ -376,19 +332,3 @@ def _draw_table(figure: Figure, table: pd.DataFrame) -> None:
         ylabel="standard error given the records, percent",
     )
     axis.legend(loc="upper center", ncols=3)
-
-
-MASIV_TABLE_2 = Experiment(
-    name="masiv-table-2",
-    title="Randomization and parameters of the eleven-node network: which p has X?",
-    source="MaSiv (2006), tables I and II",
-    run=run_masiv,
-    choices=(
-        setups.CHOSEN_EDGES,
-        f"The partition over three parties is lost; chosen: {_PARTS}.",
-        (
-            f"One sample of 20,000, randomized {RUNS} times ({QUICK_RUNS} with --quick); the paper:"
-            " five. Tables of five runs are cut from these."
-        ),
-    ),
-)

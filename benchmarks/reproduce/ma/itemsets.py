@@ -6,30 +6,14 @@ Figures 7.4 and 7.5 have the errors of itemsets at every p, figure 7.3 the ampli
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import (
-    Claim,
-    Experiment,
-    Figure,
-    Result,
-    Setting,
-    curves,
-    where,
-)
-from benchmarks.reproduce.ma.linear import spread
-from benchmarks.reproduce.tables import (
-    ADULT_CHOICE,
-    ADULT_FILE,
-    MUSHROOM_FILE,
-    REPEATED,
-    TrueRecords,
-    adult,
-    mushroom,
-)
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting, curves, where
+from benchmarks.reproduce.ma.classifiers import spread
+from benchmarks.reproduce.tables import TrueRecords, adult, described, mushroom
 from pramana.setups import SeededOwner, numbered
 from pramana.simulate.itemsets import Supports, chosen, overall
 from pramana_core.channels import Symmetric
@@ -52,109 +36,55 @@ REASONABLE = 10.0
 
 ONCE, REPEATEDLY = "once", f"x {TIMES}"
 
-CHOICE = (
-    f"An error is called reasonable up to {REASONABLE:g} %. Means of {RUNS} runs ({QUICK_RUNS} with"
-    " --quick); the paper does not say how many it took."
-)
-
 
 ABSENT, PRESENT = "no", "yes"
 
-Named = tuple[str, str]
-"""An item: a variable and one of its categories."""
 
-MUSHROOM_GROUPS: tuple[tuple[Named, ...], ...] = (
-    (("cap-surface", "f"), ("cap-surface", "s"), ("cap-surface", "y")),
-    (
-        ("stalk-surface-above-ring", "f"),
-        ("stalk-surface-above-ring", "k"),
-        ("stalk-surface-above-ring", "s"),
-    ),
-    (("ring-number", "n"), ("ring-number", "o"), ("ring-number", "t")),
-    (("gill-attachment", "a"), ("gill-spacing", "c"), ("gill-spacing", "w")),
-    (("class", "e"), ("class", "p")),
-    (("bruises", "f"), ("bruises", "t")),
-)
-"""Four groups of three items and two of two; the other seven items are alone."""
-
-ADULT_GROUPS: tuple[tuple[Named, ...], ...] = (
-    (("workclass", "private"), ("workclass", "self-employed"), ("workclass", "other")),
-    (("education-num", "<10"), ("education-num", "10-13"), ("education-num", ">=13")),
-    (("marital-status", "married"), ("marital-status", "never"), ("marital-status", "formerly")),
-    (("relationship", "spouse"), ("relationship", "not-in-family"), ("relationship", "other")),
-    (("occupation", "office"), ("occupation", "other")),
-    (("race", "white"), ("race", "other")),
-    (("sex", "Female"), ("sex", "Male")),
-    (("income", "<=50K"), ("income", ">50K")),
-    (("age", "<28"), ("age", "28-38")),
-)
-"""Four groups of three items and five of two; the other eight items are alone."""
+Groups: TypeAlias = tuple[tuple[Variable, ...], ...]
+"""Binary variables, one per item, by the groups that are randomized together."""
 
 
-@dataclass(frozen=True)
-class ItemGroups:
-    """Binary variables, one per item, and which of them are randomized together."""
+def group_plan(groups: Groups, p: float) -> Plan:
+    """Return the plan that changes each group's combination with probability `p`.
 
-    groups: tuple[tuple[Variable, ...], ...]
-
-    @property
-    def domain(self) -> Domain:
-        """The items, group by group."""
-        return Domain(tuple(item for group in self.groups for item in group))
-
-    def plan(self, p: float) -> Plan:
-        """Return the plan that changes each group's combination with probability `p`.
-
-        Any of the 2^|G| - 1 other combinations is reported with equal probability (Ma 7.1.2.1).
-        """
-        return Plan(
-            tuple(
-                Block(group, Symmetric.from_probability(2 ** len(group), p))
-                for group in self.groups
-            )
-        )
+    Any of the 2^|G| - 1 other combinations is reported with equal probability (Ma 7.1.2.1).
+    """
+    return Plan(
+        tuple(Block(group, Symmetric.from_probability(2 ** len(group), p)) for group in groups)
+    )
 
 
-def item_groups(domain: Domain, named: Sequence[Sequence[Named]]) -> ItemGroups:
-    """Make the groups that are named, and one of each item that is not."""
-    for group in named:
-        for name, category in group:
-            domain[name].code(category)
-    taken = [item for group in named for item in group]
-    if len(set(taken)) < len(taken):
-        raise OptionError("An item is in two groups.", where="named")
-    alone = [((v.name, c),) for v in domain for c in v.categories if (v.name, c) not in taken]
-    return ItemGroups(tuple(tuple(map(_variable, group)) for group in (*named, *alone)))
+def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> Groups:
+    """Return the groups that are named, and one of each item that is not.
+
+    An item is `variable=category`, and so is its variable called.
+    """
+    items = [f"{v.name}={c}" for v in domain for c in v.categories]
+    named = [item for group in together for item in group]
+    if len(set(named)) < len(named) or not set(named) <= set(items):
+        raise OptionError("An item is in two groups, or in no table.", where="together")
+    groups = [*together, *([item] for item in items if item not in named)]
+    return tuple(tuple(Variable(item, (ABSENT, PRESENT)) for item in group) for group in groups)
 
 
-def transactions(records: TrueRecords, groups: ItemGroups) -> dict[str, Codes]:
+def transactions(records: TrueRecords) -> dict[str, Codes]:
     """Return which records have each item, codes by the item's name."""
-    found: dict[str, Codes] = {}
-    for variable in records.domain:
-        for code, category in enumerate(variable.categories):
-            name = item_name((variable.name, category))
-            found[name] = (records.codes[variable.name] == code).astype("uint8")
-    return {name: found[name] for name in groups.domain.names}
-
-
-def item_name(item: Named) -> str:
-    """Return the name of an item's variable, as `variable=category`."""
-    return "=".join(item)
-
-
-def _variable(item: Named) -> Variable:
-    return Variable(item_name(item), (ABSENT, PRESENT))
+    return {
+        f"{v.name}={category}": (records.codes[v.name] == code).astype("uint8")
+        for v in records.domain
+        for code, category in enumerate(v.categories)
+    }
 
 
 def mined(
     setting: Setting,
     label: str,
     records: TrueRecords,
-    named: Sequence[Sequence[Named]],
+    together: Sequence[Sequence[str]],
     levels: Sequence[float],
 ) -> Result:
     """Randomize and mine a table, repeated and once, at every p, and compare with the paper."""
-    groups = item_groups(records.domain, named)
+    groups = item_groups(records.domain, together)
     runs = _runs(setting, label, records, groups, levels)
     means = runs.groupby(["table", "p"], sort=False).mean(numeric_only=True)
     means = means.drop(columns="run").reset_index()
@@ -185,28 +115,29 @@ def _runs(
     setting: Setting,
     label: str,
     records: TrueRecords,
-    groups: ItemGroups,
+    groups: Groups,
     levels: Sequence[float],
 ) -> pd.DataFrame:
     runs = QUICK_RUNS if setting.quick else RUNS
     tables = {REPEATEDLY: records.repeated(TIMES), ONCE: records}
     rows, work = [], len(tables) * len(levels) * runs
     for name, table in tables.items():
-        columns = transactions(table, groups)
+        columns = transactions(table)
         exact = ReportedCounts(columns, dict.fromkeys(columns, 2))
-        truth = _mined(exact, Plan.unrandomized(groups.domain), groups)
+        items = Domain(tuple(item for group in groups for item in group))
+        truth = _mined(exact, Plan.unrandomized(items))
         owner = SeededOwner.of(f"{label} {name}", setting.seed, table.size)
         for p in levels:
+            plan = group_plan(groups, p)
             for run in range(runs):
-                reported = owner.report(groups.plan(p), columns, run)
-                errors = overall(truth, _mined(reported, groups.plan(p), groups))
+                errors = overall(truth, _mined(owner.report(plan, columns, run), plan))
                 rows.append({"table": name, "p": p, "run": run, **errors})
                 setting.progress(len(rows) / work)
     return pd.DataFrame(rows)
 
 
-def _mined(reported: ReportedCounts, plan: Plan, groups: ItemGroups) -> Supports:
-    items = items_of(groups.domain, PRESENT)
+def _mined(reported: ReportedCounts, plan: Plan) -> Supports:
+    items = items_of(plan.domain, PRESENT)
     return chosen(mine_itemsets(EstimatedMarginals(reported, plan), items, RuleOptions(MINIMUM)))
 
 
@@ -236,43 +167,16 @@ def _levels(setting: Setting, last: float) -> Sequence[float]:
     return (0.1, 0.3, 0.4, last) if setting.quick else spread(0.1, last)
 
 
-MA_7_4 = Experiment(
-    name="ma-7.4",
-    title="Frequent itemsets of mushrooms, 23 items in 13 groups",
-    source="Ma (2006), figure 7.4",
-    run=lambda s: mined(s, "ma-7.4", mushroom(s), MUSHROOM_GROUPS, _levels(s, 0.5)),
-    needs_data=(MUSHROOM_FILE,),
-    choices=(
-        (
-            "The paper does not name its nine variables. These have 23 categories unchanged:"
-            " class, cap-surface, bruises, gill-attachment, gill-spacing, gill-size, stalk-shape,"
-            " stalk-surface-above-ring, ring-number."
-        ),
-        (
-            "Groups of three: f, s, y of cap-surface; f, k, s of stalk-surface-above-ring;"
-            " ring-number; gill-spacing with a of gill-attachment. Groups of two: class; bruises."
-        ),
-        REPEATED,
-        CHOICE,
-    ),
-)
+def run_7_4(setting: Setting) -> Result:
+    """Mine the mushrooms."""
+    together = described("mushroom")["together"]
+    return mined(setting, "ma-7.4", mushroom(setting), together, _levels(setting, 0.5))
 
-MA_7_5 = Experiment(
-    name="ma-7.5",
-    title="Frequent itemsets of adults, 30 items in 17 groups",
-    source="Ma (2006), figure 7.5",
-    run=lambda s: mined(s, "ma-7.5", adult(s), ADULT_GROUPS, _levels(s, 0.45)),
-    needs_data=(ADULT_FILE,),
-    choices=(
-        ADULT_CHOICE,
-        (
-            "Groups of three: workclass; education; marital status; relationship. Groups of two:"
-            " occupation; race; sex; income; the two lowest of age."
-        ),
-        REPEATED,
-        CHOICE,
-    ),
-)
+
+def run_7_5(setting: Setting) -> Result:
+    """Mine the adults."""
+    together = described("adult")["together"]
+    return mined(setting, "ma-7.5", adult(setting), together, _levels(setting, 0.45))
 
 
 GROUPS = (2, 3)
@@ -356,11 +260,3 @@ def _draw_gammas(figure: Figure, table: pd.DataFrame) -> None:
     axes[0].set(
         ylim=(0.8, 1.5 * table["gamma_independent"].max()), ylabel="simultaneous amplification γ"
     )
-
-
-MA_7_3 = Experiment(
-    name="ma-7.3",
-    title="Amplification of items randomized together and one by one",
-    source="Ma (2006), figure 7.3 and section 7.1.3",
-    run=run_7_3,
-)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import Axes, Claim, Experiment, Figure, Result, Setting
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting
 from benchmarks.reproduce.networks import covariance, flips
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
@@ -178,17 +178,3 @@ def _panel(axis: Axes, setting: Setting, series: list[tuple[float, int, str]]) -
         axis.plot(at, ratio.density(at), color=colour, label=label)
     axis.set(xlim=(0.35, 0.65), xlabel="estimate of θ₁₁₁, true value 0.5")
     axis.legend(loc="upper right")
-
-
-MA_5_1 = Experiment(
-    name="ma-5.1",
-    title="Distribution of an estimated parameter against p and number of records",
-    source="Ma (2006), figure 5.1",
-    run=run_5_1,
-    choices=(
-        (
-            "The paper does not say which p and N it draws; here p from 0.1 to 0.4 and N from"
-            " 1,000 to 32,000. The counts are all equal, as in 5.4.3."
-        ),
-    ),
-)

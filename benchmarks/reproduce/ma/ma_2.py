@@ -10,15 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce import distributions as given
-from benchmarks.reproduce.engine import (
-    Claim,
-    Experiment,
-    Figure,
-    Result,
-    Setting,
-    accurate,
-    bars,
-)
+from benchmarks.reproduce.engine import Claim, Figure, Result, Setting, accurate, bars
 from pramana.setups import SeededOwner, draw_cells
 from pramana_core.discretize import Discretization
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -103,15 +95,6 @@ def _draw_counts(figure: Figure, table: pd.DataFrame) -> None:
     axis.legend(loc="upper right")
 
 
-MA_2_2 = Experiment(
-    name="ma-2.2",
-    title="Frequency counts estimated from randomized records, p = 0.5",
-    source="Ma (2006), figure 2.2 and table 2.1",
-    run=run_2_2,
-    choices=(given.RESCALED,),
-)
-
-
 SAMPLED = 100_000
 KEEP = 0.3
 GROUPS = 39
@@ -184,15 +167,3 @@ def _draw_density(figure: Figure, groups: Discretization, table: pd.DataFrame) -
         axis.plot(fine, given.density(fine), color=style.BLACK, label="density drawn from")
         axis.set(ylim=(0, top), ylabel="density")
         axis.legend(loc="upper center", ncols=3)
-
-
-MA_2_3 = Experiment(
-    name="ma-2.3",
-    title="A density grouped by MGAS, randomized and reconstructed",
-    source="Ma (2006), figure 2.3",
-    run=run_2_3,
-    choices=(
-        given.TRIANGLES,
-        f"A sample's group is kept, not replaced, with probability {KEEP}, as 2.5 (2) says.",
-    ),
-)

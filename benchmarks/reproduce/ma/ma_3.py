@@ -14,15 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce import distributions as given
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Experiment,
-    Figure,
-    Result,
-    Setting,
-    curves,
-)
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, curves
 from pramana.setups import SeededOwner, draw_cells, numbered
 from pramana_core.channels import Grouped, Identity, Symmetric, Transition
 from pramana_core.estimation.axes import Stratum
@@ -98,14 +90,6 @@ def _draw_entropy(figure: Figure, table: pd.DataFrame) -> None:
     axes[1].legend(loc="lower right")
 
 
-MA_3_1 = Experiment(
-    name="ma-3.1",
-    title="Conditional entropy against the randomization parameter",
-    source="Ma (2006), figure 3.1",
-    run=run_3_1,
-)
-
-
 GAMMAS = (1.0, 2.0, 5.0, 10.0, 19.0, 50.0, 100.0)
 
 
@@ -147,15 +131,6 @@ def _draw_bound(figure: Figure, table: pd.DataFrame) -> None:
         xlim=(0, 1), ylim=(0, 1.01), xlabel="prior belief ρ₁", ylabel="largest posterior belief ρ₂*"
     )
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-MA_3_2 = Experiment(
-    name="ma-3.2",
-    title="The largest posterior belief, for several amplifications γ",
-    source="Ma (2006), figure 3.2",
-    run=run_3_2,
-    choices=("The values of gamma are ours; the figure's did not survive.",),
-)
 
 
 RECORDS = 10_000
@@ -283,18 +258,6 @@ def _histogram(axis: Axes, ratios: Tensor, error: float, colour: str) -> None:
     axis.legend(loc="upper right")
 
 
-MA_3_3 = Experiment(
-    name="ma-3.3",
-    title="Odds ratios of two independent variables, 10,000 records, p = 0.4",
-    source="Ma (2006), figure 3.3",
-    run=run_3_3,
-    choices=(
-        "The variables take both values with probability 1/2; the paper does not say.",
-        "Every run draws new records: with one sample the clean histogram would be one bar.",
-    ),
-)
-
-
 KEEP_A = tuple(round(0.25 + 0.1 * k, 2) for k in range(8))
 RECORDS_A = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 RUNS_A, QUICK_RUNS_A = 20, 3
@@ -307,16 +270,6 @@ _MIXED = 0.01
 """The share of the uniform distribution mixed into an estimate before the divergence is taken: a
 likelihood estimate may be 0 where the truth is not, and the divergence would be infinite. A floor
 that does not depend on the number of records keeps these comparable."""
-
-_DISTANCE = (
-    "(a) The distance goes from the true to the estimated distribution, mixed with 1 % of the"
-    " uniform one because a likelihood estimate may be zero and the distance infinite; it is the"
-    f" mean of {RUNS_A} runs ({QUICK_RUNS_A} with --quick)."
-)
-_GROUPS = (
-    f"(b) MGAS groups each sample as in 2.5 (1,500 records, 0.25); the mean of {RUNS_B} runs"
-    f" ({QUICK_RUNS_B} with --quick)."
-)
 
 
 def run_3_4(setting: Setting) -> Result:
@@ -415,12 +368,3 @@ def _draw_3_4(figure: Figure, categorical: pd.DataFrame, numeric: pd.DataFrame) 
         axis.legend(loc="upper right", ncols=2, fontsize=9)
     axes[0].set(title="(a) two variables, table 2.1", ylabel="Kullback-Leibler distance, bits")
     axes[1].set(title="(b) two triangles, MGAS per N", ylabel="L1 distance of densities")
-
-
-MA_3_4 = Experiment(
-    name="ma-3.4",
-    title="Accuracy against privacy and number of records",
-    source="Ma (2006), figure 3.4",
-    run=run_3_4,
-    choices=(given.RESCALED, _DISTANCE, given.TRIANGLES, _GROUPS),
-)

@@ -13,24 +13,12 @@ from dataclasses import replace
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import (
-    LOOKS,
-    Claim,
-    Experiment,
-    Figure,
-    Result,
-    Setting,
-    bars,
-    curves,
-    where,
-)
+from benchmarks.reproduce.engine import LOOKS, Claim, Figure, Result, Setting, bars, curves, where
 from benchmarks.reproduce.networks import (
     BOTH,
     DOMAIN,
     MINER,
-    PARTITION,
     PEERS,
-    SIX_NODES,
     STRUCTURE,
     learners,
     network,
@@ -38,7 +26,7 @@ from benchmarks.reproduce.networks import (
     six_sample,
 )
 from pramana.setups import SeededOwner
-from pramana.simulate.links import SMOOTHED, compare, fitted
+from pramana.simulate.links import compare, fitted
 from pramana.simulate.sources import NetworkSource
 from pramana.simulate.study import Trials
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -62,11 +50,6 @@ OURS = "likelihood of the reports"
 
 Scores = Mapping[str, Callable[[float], Scoring]]
 """The score of each curve, for every p."""
-
-CHOICE = (
-    f"A new sample of {RECORDS:,} in each of {RUNS} runs ({QUICK_RUNS} with --quick); the"
-    " paper does not say how many it took."
-)
 
 
 def compared(setting: Setting, scores: Scores) -> Result:
@@ -175,34 +158,15 @@ BIC: Scores = {
     "C* = 8": lambda _: Scoring("bic", c_star=8.0),
 }
 
-MA_5_9 = Experiment(
-    name="ma-5.9",
-    title="Structure learning by the Bayesian score, and by the likelihood of the reports",
-    source="Ma (2006), figure 5.9",
-    run=lambda setting: compared(setting, BAYESIAN),
-    choices=(
-        SIX_NODES,
-        CHOICE,
-        SMOOTHED,
-        (
-            "eta: a parent is added if the new logarithmic score exceeds eta times the old one;"
-            " both are negative. Each cell has a Dirichlet parameter of 1."
-        ),
-    ),
-)
 
-MA_5_10 = Experiment(
-    name="ma-5.10",
-    title="Structure learning by BIC, and by the likelihood of the reports",
-    source="Ma (2006), figure 5.10",
-    run=lambda setting: compared(setting, BIC),
-    choices=(
-        SIX_NODES,
-        CHOICE,
-        SMOOTHED,
-        "The penalty is C* (log N) / 2 per parameter; the paper prints N / 2.",
-    ),
-)
+def run_5_9(setting: Setting) -> Result:
+    """Learn by the Bayesian score and by ours."""
+    return compared(setting, BAYESIAN)
+
+
+def run_5_10(setting: Setting) -> Result:
+    """Learn by BIC and by our score."""
+    return compared(setting, BIC)
 
 
 MORE = 100_000
@@ -437,21 +401,3 @@ def _draw_masiv_5(figure: Figure, means: pd.DataFrame, *_rest: pd.DataFrame) -> 
     axes[1][0].set_title("BIC")
     for axis in axes[1]:
         axis.set_xlabel("probability p of a flip")
-
-
-MASIV_5 = Experiment(
-    name="masiv-5",
-    title="Structure learning by both scores, with a miner and without",
-    source="MaSiv (2006), figure 5 and VII.C",
-    run=run_masiv_5,
-    choices=(
-        SIX_NODES,
-        PARTITION,
-        (
-            f"A new sample of {RECORDS:,} in each of {RUNS} runs ({QUICK_RUNS_MASIV} with --quick);"
-            f" of {MORE:,} in a quarter of these. Beyond p = 0.3 the variable η stays at 0.97."
-        ),
-        SMOOTHED,
-        "Without a miner each site learns its own nodes by the same K2, its own columns exact.",
-    ),
-)

@@ -19,17 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.reproduce.engine import (
-    Axes,
-    Claim,
-    Experiment,
-    Figure,
-    Result,
-    Setting,
-    curves,
-    where,
-)
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, baselines, percent, run_cells
+from benchmarks.reproduce.engine import Axes, Claim, Figure, Result, Setting, curves, where
+from benchmarks.reproduce.sharkey.figures import SOURCES, Cell, baselines, percent, run_cells
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Fold, FoldModels, PreparedTable
 from pramana_core.mixed import CategoricalColumn, Floats, MixedTable
@@ -311,27 +302,3 @@ def _panel(axis: Axes, found: pd.DataFrame) -> None:
     baselines(axis, rows)
     axis.set_xticks(range(len(order)), order, fontsize=8.5)
     axis.set_ylabel("right, %")
-
-
-FIGURE_7 = Experiment(
-    name="sharkey-7",
-    title="Accuracy against privacy: shared trees, and records made l-diverse",
-    source="Sharkey et al. (2008), figure 7",
-    run=run_7,
-    needs_data=tuple(SOURCES[table].file for table in dict.fromkeys(t for t, _ in PANELS)),
-    choices=(
-        (
-            "LD is full-domain generalization of all training records at one place. By anjana"
-            " 1.2.3 it is greedy, the attribute of most values first; its levels were found once"
-            " and are checked on the records here."
-        ),
-        "A model of published records classifies test records generalized to the same levels.",
-        (
-            "'hits' is the paper's measure, by hits and misses alone; 'exact' and LD take the"
-            " counts of all classes. 'pruned' is grown freely and pruned with equation 1; the"
-            " others are grown with the requirement."
-        ),
-        f"One run of {FOLDS} folds, where the paper has five of ten.",
-        "A point that is not there: nothing could be published, or no owner could release a tree.",
-    ),
-)

@@ -27,7 +27,7 @@ def lengths(bench):
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    monkeypatch.setattr(command, "groups", lambda: {"weights": weights, "lengths": lengths})
+    monkeypatch.setattr(command, "GROUPS", {"weights": weights, "lengths": lengths})
 
 
 def test_a_group_is_measured_and_kept_beside_others(tmp_path):
@@ -51,4 +51,4 @@ def test_what_is_stored_of_a_peer_that_fails_stays(tmp_path, monkeypatch):
 
 def test_every_group_is_there(monkeypatch):
     monkeypatch.undo()
-    assert {"joint-counts", "networks", "patterns", "passages", "startup"} <= set(command.groups())
+    assert {"joint-counts", "networks", "patterns", "passages", "startup"} <= set(command.GROUPS)

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.reproduce import frapp
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.frapp import data as frapp_data
-from benchmarks.reproduce.frapp import matrices, mining
 from benchmarks.reproduce.tables import domain_of
 from pramana_core.errors import MissingColumn, OptionError
 from tests.places import DATA
@@ -24,7 +23,7 @@ from tests.places import DATA
 pytestmark = pytest.mark.calibration
 
 needs_adult = pytest.mark.skipif(
-    not all((DATA / name).is_file() for name in frapp_data.CENSUS_FILES),
+    not all((DATA / name).is_file() for name in frapp.CENSUS_FILES),
     reason="the public table adult is not there",
 )
 
@@ -37,7 +36,7 @@ def health_frame(records: int = 400) -> pd.DataFrame:
     rng = np.random.default_rng(8)
     hidden = rng.random(records)
     made = {}
-    for grouping in frapp_data.HEALTH:
+    for grouping in frapp.HEALTH:
         share = np.clip(hidden + rng.normal(0, 0.2, records), 0, 0.999)
         if grouping.groups:
             labels = np.array(grouping.variable.categories)
@@ -49,13 +48,13 @@ def health_frame(records: int = 400) -> pd.DataFrame:
 
 def fewer_columns(patch: pytest.MonkeyPatch) -> None:
     """Leave three of HEALTH's seven, to be quick: the same code on a smaller domain."""
-    patch.setattr(frapp_data, "HEALTH", tuple(frapp_data.HEALTH[k] for k in (0, 4, 5)))
+    patch.setattr(frapp, "HEALTH", tuple(frapp.HEALTH[k] for k in (0, 4, 5)))
 
 
 def test_a_table_of_healths_form(tmp_path: Path):
     frame = health_frame()
     frame.to_csv(tmp_path / "health.csv", index=False)
-    table = frapp_data.health(Setting(data=tmp_path))
+    table = frapp.health(Setting(data=tmp_path))
     assert table.size == 400
     assert table.domain.size == 7500
     old = (frame["AGE"] >= 80) & (frame["SEX"] == "Female")
@@ -63,16 +62,16 @@ def test_a_table_of_healths_form(tmp_path: Path):
     assert math.isclose(both.mean(), old.mean())
     frame.drop(columns="PHONE").to_csv(tmp_path / "health.csv", index=False)
     with pytest.raises(MissingColumn) as missing:
-        frapp_data.health(Setting(data=tmp_path))
+        frapp.health(Setting(data=tmp_path))
     assert missing.value.where == "PHONE"
     with pytest.raises(OptionError):
-        frapp_data.health(Setting(data=Path(__file__).parent))
+        frapp.health(Setting(data=Path(__file__).parent))
 
 
 @needs_adult
 def test_table_3_by_grouping_the_rows():
     setting = Setting(data=DATA)
-    table = frapp_data.census(setting)
+    table = frapp.census(setting)
     frame = pd.DataFrame(table.codes)
     assert len(frame) == 48_842
     by_rows = [
@@ -82,7 +81,7 @@ def test_table_3_by_grouping_the_rows():
         )
         for length in range(1, 7)
     ]
-    result = frapp_data.run_table_3(setting)
+    result = frapp.run_table_3(setting)
     shown = result.tables["itemsets"]
     assert shown["computed"].tolist() == by_rows
     assert (shown["computed"] - shown["printed"]).abs().max() <= 2
@@ -95,8 +94,8 @@ def test_table_3_by_grouping_the_rows():
 
 
 def test_every_mechanism_is_held_to_gamma_19():
-    for over in (domain_of(a) for a in (frapp_data.CENSUS, frapp_data.HEALTH)):
-        *exact, printed = mining.papers_mechanisms(over)
+    for over in (domain_of(a) for a in (frapp.CENSUS, frapp.HEALTH)):
+        *exact, printed = frapp.papers_mechanisms(over)
         for mechanism in exact:
             assert 18.98 < mechanism.gamma <= 19
         # With K = 3 of M items kept uniformly, 0 to 3: the report of all of a record's items
@@ -111,7 +110,7 @@ def test_every_mechanism_is_held_to_gamma_19():
 def test_frapp_health_on_a_made_up_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fewer_columns(monkeypatch)
     health_frame().to_csv(tmp_path / "health.csv", index=False)
-    result = mining.HEALTH_FIGURE.run(Setting(data=tmp_path, quick=True))
+    result = frapp.mine_health(Setting(data=tmp_path, quick=True))
     frame = health_frame()
     singles = sum(
         (np.histogram(frame["AGE"], [0, 20, 40, 60, 80, 200])[0] >= 8).sum()
@@ -120,14 +119,14 @@ def test_frapp_health_on_a_made_up_table(tmp_path: Path, monkeypatch: pytest.Mon
         for name in ("AGE", "SEX", "INCFAM20")
     )
     assert f"Length 1: {singles} itemsets" in result.findings[0].text
-    assert mining.OURS in set(result.tables["means"]["mechanism"])
-    assert max(result.facts["gamma"][name] for name in ("DET-GD", mining.OURS)) <= 19
+    assert frapp.OURS in set(result.tables["means"]["mechanism"])
+    assert max(result.facts["gamma"][name] for name in ("DET-GD", frapp.OURS)) <= 19
 
 
 def test_posteriors_by_bayes_rule():
     """gamma x + r on the diagonal and x - r / (n - 1) elsewhere, prior 5 %."""
-    over = domain_of(frapp_data.CENSUS)
-    found = matrices.posteriors(over, 6)
+    over = domain_of(frapp.CENSUS)
+    found = frapp.posteriors(over, 6)
     x, n = 1 / (19 + 1999), 2000
     for row in found.itertuples():
         for sign, seen in ((-1, row.low), (1, row.high)):
@@ -141,7 +140,7 @@ def test_posteriors_by_bayes_rule():
 
 
 def conditions() -> pd.DataFrame:
-    table = matrices.run_4(Setting()).tables["conditions"]
+    table = frapp.run_4(Setting()).tables["conditions"]
     return table[table["data"] == "CENSUS"].set_index(["mechanism", "length"])["condition"]
 
 

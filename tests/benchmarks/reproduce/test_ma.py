@@ -16,7 +16,6 @@ from scipy import integrate
 
 from benchmarks.reproduce import distributions as given
 from benchmarks.reproduce.ma import itemsets, ma_2, ma_3
-from pramana import setups
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.discretize import Discretization
 
@@ -32,42 +31,6 @@ def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.nda
         for a, b in itertools.product(group, group):
             made[a, b] = 1 - p if a == b else p / (len(group) - 1)
     return made
-
-
-# --- the production path -------------------------------------------------------------------------
-
-
-def reports(p: float) -> tuple[np.ndarray, np.ndarray]:
-    """Reported counts of 50,000 records, and the true cells' counts."""
-    records = 50_000
-    pmf = given.pmf()
-    codes = setups.draw_cells(pmf, given.NAMES, records, np.random.default_rng(5))
-    owner = setups.SeededOwner.of("test", 3, records)
-    true = np.zeros(pmf.shape)
-    np.add.at(true, tuple(codes.values()), 1)
-    return owner.report(given.multicategory(p), codes).table(given.NAMES), true
-
-
-def expected(true: np.ndarray, p: float) -> np.ndarray:
-    single = matrix(5, p)
-    return single.T @ true @ single
-
-
-def test_owners_reports_follow_the_matrix(assert_distribution):
-    """Given the true cells, chi-square is a little stricter than multinomial: 1e-6 is kept."""
-    reported, true = reports(0.5)
-    assert_distribution(reported, expected(true, 0.5), false_alarm=FALSE_ALARM)
-    with pytest.raises(AssertionError, match="chi-square"):
-        assert_distribution(reported, expected(true, 0.55), false_alarm=FALSE_ALARM)
-
-
-def test_drawn_cells_follow_the_table(assert_distribution):
-    _, true = reports(0.5)
-    pmf = given.pmf()
-    assert_distribution(true, true.sum() * pmf, false_alarm=FALSE_ALARM)
-    other = np.where(pmf > 0, pmf, 0) ** 1.03
-    with pytest.raises(AssertionError, match="chi-square"):
-        assert_distribution(true, true.sum() * other / other.sum(), false_alarm=FALSE_ALARM)
 
 
 # --- Ma 2.2 --------------------------------------------------------------------------------------

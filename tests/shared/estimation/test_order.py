@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.coverage.laws import columns, domain_of, parity, sampled, sampled_pairs
-from benchmarks.coverage.setting import records_of, reports_of
+from benchmarks.coverage.setting import (
+    columns,
+    domain_of,
+    parity,
+    records_of,
+    reports_of,
+    sampled,
+    sampled_pairs,
+)
 from pramana_core.channels import CutAndPaste, Identity
 from pramana_core.domain import Variable
 from pramana_core.estimation.estimated import EstimatedMarginals

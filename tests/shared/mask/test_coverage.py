@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage.masked import masked_intervals
+from benchmarks.coverage.estimates import masked_intervals
 from benchmarks.coverage.setting import Coverage, Setting, covered
 from pramana_core.mask import METHODS
 from tests.lengths import repetitions

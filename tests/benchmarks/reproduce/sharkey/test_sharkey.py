@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.sharkey import privacy
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, percent, run_cells
+from benchmarks.reproduce.sharkey.figures import SOURCES, Cell, percent, run_cells
 from benchmarks.reproduce.sharkey.privacy import (
     PUBLISHED,
     REQUIREMENTS,

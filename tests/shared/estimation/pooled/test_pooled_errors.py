@@ -7,8 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.coverage.laws import domain_of, interacting, sampled_pairs
-from benchmarks.coverage.setting import records_of, reports_of
+from benchmarks.coverage.setting import (
+    domain_of,
+    interacting,
+    records_of,
+    reports_of,
+    sampled_pairs,
+)
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.score_interval import FEW, normal_quantile

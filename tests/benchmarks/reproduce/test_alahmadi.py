@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.alahmadi import methods, relations
-from benchmarks.reproduce.alahmadi.relations import compared
+from benchmarks.reproduce import alahmadi
+from benchmarks.reproduce.alahmadi import compared
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import png
 from tests.lengths import repetitions
@@ -17,7 +17,7 @@ QUICK = Setting(seed=1, quick=True)
 
 @pytest.fixture
 def few_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "QUICK_RECORDS", repetitions(100, 400))
+    monkeypatch.setattr(alahmadi, "QUICK_RECORDS", repetitions(100, 400))
 
 
 def test_slope_and_r_squared_of_fitted_values():
@@ -28,7 +28,7 @@ def test_slope_and_r_squared_of_fitted_values():
 
 @pytest.mark.slow
 def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
-    result = methods.run_hump(QUICK)
+    result = alahmadi.run_hump(QUICK)
     slopes = result.tables["hump"].set_index("method")["slope"]
     assert slopes["egadp"] < 0.2 < 0.9 < slopes["nmegadp"]
     assert png("x", "y", result.picture, result.height).startswith(b"\x89PNG")
@@ -36,7 +36,7 @@ def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_records")
-@pytest.mark.parametrize("run", [relations.run_six, relations.run_pilot])
+@pytest.mark.parametrize("run", [alahmadi.run_six, alahmadi.run_pilot])
 def test_grids_are_drawn_and_judged(run):
     result = run(QUICK)
     assert {f.agrees for f in result.findings} <= {True, False}
@@ -46,8 +46,8 @@ def test_grids_are_drawn_and_judged(run):
 def test_a_method_that_keeps_nothing_is_not_said_to_keep():
     """The negative control of the verdicts."""
     flat = {"shape": "a", "slope": 0.0, "r_squared": 0.0}
-    kinds = (relations.LINEAR, relations.MONOTONIC, relations.OTHER)
-    methods_of = (*relations.EXISTING, *relations.KEEPERS)
+    kinds = (alahmadi.LINEAR, alahmadi.MONOTONIC, alahmadi.OTHER)
+    methods_of = (*alahmadi.EXISTING, *alahmadi.KEEPERS)
     found = pd.DataFrame([{**flat, "method": m, "kind": k} for m in methods_of for k in kinds])
-    verdicts = [bool(claim.agrees) for claim in relations.findings(found)]
+    verdicts = [bool(claim.agrees) for claim in alahmadi.findings(found)]
     assert verdicts == [False] * 4 + [True] * 2
