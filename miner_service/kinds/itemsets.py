@@ -139,7 +139,8 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             require_pairs(variables, layout, where="variables")
             return
         # By reports, longer itemsets whose table is too large are left undecided.
-        longest = min(spec.max_length, 2) if weighs_reports(spec) else spec.max_length
+        longest = spec.options().max_length
+        longest = min(longest, 2) if weighs_reports(spec) else longest
         family = layout.largest(variables, longest)
         require_table(spec, family, layout, limits, where="max_length")
 
