@@ -303,7 +303,7 @@ def budget(
     max_epsilon_column: ColumnBudget = None,
 ) -> None:
     """Give a study another budget; an option left out means no limit. Nothing is called back."""
-    from miner_service.store.people import change_budget
+    from miner_service.store.people import find_study
     from pramana_core.wire.privacy import StudyCreate
 
     body = _message(
@@ -313,7 +313,8 @@ def budget(
         max_epsilon_column=max_epsilon_column,
     )
     with noted(services, "change_budget", name, 200), services.database.write() as session:
-        change_budget(session, body)
+        row = find_study(session, name)
+        row.max_epsilon_record, row.max_epsilon_column = max_epsilon_record, max_epsilon_column
     say(f"Study {name} is changed{_budget_words(body) or '; it has no budget'}.")
 
 
@@ -324,13 +325,13 @@ def people(
     people: Annotated[str, typer.Argument(help="same, different or overlapping.")],
 ) -> None:
     """Correct whether a study's owners hold the same people; owners see it from then on."""
-    from miner_service.store.people import change_people
+    from miner_service.store.people import find_study
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
 
     body = _message(StudyCreate, name=name, people=people)
     with noted(services, "change_people", name, 200), services.database.write() as session:
-        change_people(session, name, body.people)
+        find_study(session, name).people = body.people
     say(f"Study {name} is changed; its owners {holding(body.people)}.")
 
 

@@ -163,7 +163,7 @@ class Spent:
             for one in disclosure.columns
             if own in (None, one.owner)
         ]
-        columns.sort(key=lambda line: -_length(line.spent))
+        columns.sort(key=lambda line: -(math.inf if line.spent is None else line.spent))
         return cls(whose, columns[:most], len(columns) - most)
 
     @property
@@ -180,10 +180,6 @@ class Spent:
 def _scale(lines: list[BudgetBar]) -> float:
     ending = [one.spent + (one.left or 0.0) for one in lines if one.spent is not None]
     return max(ending, default=0.0) or 1.0
-
-
-def _length(spent: float | None) -> float:
-    return math.inf if spent is None else spent
 
 
 def next_step(

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from miner_service.store.people import change_people
+from miner_service.store.people import find_study
 from pramana_core.plan import Plan
 from tests.pramana.client.world import STUDY, opened
 
@@ -76,7 +76,7 @@ def test_a_study_of_different_people_learns_by_its_defaults(start):
     world = start()
     plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.1)
     with world.services.database.write() as session:
-        change_people(session, STUDY, "different")
+        find_study(session, STUDY).people = "different"
     half = len(people) // 2
     for number, (owner, rows) in enumerate({"a": slice(0, half), "b": slice(half, None)}.items()):
         keys, part = pm.Keys.for_experiments(number), people.iloc[rows]
