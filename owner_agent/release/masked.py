@@ -257,7 +257,6 @@ class PreparedMask(PreparedRelease):
     """A masked table: `chosen` is the table and how it is masked, `masked` what came of it."""
 
     kind = MASKED
-    command = "owner-agent mask --publish"
     section = "mask"
 
     chosen: MaskPlan

@@ -31,8 +31,6 @@ class PreparedRelease(ABC):
     """
 
     kind: ClassVar[ReleaseKindName]
-    command: ClassVar[str]
-    """What publishes it, and continues where that was interrupted."""
     section: ClassVar[str] = ""
     """The section of the site file that it is of."""
 

@@ -58,7 +58,7 @@ from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, locate
-from pramana_core.wire.release_kinds import RANDOMIZED
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
 from pramana_core.wire.releases import Consistency, Release, RepeatedReports
 
 Made = TypeVar("Made", bound=PreparedRelease)
@@ -139,7 +139,6 @@ class PreparedRecords(PreparedRelease):
     """A table randomized under its plan; `linkage` is the fingerprint of the linkage secret."""
 
     kind = RANDOMIZED
-    command = "owner-agent publish"
 
     plan: PlannedSite
     corrected: CorrectedRelease
@@ -307,7 +306,8 @@ def publish(
             stored = prepare(outbox, now.outgoing(), options.part_records)
         entry = upsert_entry(ledger, now.entry(site, stored.manifest, environment.now()), outbox)
         with Miner.of(site, token, environment) as miner:
-            delivery = Delivery(miner, stored, entry, ledger, environment.now, now.command)
+            command = KINDS[now.kind].command
+            delivery = Delivery(miner, stored, entry, ledger, environment.now, command)
             with delivery.resumable():
                 # Nothing is written down for a miner that cannot be reached.
                 delivery.require_known()

@@ -187,7 +187,6 @@ class PreparedTree(PreparedRelease):
     """A tree as it would leave; `grown` is that with nothing required, None of a private tree."""
 
     kind = SHARED_TREE
-    command = "owner-agent share-model --publish"
     section = SECTION
 
     chosen: TreePlan

@@ -233,6 +233,11 @@ class JobForm:
     of: JobKind[Any, Any, Any]
 
     @property
+    def command(self) -> str:
+        """The command by which an owner releases what the job uses."""
+        return KINDS[self.of.release_kind].command
+
+    @property
     def label(self) -> str:
         """The kind for people."""
         return self.kind.replace("-", " ")
