@@ -58,8 +58,7 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
         session.add(row)
         session.flush()
         return row, True
-    made = study_message(row).model_dump(exclude={"created"})
-    if made != body.model_dump():
+    if StudyCreate.model_validate(row, from_attributes=True) != body:
         raise Conflict(
             f"A study {body.name} exists with another title or budget, or says otherwise of its"
             " owners' people.",

@@ -288,6 +288,16 @@ def mark_sealed(
     row.repeated = _REPEATED.dump_json(list(repeated)).decode()
 
 
+def owners_in_use(session: Session, study: str) -> set[str]:
+    """Return the owners, of whatever state, with a release of some kind in use."""
+    query = select(ReleaseRow.owner, ReleaseRow.kind, ReleaseRow.state).where(
+        ReleaseRow.study == study, ReleaseRow.sealing.is_not(None)
+    )
+    rows = session.execute(query.order_by(ReleaseRow.sealing))
+    last = {(owner, kind): state for owner, kind, state in rows}
+    return {owner for (owner, _), state in last.items() if state == "sealed"}
+
+
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
