@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from miner_service.cli.handing_over import require_absent, where_it_is, write_secret
-from miner_service.cli.opening import noted, on_store, require_study, say
+from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json
@@ -106,6 +106,7 @@ def create(
     opened = "is open" if answer.status_code == 201 else "was there"
     say(f"Study {name} {opened}{_budget_words(body)}. Its owners {holding(body.people)}.")
     _invite(services, name, files, address)
+    say_next(services, name)
 
 
 @on_store()

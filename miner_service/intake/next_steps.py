@@ -48,7 +48,8 @@ def _steps_of_owners(
     reports = session.get(ReportPlanRow, study)
     custodians = [owner for owner in joined if reports is None or owner != reports.owner]
     in_use = owners_in_use(session, study)
-    if _lacks_plan(session, row, len(custodians) + len(awaited)):
+    planned = find_study_plan(session, study) is not None
+    if not planned and _may_plan(session, row, len(custodians) + len(awaited)):
         yield StudyStep(
             who="operator or custodian",
             what="design the study's plan from the owners' public parts, without any table",
@@ -57,7 +58,7 @@ def _steps_of_owners(
         command = f"miner-service study plan set {study} plan.json"
         yield StudyStep(who="operator", what="give the study its plan", command=command)
     elif missing := [owner for owner in custodians if owner not in in_use]:
-        what = "publish"
+        what = "keep the study's plan (owner-agent join), then publish" if planned else "publish"
         yield StudyStep(who="custodian", owners=missing, what=what, command="owner-agent publish")
     if reports is not None and reports.owner in joined and reports.owner not in in_use:
         what = (
@@ -66,14 +67,13 @@ def _steps_of_owners(
         yield StudyStep(who="operator", what=what)
 
 
-def _lacks_plan(session: Session, row: StudyRow, owners: int) -> bool:
-    """Whether several owners of the same people can still agree on a plan, and have none."""
-    if row.people == "different" or owners < 2 or find_study_plan(session, row.name) is not None:
-        return False
+def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
+    """Whether several owners of the same people can still agree on a plan: nobody began."""
     begun = select(ReleaseRow.id).where(
         ReleaseRow.study == row.name, ReleaseRow.state != "withdrawn"
     )
-    return session.scalar(begun.limit(1)) is None
+    alone = row.people == "different" or owners <= 1
+    return not alone and session.scalar(begun.limit(1)) is None
 
 
 def _steps_of_analysts(session: Session, study: str, now: datetime) -> Iterator[StudyStep]:
