@@ -1,6 +1,5 @@
 """Backups: a copy of everything a miner stores, made while it runs, and restored.
 
-The rows are those of one moment, at which the files that they name are linked: no file changes.
 The list of all files with their digests is written last; without it the folder is no backup.
 """
 
@@ -151,10 +150,9 @@ def _damaged_file(file: StoredFile) -> StoreCorrupt:
 
 
 def restore(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a backup into an empty store, in SQLite or PostgreSQL.
+    """Copy a backup into an empty store, in SQLite or PostgreSQL; can be repeated if interrupted.
 
-    An interrupted restore leaves no rows and can be repeated. Raises OptionError, StoreCorrupt,
-    Conflict, StorageFull, NotReady.
+    Raises OptionError, StoreCorrupt, Conflict, StorageFull, NotReady.
     """
     made, digests = _read_list(folder)
     log, segments = services.audit.path, services.segments

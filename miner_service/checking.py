@@ -79,9 +79,8 @@ def _of_file(services: Services, file: StoredFile) -> Iterator[Finding]:
 def delete_study(services: Services, name: str) -> tuple[int, bool]:
     """Delete a study; nothing of it stays on the disk but its name in the audit log.
 
-    Its jobs end. Rows go first: after an interruption the next start removes the files. Returns how
-    many releases were deleted, and whether the rows are gone from the database's files, too. Raises
-    NotFound, NotReady.
+    Returns how many releases were deleted, and whether the rows are gone from the database's files.
+    Raises NotFound, NotReady.
     """
     with services.database.write() as session:
         find_study(session, name)

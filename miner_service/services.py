@@ -99,7 +99,19 @@ class Services:
     def same(self, session: Session, study: str, kind: ReleaseKindName) -> list[SameReleases]:
         """Return the pairs of releases of a kind in use that are the same, or nearly so."""
         rows = release_rows.releases_in_use(session, study, kind).values()
-        return self.copies.among([_sent(row) for row in rows])
+        return self.copies.among(
+            [
+                ReleaseInUse(
+                    row.owner,
+                    row.id,
+                    row.content_digest,
+                    row.data_sha256,
+                    row.records,
+                    _columns(row),
+                )
+                for row in rows
+            ]
+        )
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
         """Check that a job can run on the releases in use. Raises as its kind does."""
@@ -148,13 +160,6 @@ def _columns(row: ReleaseRow) -> tuple[str, ...]:
     """Return the columns of a release's records; none of one without records."""
     kind = release_rows.kind_of_release(row)
     return tuple(kind.schema_of(release_rows.content_of(row)).sizes) if kind.has_records else ()
-
-
-def _sent(row: ReleaseRow) -> ReleaseInUse:
-    columns = _columns(row)
-    return ReleaseInUse(
-        row.owner, row.id, row.content_digest, row.data_sha256, row.records, columns
-    )
 
 
 def release_content(row: ReleaseRow) -> ReleaseContent:

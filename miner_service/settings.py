@@ -50,14 +50,7 @@ def _section(kind: type[Kind]) -> type[Kind]:
 
 @_section
 class JobSettings:
-    """How jobs are run; times in seconds.
-
-    `workers`: processes that each run one job at a time; 0 leaves jobs to other machines.
-    `lease_seconds`: until a job whose supervisor is silent is run again. `beat_seconds`: how often
-    a supervisor checks its jobs; a cancelled job ends within this time and a little more.
-
-    Raises OptionError.
-    """
+    """How jobs are run; `deploy/miner.toml` describes each setting. Raises OptionError."""
 
     workers: Annotated[int, Field(ge=0)] = 2
     lease_seconds: Seconds = 15.0
@@ -66,17 +59,7 @@ class JobSettings:
 
 @_section
 class Limits:
-    """The largest requests that the service accepts, checked before the work is done.
-
-    `json_bytes`: a JSON body. `part_bytes`: one part. `release_bytes`: all parts of a release.
-    `variables` and `categories`: of one plan. `subsets`: of variables from which its sampled
-    channels choose. `channel_size`: categories of a channel without a closed form. `job_cells`: of
-    the largest table of a job; `bootstrap_cells`: of that table in all bootstrap samples.
-    `job_seconds`, `job_bytes`: time and memory of a job. `search_variables`: in a structure search.
-    `model_parameters`: of one model. `batch_reports`: reports of single records in one batch.
-
-    Raises OptionError.
-    """
+    """The largest requests that the service accepts, checked before the work is done."""
 
     json_bytes: Count = 8 * MEBIBYTE
     part_bytes: Count = 64 * MEBIBYTE
@@ -97,11 +80,7 @@ class Limits:
 
 @_section
 class Quotas:
-    """How much one owner may have in a study at once.
-
-    `open_releases`: neither sealed nor withdrawn. `stored_bytes`: of all releases that are not
-    withdrawn. `queued_jobs`: of one study.
-    """
+    """How much one owner may have in a study at once."""
 
     open_releases: Count = 8
     stored_bytes: Count = 128 * 1024 * MEBIBYTE
@@ -110,12 +89,7 @@ class Quotas:
 
 @_section
 class StorageSettings:
-    """Where a miner keeps its rows and its files; None stands for the data directory.
-
-    `database`: the address of a PostgreSQL database; it may hold a password and is never shown.
-    `database_password_file`: a file whose first line is that password. `files`: the folder of the
-    records, which several machines may mount.
-    """
+    """Where a miner keeps its rows and its files; None stands for the data directory."""
 
     database: str | None = field(default=None, repr=False)
     database_password_file: Path | None = None
@@ -127,16 +101,7 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{
 
 @_section
 class ClusterSettings:
-    """A Dask cluster that counts the records of jobs; without one their own processes do.
-
-    `scheduler`: its address, such as `tls://scheduler.example.org:8786`. `authority`,
-    `certificate`, `private_key`: PEM files of the cluster. `allow_plain`: whether a scheduler on
-    another machine may be reached without TLS. `piece_records`: records counted at once, also
-    without a cluster. `wait_seconds`: until a job without scheduler or
-    workers is given back.
-
-    Raises OptionError.
-    """
+    """A Dask cluster that counts the records of jobs; without one their own processes do."""
 
     scheduler: str | None = None
     authority: Path | None = None
@@ -180,13 +145,7 @@ class ClusterSettings:
 
 @_section
 class TokenSettings:
-    """The life of tokens.
-
-    `valid_days`: of a token for which nothing else is stated. `noted_seconds`: between
-    two notes of a token's use. `warn_days`: before its end the dashboard warns.
-
-    Raises OptionError.
-    """
+    """The life of tokens."""
 
     valid_days: Count = 365
     noted_seconds: Seconds = 60.0
@@ -195,17 +154,7 @@ class TokenSettings:
 
 @_section
 class WebSettings:
-    """How the service treats its clients.
-
-    `body_seconds`: without a byte of a body. `connections`: open at once.
-    `bodies_per_token`, `body_bytes_per_token`: in transit at once.
-    `requests_per_token`: a second on average; a burst may be ten times that. `certificate`,
-    `private_key`: PEM files for TLS. `client_authority`: PEM file; only clients with a certificate
-    that it signed are admitted. `public_url`: the address in invitations and access files, if it
-    differs from the one listened on.
-
-    Raises OptionError.
-    """
+    """How the service treats its clients."""
 
     body_seconds: Seconds = 15.0
     connections: Count = 1000

@@ -105,7 +105,7 @@ def way(
 
 @app.command()
 def show(context: typer.Context, json: JsonOption = False) -> None:
-    """Show owners, releases, alignment and what is disclosed of a record."""
+    """Show owners, releases, alignment, what is disclosed of a record, and the next steps."""
     with _study(context) as study:
         owners, releases, disclosure = study.owners(), study.releases(), study.disclosure()
         aligned = study.alignment()
@@ -121,6 +121,7 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
                     "told": _rows(disclosure.to_frame()),
                     "left": disclosure.budget.left_for_record,
                     "warnings": list(disclosure.warnings),
+                    "next": study.next_steps,
                 }
             )
             return
@@ -133,6 +134,8 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
         _say(f"{disclosure}.")
         for warning in disclosure.warnings:
             _say(f"warning: {warning}")
+        for step in study.next_steps:
+            _say(step)
 
 
 @app.command("kinds")

@@ -56,6 +56,17 @@ def test_the_first_result_of_the_readme_is_what_its_example_prints(
     assert [row for row in rows if row not in shown] == []
 
 
+def test_the_step_of_the_study_plan_is_said_alike_on_every_start_page():
+    said = set()
+    for page in sorted((ROOT / "docs").glob("start-*.md")):
+        words = " ".join(page.read_text(encoding="utf-8").split())
+        (step,) = re.findall(
+            r"The operator or a custodian designs.*?plan\.json`\..*?json`\.", words
+        )
+        said.add(step)
+    assert len(said) == 1
+
+
 def test_the_names_of_the_glossary_are_in_the_code():
     page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|", page, re.MULTILINE)[2:]

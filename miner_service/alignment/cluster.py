@@ -1,7 +1,6 @@
 """Counting on several machines: a Dask cluster takes the passes over the records of jobs.
 
-A job sends passes and gets their sums; a worker reads columns from a folder. Rows, estimates and
-models stay with the miner. Dask is loaded only where a scheduler is named.
+A worker reads columns from a folder. Rows, estimates and models stay with the miner.
 """
 
 from __future__ import annotations
@@ -157,10 +156,9 @@ def listening_host(settings: ClusterSettings) -> str | None:
 
 
 def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
-    """Count for the scheduler that the settings name, until SIGTERM or SIGINT.
+    """Count for the settings' scheduler, `threads` pieces at once, until SIGTERM or SIGINT.
 
-    It waits for a scheduler that is away, and counts `threads` pieces at once. Raises NotInstalled,
-    OptionError.
+    It waits for a scheduler that is away. Raises NotInstalled, OptionError.
     """
     require_dask()
     can_compile()  # it counts for many jobs, and so is worth a compiler from the first on

@@ -1,7 +1,6 @@
 """The check that releases under one study plan report the same set of variables of each record.
 
-The plan's coin draws that set, at all owners alike. An owner with another linkage secret reports
-other sets: the stated loss does not hold, and estimates would be wrong.
+An owner with another linkage secret reports other sets: the stated loss does not hold.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Releases that report the same records, compared record by record.
-
-Two owners' releases that are nearly equal are copies: their people count twice. Two releases by the
-same draws differ only where values changed.
-"""
+"""Releases that report the same records, compared record by record."""
 
 from __future__ import annotations
 
@@ -37,9 +33,8 @@ class Reports:
 class RepeatCount:
     """A block's reports compared with those of earlier releases by the same draws.
 
-    `records` are in an earlier one, and `changed` of these are reported differently there.
-    `differing` has the indices of those releases. `anew`: some record is reported as in none of
-    them.
+    `differing` has the indices of releases that report some record differently. `anew`: some record
+    is reported as in none of them.
     """
 
     records: int = 0

@@ -1,7 +1,4 @@
-"""The records of a job, cut into pieces and counted.
-
-A piece has ids and row numbers only: whoever counts it reads the columns from its own files.
-"""
+"""The records of a job, cut into pieces of ids and row numbers, and counted."""
 
 from __future__ import annotations
 
@@ -103,10 +100,7 @@ class PieceReader:
         tick: Tick = no_cancel,
         threads: int = 1,
     ) -> T | None:
-        """Return what a pass counts of some pieces; None: no records.
-
-        Raises NotReady, StoreCorrupt.
-        """
+        """Return what a pass counts of pieces; None: no records. Raises NotReady, StoreCorrupt."""
         self._check(records)
         readers = [partial(self._reports, records, places) for places in pieces]
         return counted_here(readers, work, tick, threads)

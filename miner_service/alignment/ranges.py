@@ -115,18 +115,13 @@ def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup
     own_patterns = np.split(patterns, np.cumsum(sizes)[:-1])
     found = []
     for number in np.flatnonzero(np.bincount(patterns)):
-        chosen = [
-            _rows_of(part, own == number)
-            for part, own in zip(within.slices, own_patterns, strict=True)
-        ]
-        rows = tuple(None if records == 0 else place for place, records in chosen)
-        found.append(RecordGroup(rows, max(records for _, records in chosen)))
+        chosen = [np.flatnonzero(own == number) for own in own_patterns]
+        rows = tuple(
+            None if not len(own) else part if len(own) == size else part.start + own
+            for part, own, size in zip(within.slices, chosen, sizes, strict=True)
+        )
+        found.append(RecordGroup(rows, max(map(len, chosen))))
     return found
-
-
-def _rows_of(part: slice, which: npt.NDArray[np.bool_]) -> tuple[Rows, int]:
-    records = int(np.count_nonzero(which))
-    return (part if records == len(which) else part.start + np.flatnonzero(which)), records
 
 
 def _patterns(parts: Sequence[KeyText]) -> npt.NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.handing_over import where_it_is, write_address, write_secret
+from miner_service.cli.handing_over import where_it_is, write_secret
 from miner_service.cli.opening import (
     DEFAULT_DATA,
     DatabaseAddress,
@@ -211,6 +211,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
     from miner_service.jobs.workers import workers_of
+    from miner_service.store.address import write_address
 
     _require_cluster(settings)
     web = settings.web
@@ -317,6 +318,7 @@ EXAMPLES = {
     "study analyst": "study analyst nursery --access-file analyst.json",
     "study gateway": "study gateway lungs --name app --token-file gateway.token",
     "study show": "study show nursery --json",
+    "study list": "study list --json",
     "study invite": "study invite nursery care --url https://miner.example.org",
     "study budget": "study budget nursery --max-epsilon-record 8",
     "study people": "study people nursery same",

@@ -177,6 +177,18 @@ def note(services: Services, action: str, study: str | None, outcome: int) -> No
     )
 
 
+def say_next(services: Services, study: str) -> None:
+    """Say what happens next in a study, and who does it."""
+    from miner_service.intake.next_steps import study_now
+    from miner_service.store.people import find_study
+
+    with services.database.read() as session:
+        row = find_study(session, study)
+        steps = study_now(session, row, services.now(), for_owner=False).next
+    for step in steps:
+        say(step.line)
+
+
 def say(text: str) -> None:
     """Print a sentence."""
     console().print(text, markup=False, soft_wrap=True)

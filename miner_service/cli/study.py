@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from miner_service.cli.handing_over import address_of, require_absent, where_it_is, write_secret
-from miner_service.cli.opening import noted, on_store, require_study, say
+from miner_service.cli.handing_over import require_absent, where_it_is, write_secret
+from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json
@@ -18,6 +18,7 @@ from pramana_core.terminal import console, print_json
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from miner_service.http.access.access import Caller
     from miner_service.services import Services
     from pramana_core.wire.models import DashboardStudy
     from pramana_core.wire.privacy import StudyCreate, TokenIssued
@@ -58,6 +59,7 @@ def study_commands() -> typer.Typer:
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
     for command in (create, invite, analyst, gateway, show, budget, people, delete):
         app.command()(command)
+    app.command("list")(list_command)
     app.add_typer(study_plan_commands(), name="plan")
     return app
 
@@ -84,6 +86,7 @@ def create(
 ) -> None:
     """Open a study and invite its owners."""
     from miner_service.http.endpoints import studies
+    from miner_service.store.address import address_of
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
 
@@ -103,6 +106,7 @@ def create(
     opened = "is open" if answer.status_code == 201 else "was there"
     say(f"Study {name} {opened}{_budget_words(body)}. Its owners {holding(body.people)}.")
     _invite(services, name, files, address)
+    say_next(services, name)
 
 
 @on_store()
@@ -117,6 +121,8 @@ def invite(
 
     The secret in it works once, within a week. `owner-agent join FILE` accepts it.
     """
+    from miner_service.store.address import address_of
+
     require_study(services, name)
     files = _invitation_files(name, owners, folder)
     _invite(services, name, files, address_of(services.settings, url))
@@ -165,6 +171,7 @@ def analyst(
     url: UrlOption = None,
 ) -> None:
     """Issue a token by which an analyst runs jobs in a study and reads its models."""
+    from miner_service.store.address import address_of
     from pramana_core.wire.privacy import AccessFile
 
     if access_file is None:
@@ -215,22 +222,58 @@ def _token_words(issued: TokenIssued) -> str:
 
 
 @on_store()
+def list_command(
+    services: Services,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
+) -> None:
+    """List all studies, with what happens next in each and who does it."""
+    from miner_service.http.endpoints import studies
+    from miner_service.store.paging import Paging
+    from pramana_core.wire.base import holding
+    from pramana_core.wire.privacy import Study
+
+    found, page = list[Study](), Paging(500, None)
+    while True:
+        some = studies.list_studies(services, _admin(), page)
+        found += some.items
+        if some.next is None:
+            break
+        page = Paging(500, some.next)
+    if as_json:
+        print_json([study.model_dump(mode="json") for study in found])
+        return
+    for study in found:
+        title = f" ({study.title})" if study.title else ""
+        say(f"{study.name}{title}: its owners {holding(study.people)}.")
+        for step in study.next:
+            say(f"  {step.line}")
+    if not found:
+        say("There is no study yet. Next: miner-service study create NAME --owners A,B,C")
+
+
+def _admin() -> Caller:
+    """Return whoever runs commands on the miner's own machine."""
+    from miner_service.http.access.access import Caller
+    from miner_service.store.people import ADMIN
+
+    return Caller("", ADMIN, None, "command")
+
+
+@on_store()
 def show(
     services: Services,
     name: StudyName,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
 ) -> None:
-    """Show a study's owners, their releases, the loss of a record, and the next steps."""
-    from miner_service.http.access.access import Caller
+    """Show a study's owners, their releases, the loss of a record, and who does what next."""
     from miner_service.http.endpoints import studies
     from miner_service.http.endpoints.results import study_seen
     from miner_service.store.paging import Paging
-    from miner_service.store.people import ADMIN, ANALYST, find_study, find_study_plan
+    from miner_service.store.people import ANALYST, find_study, find_study_plan
 
     every, now = Paging(500, None), services.now()
     with services.database.read() as session:
-        admin = Caller("", ADMIN, None, "command")
-        seen = study_seen(services, session, admin, find_study(session, name))
+        seen = study_seen(services, session, _admin(), find_study(session, name))
         plan = find_study_plan(session, name)
     joined = {owner.name for owner in seen.owners}
     invited = {
@@ -287,12 +330,8 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     if seen.jobs:
         states = Counter(job.state for job in seen.jobs)
         say(f"Jobs: {', '.join(f'{count} {state}' for state, count in states.items())}.")
-    if not (seen.owners or more["invited"]):
-        say(f"Next: miner-service study invite {study.name} OWNER...")
-    if more["plan"] is None and study.people == "same":
-        say(f"Next: miner-service study plan set {study.name} FILE")
-    if not more["analysts"]:
-        say(f"Next: miner-service study analyst {study.name} --access-file FILE")
+    for step in study.next:
+        say(step.line)
 
 
 @on_store()
@@ -303,7 +342,7 @@ def budget(
     max_epsilon_column: ColumnBudget = None,
 ) -> None:
     """Give a study another budget; an option left out means no limit. Nothing is called back."""
-    from miner_service.store.people import change_budget
+    from miner_service.store.people import find_study
     from pramana_core.wire.privacy import StudyCreate
 
     body = _message(
@@ -313,7 +352,8 @@ def budget(
         max_epsilon_column=max_epsilon_column,
     )
     with noted(services, "change_budget", name, 200), services.database.write() as session:
-        change_budget(session, body)
+        row = find_study(session, name)
+        row.max_epsilon_record, row.max_epsilon_column = max_epsilon_record, max_epsilon_column
     say(f"Study {name} is changed{_budget_words(body) or '; it has no budget'}.")
 
 
@@ -324,13 +364,13 @@ def people(
     people: Annotated[str, typer.Argument(help="same, different or overlapping.")],
 ) -> None:
     """Correct whether a study's owners hold the same people; owners see it from then on."""
-    from miner_service.store.people import change_people
+    from miner_service.store.people import find_study
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
 
     body = _message(StudyCreate, name=name, people=people)
     with noted(services, "change_people", name, 200), services.database.write() as session:
-        change_people(session, name, body.people)
+        find_study(session, name).people = body.people
     say(f"Study {name} is changed; its owners {holding(body.people)}.")
 
 

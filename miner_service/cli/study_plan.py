@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import noted, on_store, require_study, say
+from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from pramana_core.alike import first_few
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
@@ -51,6 +51,7 @@ def set_plan(
     agreed = "is agreed on" if answer.status_code == 201 else "was there"
     say(f"The plan of study {name} {agreed}.")
     _print_plan(view)
+    say_next(services, name)
 
 
 @on_store()

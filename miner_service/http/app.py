@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from miner_service.http.access import problems
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
-from miner_service.http.access.figures import CountingMiddleware, Figures
+from miner_service.http.access.figures import Figures
 from miner_service.http.access.gate import Gate
 from miner_service.http.access.headers import AnswerHeaders
 from miner_service.http.access.pools import Pools
@@ -79,8 +79,8 @@ class _Miner(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Put the headers and the figures around all else."""
         stack = super().build_middleware_stack()
-        counted = CountingMiddleware(stack, figures=self.state.figures)
-        return AnswerHeaders(Visitors(counted, services=self.state.services))
+        visited = Visitors(stack, services=self.state.services)
+        return AnswerHeaders(visited, figures=self.state.figures)
 
 
 @cache

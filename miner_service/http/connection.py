@@ -1,7 +1,4 @@
-"""Connections of clients: uvicorn's own, with bounds before a request is whole.
-
-uvicorn bounds neither size nor time of headers, and counts connections only once a request came.
-"""
+"""Connections of clients: uvicorn's own, with bounds before a request is whole."""
 
 from __future__ import annotations
 

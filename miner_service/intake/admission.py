@@ -67,7 +67,7 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
         quotas.open_releases,
         f"open releases of {owner}",
         "open releases",
-        "Seal or withdraw one that is open; the owner's agent lists them (`owner-agent status`).",
+        "Seal or withdraw one that is open; `owner-agent ledger` lists them.",
     )
     require_at_most(
         stored,

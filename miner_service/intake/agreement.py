@@ -1,9 +1,6 @@
 """The plan that a study's owners agree on, and whether a release follows it.
 
-With a plan each owner releases its part whole, beside public columns. Nothing randomized may have
-been announced before that does not follow the plan, and the plan stays once a release follows it. A
-release of masked records or of a tree may stand beside it, without columns that the plan
-randomizes.
+With a plan each owner releases its part whole. The plan stays once a release follows it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a study says of its owners' people, compared with what arrived.
 
 An owner's view never depends on whether pseudonyms match: it could publish one person's record and
-read off whether another owner knows that person. Pseudonyms under different or unknown secrets say
-nothing.
+read off whether another owner knows that person.
 """
 
 from __future__ import annotations
@@ -35,29 +34,25 @@ def declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
 ) -> PeopleDeclaration:
     """Return what a study says of its people, and how what arrived goes with it."""
-    found = _declared(services, session, study, shown_to_owner=shown_to_owner)
+    people = study_message(study).people
+    if people == "different":
+        found = PeopleDeclaration(people, apart=True, warnings=())
+        if not shown_to_owner:
+            found = _against(services, session, study.name)
+    else:
+        secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
+        warnings: tuple[str, ...] = ()
+        if secrets.state == "different":
+            warnings = (_unjoined(secrets),)
+        elif people == "same" and not shown_to_owner:
+            warnings = _missing(services, session, study.name)
+        found = PeopleDeclaration(people, apart=False, warnings=warnings)
     if shown_to_owner:
         return found
     copies = (
         one.told for kind in KINDS.values() for one in services.same(session, study.name, kind.name)
     )
     return replace(found, warnings=(*copies, *found.warnings))
-
-
-def _declared(
-    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
-) -> PeopleDeclaration:
-    people = study_message(study).people
-    if people == "different":
-        if shown_to_owner:
-            return PeopleDeclaration(people, apart=True, warnings=())
-        return _against(services, session, study.name)
-    secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
-    if secrets.state == "different":
-        return PeopleDeclaration(people, apart=False, warnings=(_unjoined(secrets),))
-    if shown_to_owner or people == "overlapping":
-        return PeopleDeclaration(people, apart=False, warnings=())
-    return PeopleDeclaration(people, apart=False, warnings=_missing(services, session, study.name))
 
 
 def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:

@@ -1,8 +1,6 @@
 """The checks of a release when it is sealed; none of them prevents the seal.
 
-Does it agree with its plan? Does it report records as earlier releases by the same draws do? An
-agent that lost its memory draws again by the same keys, and then a report that differs shows that
-the value was corrected.
+Does it agree with its plan? Does it report records as earlier releases by the same draws do?
 """
 
 from __future__ import annotations

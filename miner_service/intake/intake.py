@@ -1,8 +1,4 @@
-"""How a release comes in: manifest, parts, seal.
-
-Whatever is interrupted can be repeated with the same result. A release without records has told
-everything when it is announced.
-"""
+"""How a release comes in: manifest, parts, seal; each step can be repeated with the same result."""
 
 from __future__ import annotations
 
@@ -165,10 +161,7 @@ def _require_complete(release: str, missing: list[int]) -> None:
 
 
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
-    """Return a release's content within limits.
-
-    Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError.
-    """
+    """Return a release's content within limits. Raises LimitExceeded, PlanError and others."""
     blocks = getattr(message, "blocks", ())
     _require_few(
         {

@@ -140,7 +140,13 @@ def take_part(
         return False
     schema = _schema(services, expected)
     with services.checking, pa.memory_map(str(arrived.scratch)) as file:
-        _require_valid(schema, expected, file.read_buffer())
+        keys, _ = decode(schema, file.read_buffer(), expected.media)
+    if len(keys) != expected.records:
+        raise PartInvalid(
+            f"Part {expected.number} holds {len(keys)} records; {expected.records} were announced.",
+            where=str(expected.number),
+            remedy="Announce another release, with the right numbers.",
+        )
     services.segments.put_part(expected.release, expected.number, arrived.scratch)
     with services.database.write() as session:
         return _acknowledge(services, session, expected, services.now())
@@ -247,16 +253,6 @@ def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
 
 _SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
 """A plan is long to read, and each part needs it."""
-
-
-def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer) -> None:
-    keys, _ = decode(schema, body, expected.media)
-    if len(keys) != expected.records:
-        raise PartInvalid(
-            f"Part {expected.number} holds {len(keys)} records; {expected.records} were announced.",
-            where=str(expected.number),
-            remedy="Announce another release, with the right numbers.",
-        )
 
 
 def _conflict(part: ExpectedPart) -> Conflict:

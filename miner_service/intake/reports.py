@@ -1,7 +1,6 @@
 """Reports of single records: a plan is published, batches are counted, jobs use the counts.
 
-Stored is how often each row of codes was reported: not by whom, when or in which batch. A batch and
-its receipt are one transaction, so that it counts once.
+Stored is how often each row of codes was reported: not by whom, when or in which batch.
 """
 
 from __future__ import annotations
@@ -187,10 +186,7 @@ def close(services: Services, study: str) -> ReportCounts:
 
 
 def withdraw(services: Services, study: str) -> ReportCounts:
-    """Delete the counts and withdraw their releases; the study's sums keep them.
-
-    Raises NotFound.
-    """
+    """Delete the counts and withdraw their releases; sums keep them. Raises NotFound."""
     with services.database.exclusive(_releasing(study)):
         with services.database.write() as session:
             row = find_reports(session, study)

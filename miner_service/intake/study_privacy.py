@@ -1,9 +1,7 @@
 """What all releases of a study disclose of a record, and whether the budget has room for more.
 
-A release counts from its first part, one without parts from its announcement, reports of single
-records from their first batch. The budget also reserves what is announced, so that two owners
-cannot both take what is left. Parts of a study plan add set by set. Without a plan the owners'
-losses add; of different people the largest counts. Releases without a gamma are in no sum.
+A release counts from its first part. The budget also reserves what is announced, so that two owners
+cannot both take what is left. Releases without a gamma are in no sum.
 """
 
 from __future__ import annotations
@@ -125,10 +123,7 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return what a release discloses, by block; of one that nothing bounds, its public columns.
-
-    A private tree is one block of its epsilon; the same tree again adds nothing.
-    """
+    """Return what a release discloses, by block; of one that nothing bounds, its public columns."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)

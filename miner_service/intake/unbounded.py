@@ -11,7 +11,6 @@ from miner_service.store.releases import (
     cached_by_content,
     content_of,
     kind_of_release,
-    plan_of,
     repeated_of,
 )
 from miner_service.store.schema import ReleaseRow, StudyRow
@@ -20,7 +19,6 @@ from pramana_core.errors import BudgetExceeded, LimitExceeded
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, CoinDisclosure
 from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
-from pramana_core.wire.releases import RepeatedReports
 
 
 @dataclass(frozen=True)
@@ -120,10 +118,7 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return the identity of each block's draws; None if all are the release's own.
-
-    A block that reports some record as no earlier release did counts as drawn anew.
-    """
+    """Return the identity of each block's draws, anew where reports changed; None: all its own."""
     if row.draws is None:
         return None
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
@@ -193,7 +188,10 @@ def _changed(same: _SameDraws) -> ChangedReports:
     names, group = same.names, same.rows
     # Those that are open are compared when they are sealed.
     sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)
-    entries = [_entry(row, names) for row in sealed]
+    entries = [
+        next((one for one in repeated_of(row) or () if tuple(one.variables) == names), None)
+        for row in sealed
+    ]
     dropped = sum(row.state == "withdrawn" and row.sealing is None for row in group)
     short = (place - (0 if one is None else one.compared) for place, one in enumerate(entries))
     differing = {
@@ -213,10 +211,6 @@ def _changed(same: _SameDraws) -> ChangedReports:
     )
 
 
-def _entry(row: ReleaseRow, names: tuple[str, ...]) -> RepeatedReports | None:
-    return next((one for one in repeated_of(row) or () if tuple(one.variables) == names), None)
-
-
 @dataclass(frozen=True)
 class BlockCost:
     """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
@@ -231,7 +225,7 @@ class BlockCost:
 @cached_by_content
 def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
     """Return what the blocks of a release's plan cost."""
-    plan = plan_of(row)
+    plan = kind_of_release(row).plan(content_of(row))
     return () if plan is None else costs(plan)
 
 
@@ -253,11 +247,7 @@ def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
 
 @dataclass(frozen=True)
 class DrawnBlock:
-    """A randomized block and the identities of its draws; `digest`: of variables and channel.
-
-    An agent without a ledger does not know which records it had before: keyed draws then still
-    match.
-    """
+    """A randomized block and the identities of its draws; `digest`: of variables and channel."""
 
     digest: str
     names: tuple[str, ...]

@@ -20,10 +20,9 @@ def closing(release: str) -> str:
 
 
 def withdraw(services: Services, release: str) -> Release:
-    """Withdraw a release: its records are deleted, its row stays; again is harmless.
+    """Withdraw a release: its records go, its row stays, unfinished jobs fail; again is harmless.
 
-    A shared tree is deleted, too, with the models that contain it. Unfinished jobs on the release
-    fail.
+    A shared tree is deleted, too, with the models that contain it.
     """
     with services.database.exclusive(closing(release)):
         with services.database.write() as session:
@@ -55,10 +54,7 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 
 
 def recover(services: Services) -> None:
-    """Make the directories, and sweep files that no release needs.
-
-    Raises StoreCorrupt, NotReady.
-    """
+    """Make the directories, and sweep what no release needs. Raises StoreCorrupt, NotReady."""
     services.segments.prepare()
     require_one_store(services.database, services.segments, begin=True)
     sweep(services)

@@ -57,7 +57,11 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         )
         if to_run:
             if prepared.alignment.secrets == "different" and row.records == "any":
-                add_line(session, row, _twice(prepared.alignment), services.now())
+                warning = (
+                    f"Warning: {secrets_differ(prepared.alignment.secret_groups)} A person whom"
+                    " several owners know counts once for each of them."
+                )
+                add_line(session, row, warning, services.now())
             for told in prepared.copied:
                 add_line(session, row, f"Warning: {told}", services.now())
         return job_message(session, row, services.now()), to_run
@@ -88,14 +92,6 @@ def _same(known: JobSpec, wanted: JobSpec) -> bool:
     return known == wanted.model_copy(update={name: getattr(known, name, None) for name in left})
 
 
-def _twice(alignment: Alignment) -> str:
-    """Say that records that are put together may be of the same people."""
-    return (
-        f"Warning: {secrets_differ(alignment.secret_groups)} One person has other pseudonyms under"
-        " each, so a person whom several owners know counts once for each of them."
-    )
-
-
 def cancel(services: Services, identifier: str) -> Job:
     """Cancel a job; one that is finished stays as it is. Raises NotFound."""
     with services.database.write() as session:
@@ -108,8 +104,7 @@ def cancel(services: Services, identifier: str) -> Job:
 def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
     """Return the loss of a whole record by releases, if columns determine each other.
 
-    It is infinite if a release has no gamma, or nothing is randomized. Public columns do not count
-    beside randomized ones.
+    It is infinite if a release has no gamma, or nothing is randomized.
     """
     disclosures = [block for row in rows for block in losses_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):

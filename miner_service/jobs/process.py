@@ -1,8 +1,4 @@
-"""One run of a job in a process of its own, which any signal can end.
-
-A fork server has loaded what jobs need. The process opens the store, notes its progress, and stores
-the result while its lease holds.
-"""
+"""One run of a job in a process of its own, forked from a server that has loaded what jobs need."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""One run of a job, from its row to its model.
-
-After a crash a job runs again on the same releases and makes the same model. Only the run that
-holds the lease can end the job.
-"""
+"""One run of a job, from its row to its model; only the run that holds the lease ends the job."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A supervisor leases jobs, runs each in a process, and ends what must end.
 
-`serve` has one in a thread; `miner-service worker` is one. A job whose supervisor is silent for the
-time of a lease is run again by another.
+`serve` has one in a thread; `miner-service worker` is one.
 """
 
 from __future__ import annotations
@@ -147,7 +146,12 @@ class Supervisor:
         lost = self._renewed is not None and now - self._renewed > _RENEWED * lease
         for run in self.runs:
             if now - run.began > limit:
-                run.end(_too_long(limit))
+                error = LimitExceeded(
+                    f"The job ran for more than {limit:g} seconds and was stopped.",
+                    where="job_seconds",
+                    remedy="Ask for less: fewer variables, parents, draws or itemsets.",
+                )
+                run.end(error)
             elif lost and self._away:
                 run.end("its lease could not be renewed.")
 
@@ -247,14 +251,6 @@ def _note_end(session: Session, run: Run) -> None:
     else:
         why = f"its process ended with status {run.status}."
         queue.break_off(session, row, why, now)
-
-
-def _too_long(allowed: float) -> LimitExceeded:
-    return LimitExceeded(
-        f"The job ran for more than {allowed:g} seconds and was stopped.",
-        where="job_seconds",
-        remedy="Ask for less: fewer variables, parents, draws or itemsets.",
-    )
 
 
 def supervise(settings: Settings) -> None:

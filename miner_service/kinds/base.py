@@ -70,11 +70,7 @@ def media_type_of(form: str) -> str:
 
 
 class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
-    """A kind of job, and the kind of model that it makes.
-
-    It uses releases of one `release_kind`. `views` write the model, by the last part of their
-    address.
-    """
+    """A kind of job on releases of one `release_kind`, and the kind of model that it makes."""
 
     release_kind: ClassVar[ReleaseKindName]
     spec: type[SpecT]
@@ -98,11 +94,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         limits: Limits,
         aligner: Aligner,
     ) -> PreparedT:
-        """Check that a job can run on these releases, all of the kind that it uses.
-
-        Raises StructureError, OptionError, RecordsDoNotAlign, VariablesMissing, Conflict,
-        UnknownCategory, LimitExceeded.
-        """
+        """Check that a job can run on these releases, all of the kind that it uses; may raise."""
 
     def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
         """Return the specification of a job that can run, with what was left to its records."""

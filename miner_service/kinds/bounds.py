@@ -98,10 +98,7 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Bound the tables and parameters of a Bayesian network classifier. Raises LimitExceeded.
-
-    A feature depends on at most `most` others.
-    """
+    """Bound a network classifier whose features depend on `most` others. Raises LimitExceeded."""
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
     )

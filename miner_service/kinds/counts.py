@@ -26,7 +26,7 @@ from pramana_core.errors import LimitExceeded, OptionError, VariablesMissing
 from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.estimation.pooled_laws import LEAST_ORDER, default_order
 from pramana_core.marginals.counts import Marginals
-from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
+from pramana_core.marginals.lack_of_fit import warnings_of
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Progress, Repeating
 from pramana_core.wire.jobs import CountsSpec
@@ -52,10 +52,7 @@ class CountsJob(PreparedJob):
 
 
 class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
-    """A kind of job that learns from counts, estimated from randomized records.
-
-    `settles_order`: an order that is left out follows the records, and not the table.
-    """
+    """A kind of job that learns from counts, estimated from randomized records."""
 
     release_kind = RANDOMIZED
     settles_order: ClassVar[bool] = True
@@ -153,17 +150,14 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             steps.again,
         )
         content = self.learn(spec, marginals, steps)
-        fitting = _fitting(marginals.lack_of_fit)
+        tests = marginals.lack_of_fit
+        fitting = tuple(
+            LackOfFitMessage(
+                **test.as_dict(), warning=next(iter(warnings_of([test], of=len(tests))), "")
+            )
+            for test in tests
+        )
         return JobResult(marginals.records, content, fitting, marginals.filled_in)
-
-
-def _fitting(tests: Collection[LackOfFit]) -> tuple[LackOfFitMessage, ...]:
-    """Return how the reports fit the models that counts were taken from."""
-    warnings = [next(iter(warnings_of([test], of=len(tests))), "") for test in tests]
-    return tuple(
-        LackOfFitMessage(**test.as_dict(), warning=warning)
-        for test, warning in zip(tests, warnings, strict=True)
-    )
 
 
 def _reported(releases: Iterable[PlannedRelease]) -> Domain:

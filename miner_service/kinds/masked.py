@@ -47,7 +47,7 @@ from pramana_core.regression.words import (
 )
 from pramana_core.wire.jobs import RegressionSpec
 from pramana_core.wire.models import MaskingMessage, RegressionMessage
-from pramana_core.wire.release_kinds import MASKED, TableColumn
+from pramana_core.wire.release_kinds import KINDS, MASKED, TableColumn
 from pramana_core.wire.releases import Alignment
 
 
@@ -114,7 +114,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
             raise VariablesMissing(
                 f"No masked release is in use in study {alignment.study}.",
                 where="kind",
-                remedy="Let an owner publish one with `owner-agent mask`.",
+                remedy=f"Let an owner publish one: `{KINDS[MASKED].command}`.",
             )
         require_aligned(alignment, spec.records)
         described = _described(releases)

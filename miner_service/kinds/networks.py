@@ -71,17 +71,11 @@ def _first(document: NetworkDocument) -> str:
     if not worth:
         return ""
     order = descending([link.gain for link in worth]).tolist()[:_AT_A_GLANCE]
-    return _part(document, [(worth[at].parent, worth[at].child) for at in order])
-
-
-def _part(document: NetworkDocument, links: Sequence[tuple[str, str]]) -> str:
-    """Return a picture of some links alone."""
-    structure = document.network.structure
-    there = {node for link in links for node in link}
+    links = [(worth[at].parent, worth[at].child) for at in order]
     parents = {
         node: tuple(parent for parent, child in links if child == node)
         for node in structure.nodes
-        if node in there
+        if any(node in link for link in links)
     }
     known = document.confidence
     return draw_structure(Structure.of(parents), confidence=known, title="Some of the links").svg()

@@ -51,7 +51,7 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import ModelSharingSpec
 from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage
-from pramana_core.wire.release_kinds import SHARED_TREE, SharedTreeMessage
+from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage
 from pramana_core.wire.releases import Alignment
 
 MOST_NUMBERS = 100_000_000
@@ -245,7 +245,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
             raise VariablesMissing(
                 f"No shared tree is in use in study {alignment.study}.",
                 where="kind",
-                remedy="Let an owner publish one with `owner-agent share-model`.",
+                remedy=f"Let an owner publish one: `{KINDS[SHARED_TREE].command}`.",
             )
         chosen = _chosen(spec, released, alignment.study)
         used = tuple(TreeSource(source.owner, source.release, model) for source, model in chosen)

@@ -36,13 +36,10 @@ _NUMBERS = ("count", "projected", "se_records", "se_population")
 def _bytes(domain: Domain) -> int:
     """Return about how many bytes of JSON the cells of a table are."""
     one = _CELL_BYTES + sum(
-        _LABEL_BYTES + _length(v.name) + sum(map(_length, v.categories)) / v.size for v in domain
+        _LABEL_BYTES + len(v.name.encode()) + len("".join(v.categories).encode()) / v.size
+        for v in domain
     )
     return int(domain.size * one)
-
-
-def _length(text: str) -> int:
-    return len(text.encode())
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:

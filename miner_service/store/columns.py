@@ -36,17 +36,12 @@ class ColumnFiles:
         """Check the columns of a sealed release. Raises StoreCorrupt."""
         path = self.data_path(release)
         if not path.exists() or file_sha256(path) != sha256:
-            raise damaged_columns(release)
-
-
-def damaged_columns(release: str) -> StoreCorrupt:
-    """Return the error for columns that differ from what was sealed."""
-    return StoreCorrupt(
-        f"The columns of release {release} are not as they were sealed.",
-        where=release,
-        remedy="Restore the data directory from a backup. Without one, withdraw the release;"
-        " more or corrected records are another release.",
-    )
+            raise StoreCorrupt(
+                f"The columns of release {release} are not as they were sealed.",
+                where=release,
+                remedy="Restore the data directory from a backup. Without one, withdraw the"
+                " release; more or corrected records are another release.",
+            )
 
 
 @dataclass(frozen=True)

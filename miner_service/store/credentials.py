@@ -1,8 +1,4 @@
-"""Bearer tokens and invitation secrets: `<id>.<256 random bits>`.
-
-The rest after the id is compared with its stored SHA-256 in constant time. A plain hash is enough
-for 256 random bits.
-"""
+"""Bearer tokens and invitation secrets: `<id>.<256 random bits>`, stored as SHA-256 hashes."""
 
 from __future__ import annotations
 

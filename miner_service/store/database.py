@@ -1,7 +1,6 @@
 """What every database of a miner does: sessions on an engine, and what its failures mean.
 
-There is one writer at a time; readers see one state and never wait. A commit is on disk before it
-is acknowledged.
+There is one writer at a time; readers see one state and never wait.
 """
 
 from __future__ import annotations
@@ -152,11 +151,7 @@ READ_ONLY = "read_only"
 
 
 class Database:
-    """A database with the miner's tables, open.
-
-    Everything raises NotReady while it does not answer, and StorageFull where it has no room;
-    nothing was changed then.
-    """
+    """A database with the miner's tables. Raises NotReady, StorageFull: nothing was changed."""
 
     def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
         self._engine = engine
@@ -213,11 +208,7 @@ class Database:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Hold a name against all threads, and on PostgreSQL all processes; wait for it.
-
-        For work that is too long for a transaction. A holder that loses the database loses the
-        name. No transaction may be open.
-        """
+        """Hold a name against all threads, and on PostgreSQL all processes; wait for it."""
         with self._changing:
             lock = self._names.setdefault(name, threading.Lock())
         with lock:

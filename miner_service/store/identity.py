@@ -1,8 +1,4 @@
-"""The marker of a store, the same in its database and among its files.
-
-It is drawn at the first start and compared at every start: another store's files, or a disk that is
-not mounted, are found before anything is swept away.
-"""
+"""The marker of a store, the same in its database and among its files, compared at every start."""
 
 from __future__ import annotations
 
@@ -58,11 +54,11 @@ def _other_store(
 ) -> StoreCorrupt:
     return StoreCorrupt(
         f"The database {database.place} is of store {marker or 'none'}, and the files in"
-        f" {segments.place} are of store {found or 'none'}.",
+        f" {segments.root} are of store {found or 'none'}.",
         where="files",
         remedy="Name files and a database that belong together (--data, [storage]), and mount their"
-        f" disk. To accept that records are lost, write {marker} into {segments.place}/{IDENTITY}."
+        f" disk. To accept that records are lost, write {marker} into {segments.root}/{IDENTITY}."
         if marker
-        else f"Name an empty place of files. If the first start in {segments.place} was broken off,"
-        f" remove {segments.place}/{IDENTITY}.",
+        else f"Name an empty place of files. If the first start in {segments.root} was broken off,"
+        f" remove {segments.root}/{IDENTITY}.",
     )

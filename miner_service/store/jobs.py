@@ -112,10 +112,9 @@ def create_job(
     most_queued: int,
     now: datetime,
 ) -> tuple[JobRow, bool]:
-    """Queue a job, or find the same one; say whether it is to run.
+    """Queue a job, or find the same one; say whether it is to run. Raises Conflict, LimitExceeded.
 
-    A job under its default key that failed or was cancelled is queued again, on the releases in use
-    now. Raises Conflict, LimitExceeded.
+    A job under its default key that failed or was cancelled is queued again.
     """
     row = job_by_key(session, study, key)
     if row is not None and read_job_spec(row.spec) != spec:

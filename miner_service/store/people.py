@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyPlanRow, StudyRow
 from pramana_core.errors import Conflict, NotFound
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.base import People
 from pramana_core.wire.privacy import Owner, Study, StudyCreate
 from pramana_core.wire.study_plans import StudyPlanMessage
 
@@ -59,8 +58,7 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
         session.add(row)
         session.flush()
         return row, True
-    made = study_message(row).model_dump(exclude={"created"})
-    if made != body.model_dump():
+    if StudyCreate.model_validate(row, from_attributes=True) != body:
         raise Conflict(
             f"A study {body.name} exists with another title or budget, or says otherwise of its"
             " owners' people.",
@@ -68,18 +66,6 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
             remedy="Choose another name, or send the title, budget and `people` that it has.",
         )
     return row, False
-
-
-def change_budget(session: Session, wanted: StudyCreate) -> None:
-    """Give a study the budget of a message. Raises NotFound."""
-    row = find_study(session, wanted.name)
-    row.max_epsilon_record = wanted.max_epsilon_record
-    row.max_epsilon_column = wanted.max_epsilon_column
-
-
-def change_people(session: Session, study: str, people: People) -> None:
-    """Correct what a study says of its owners' people. Raises NotFound."""
-    find_study(session, study).people = people
 
 
 def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:

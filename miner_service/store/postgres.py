@@ -1,8 +1,6 @@
-"""PostgreSQL, for several services and workers at once.
+"""PostgreSQL, for several services and workers at once; one writer at a time, by an advisory lock.
 
-A writer first takes an advisory lock: one writer at a time, as with SQLite, so that a budget that
-was read still holds when the release that spends it is committed. Session locks need sessions: a
-pooler in front must not share them by transaction.
+Session locks need sessions: a pooler in front must not share them by transaction.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends.
-
-A run has the number of its attempt and the holder of its lease; only the run that the row names may
-change it.
-"""
+"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends."""
 
 from __future__ import annotations
 
@@ -103,16 +99,6 @@ def leased(session: Session, lease: Lease) -> JobRow | None:
     )
 
 
-def lease_to(session: Session, row: JobRow, holder: str, now: datetime) -> Lease:
-    """Begin a run of a queued job."""
-    row.state = "running"
-    row.lease = holder
-    row.started = now
-    row.beat += 1
-    add_line(session, row, f"Run {row.attempt} began.", now)
-    return Lease(row.id, row.attempt, holder)
-
-
 def wanted(session: Session, holder: str) -> set[Lease]:
     """Return the runs that are a holder's by their rows."""
     query = select(JobRow.id, JobRow.attempt).where(
@@ -148,7 +134,13 @@ def break_off(session: Session, row: JobRow, why: str, now: datetime) -> None:
     if row.broken_off < MOST_BROKEN_OFF:
         queue_again(row)
     else:
-        finish(session, row, "failed", now, problem=_given_up())
+        error = WorkerLost(
+            f"Its worker ended {MOST_BROKEN_OFF} times in a row in the middle of this job,"
+            " which is not run again by itself.",
+            remedy="Whoever runs the service should look at its log and its memory. Created again"
+            " without a key of its own, the job runs again.",
+        )
+        finish(session, row, "failed", now, problem=problem_of(error))
 
 
 def take_back(session: Session, holder: str, now: datetime) -> None:
@@ -171,21 +163,15 @@ def signs(session: Session) -> dict[Lease, int]:
     }
 
 
-def _given_up() -> ProblemDetail:
-    return problem_of(
-        WorkerLost(
-            f"Its worker ended {MOST_BROKEN_OFF} times in a row in the middle of this job,"
-            " which is not run again by itself.",
-            remedy="Whoever runs the service should look at its log and its memory. Created again"
-            " without a key of its own, the job runs again.",
-        )
-    )
-
-
 def claim_next(session: Session, holder: str, now: datetime) -> Lease | None:
     """Begin the job whose turn it is, if any is queued."""
     row = next_job(session)
-    return lease_to(session, row, holder, now) if row is not None else None
+    if row is None:
+        return None
+    row.state, row.lease, row.started = "running", holder, now
+    row.beat += 1
+    add_line(session, row, f"Run {row.attempt} began.", now)
+    return Lease(row.id, row.attempt, holder)
 
 
 def next_job(session: Session) -> JobRow | None:

@@ -17,7 +17,6 @@ from miner_service.store.credentials import ID_BYTES, new_id
 from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
-from pramana_core.plan import Plan
 from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
 
@@ -42,12 +41,6 @@ def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:
 def content_of(row: ReleaseRow) -> Any:
     """Return what a release was announced to hold, as its kind reads it."""
     return kind_of_release(row).parse(row.content)
-
-
-def plan_of(row: ReleaseRow) -> Plan | None:
-    """Return the plan whose channels bound what a release discloses; None if nothing does."""
-    plan: Plan | None = kind_of_release(row).plan(content_of(row))
-    return plan
 
 
 def release_message(session: Session, row: ReleaseRow) -> Release:
@@ -99,11 +92,7 @@ _SHORT = 1 << 17
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
-    """Return by release how many parts it has, and the numbers of those that arrived.
-
-    Numbers start at 0 without a gap, and of a sealed release all are there: of the parts that were
-    announced only the last is read.
-    """
+    """Return by release how many parts it has, and the numbers of those that arrived, from 0."""
     last = select(func.max(PartRow.number)).where(PartRow.release == ReleaseRow.id)
     announced = select(ReleaseRow.id, last.correlate(ReleaseRow).scalar_subquery()).where(
         ReleaseRow.id.in_([row.id for row in rows])
@@ -297,6 +286,16 @@ def mark_sealed(
     row.data_sha256 = data_sha256
     row.consistency = consistency.model_dump_json()
     row.repeated = _REPEATED.dump_json(list(repeated)).decode()
+
+
+def owners_in_use(session: Session, study: str) -> set[str]:
+    """Return the owners, of whatever state, with a release of some kind in use."""
+    query = select(ReleaseRow.owner, ReleaseRow.kind, ReleaseRow.state).where(
+        ReleaseRow.study == study, ReleaseRow.sealing.is_not(None)
+    )
+    rows = session.execute(query.order_by(ReleaseRow.sealing))
+    last = {(owner, kind): state for owner, kind, state in rows}
+    return {owner for (owner, _), state in last.items() if state == "sealed"}
 
 
 def releases_in_use(

@@ -219,9 +219,8 @@ class ReportCellRow(Base):
 class JobRow(Base):
     """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
-    `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
-    its signs of life. `records` and `estimator` are the
-    specification's.
+    `broken_off` counts runs in a row whose worker ended. `lease` names the worker; `beat` counts
+    signs of life.
     """
 
     __tablename__ = "jobs"

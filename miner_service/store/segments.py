@@ -1,7 +1,6 @@
 """The folder of the records: parts of open releases, and columns of sealed ones.
 
-A file is written under another name, flushed and renamed. Several processes, also on other
-machines, may share the folder.
+Several processes, also on other machines, may share the folder.
 """
 
 from __future__ import annotations
@@ -101,11 +100,6 @@ class Segments:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scratch", _Scratch(self.root / "scratch"))
         object.__setattr__(self, "_columns", ColumnFiles(self.root / "columns"))
-
-    @property
-    def place(self) -> str:
-        """The folder, for messages."""
-        return str(self.root)
 
     def identity(self) -> str | None:
         """Return the identity of the store to which the files belong, if they have one."""

@@ -30,7 +30,11 @@ class SqliteStore(Database):
     """
 
     def __init__(self, path: Path) -> None:
-        _make_private(path)
+        # Before anything is written: readable for its owner only.
+        create_private(path)
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            if (file := path.with_name(name)).exists():
+                file.chmod(0o600)
         # Parameters stay out of error messages: some are hashes of secrets.
         engine = create_engine(
             f"sqlite:///{path}", pool_size=20, max_overflow=40, hide_parameters=True
@@ -61,14 +65,6 @@ def is_current(path: Path) -> bool:
     except sqlite3.Error:  # it is not there, or somebody is changing it
         return False
     return bool(str(version) == HEAD and journal == "wal")
-
-
-def _make_private(path: Path) -> None:
-    """Make the file before anything is written, readable for its owner only."""
-    create_private(path)
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-        if (file := path.with_name(name)).exists():
-            file.chmod(0o600)
 
 
 def _prepare(connection: Any, _record: Any) -> None:

@@ -262,10 +262,7 @@ def _release(
     report_of: Callable[[Any, StagedProgress], Report],
     approval: Approval | None,
 ) -> tuple[Report, PublishOutcome | None]:
-    """Make a release, report on it, and publish it if that is asked for.
-
-    `approval` is the yes to what the site said when it was opened.
-    """
+    """Make a release, report on it, and publish it if `approval` (the yes) allows."""
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.files import write
     from owner_agent.report.outcomes import found_wrong, outcome_lines

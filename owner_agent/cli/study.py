@@ -113,6 +113,12 @@ def join(
     if told is not None:
         now.say(told.sentence)
     _plan(now)
+    with now.miner() as miner:
+        study = miner.study(now.site.miner.study)
+    if study.awaited:
+        now.say(f"Owners that have not joined yet: {', '.join(study.awaited)}.")
+    for step in study.next:
+        now.say(step.line)
     if told is not None and told.refused is not None:
         report_error(told.refused)
 

@@ -14,10 +14,7 @@ Owners = dict[str, tuple[str, ...]]
 
 
 def variables_of_parts(paths: Sequence[Path]) -> tuple[Domain, Owners]:
-    """Return the variables of public parts, in the files' order, and who holds them.
-
-    Raises ConfigError, OptionError, DomainError.
-    """
+    """Return the variables of public parts in order, and their owners. Raises ConfigError."""
     problems: list[PramanaError] = []
     parts: list[tuple[Path, PublicPart]] = []
     for path in paths:

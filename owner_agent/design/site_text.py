@@ -13,11 +13,7 @@ from pramana_core.plan import Block
 
 
 def site_text(design: Design, site: Site) -> str:
-    """Return a site's `[[variables]]` and `[[blocks]]` with the channels of the chosen plan.
-
-    The gamma is the one demanded; weights are exact multiples of 2^-32. Raises OptionError: the
-    chosen family has no plan.
-    """
+    """Return a site's `[[variables]]` and `[[blocks]]` by the chosen plan. Raises OptionError."""
     needs, plan = design.problem.needs, design.plan
     alone = {b.names[0]: b for b in plan.blocks if len(b.names) == 1}
     content: dict[str, list[dict[str, Any]]] = {"variables": []}

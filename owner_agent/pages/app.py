@@ -1,7 +1,6 @@
 """The application of the pages, and its door: a link that works once becomes a cookie.
 
-The link is printed where `owner-agent serve` was started. Scripts and other sites cannot use the
-cookie. A request for another host than the one that is served is refused.
+A request for another host than the one that is served is refused.
 """
 
 from __future__ import annotations

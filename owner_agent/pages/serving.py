@@ -24,10 +24,7 @@ _LAST_SECONDS = 5
 def serve_pages(
     site: Path, environment: Environment, port: int = 8100, ready_file: Path | None = None
 ) -> None:
-    """Serve on loopback until SIGTERM or Ctrl-C; `ready_file` gets the address and the process.
-
-    Port 0 takes a free one. Raises ConfigError or OptionError.
-    """
+    """Serve on loopback until SIGTERM or Ctrl-C. Raises ConfigError or OptionError."""
     with _bind(port) as bound:
         url = f"http://{_HOST}:{bound.getsockname()[1]}"
         app = create_app(site, environment, url)

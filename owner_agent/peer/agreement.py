@@ -35,10 +35,7 @@ def consent(
     proposal: Proposal,
     only: SessionFile | None = None,
 ) -> None:
-    """Check a proposal against the site file, which is the custodian's decision.
-
-    Raises Forbidden, InputError.
-    """
+    """Check a proposal against the site file. Raises Forbidden, InputError."""
     own, most = site.owner, site.peer.longest_seconds
     strangers = [n for n in proposal.participants if n not in known and n != own]
     if caller != proposal.initiator or own not in proposal.participants:
@@ -84,10 +81,7 @@ def stated(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that the owners received the same proposal, fit together, and have all that is needed.
-
-    Raises PeerDeviated, RecordsDoNotAlign, StructureError, VariablesMissing, InputError.
-    """
+    """Check that all received one proposal and have what it needs. Raises PeerDeviated."""
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
@@ -130,10 +124,7 @@ def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
 def agree_on_result(
     mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
 ) -> None:
-    """Check that everybody signed the result, and that it is this owner's.
-
-    So whoever begins a session cannot let two owners write different results. Raises PeerDeviated.
-    """
+    """Check that everybody signed the result, and that it is this owner's. Raises PeerDeviated."""
     proposal = mine.proposal
     signed = stated(mine, everybody, ResultAgreement, statements)
     others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]
@@ -146,10 +137,7 @@ def agree_on_result(
 
 
 def agree_on_announcements(mine: Session, own: str) -> None:
-    """Check that all saw the same offers, and that what comes here is what is needed here.
-
-    Raises PeerDeviated.
-    """
+    """Check that all saw the same offers and send what is needed. Raises PeerDeviated."""
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
@@ -166,10 +154,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
-    """Check that what the custodian decided is what this owner was started with.
-
-    Raises ConfigError.
-    """
+    """Check that the custodian's decisions are those at the start. Raises ConfigError."""
     now = load_site(path)
     if now != site or pinned(now) != known:
         raise ConfigError(

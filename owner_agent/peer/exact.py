@@ -1,11 +1,9 @@
 """The tables that shared parameters reveal, and what must hold before they are shared.
 
-The parameters of a family are estimates from one table: the node's true values by its parents as
-this owner has them (own true columns, and its peers' as received). Whoever sent a randomized parent
-knows its own reports and can undo the estimate: it gets exact counts. So no cell is below a floor.
-Two tables whose records, values or groups differ in one record reveal that record's value by
-subtraction. So an owner shares one table in a study, and parts of it, as often as it likes. Another
-one is shared only if the custodian allows it (`groupings`).
+Whoever sent a randomized parent knows its own reports and can undo the estimate: it gets exact
+counts. So no cell is below a floor. Two tables that differ in one record reveal its value by
+subtraction. So an owner shares one table in a study, unless the custodian allows more
+(`groupings`).
 """
 
 from __future__ import annotations
@@ -149,9 +147,8 @@ def tables_of(
 ) -> list[ExactTable]:
     """Return the tables that families reveal, given the columns that each is counted from.
 
-    It is one table, of this owner's columns by all the peers' columns in them, if that of each own
-    column by all of these keeps to the `floor`; with 0 no count is looked at. Else there is one for
-    each set of the peers' columns: two of them could be subtracted.
+    It is one table of all columns if it keeps to the `floor` (0: none), so that no two can be
+    subtracted; else one for each set of the peers' columns.
     """
     met = [(name, frozenset(f) - {*holding.names}) for f in families for name in f]
     sets = {theirs for name, theirs in met if name in holding.names}
@@ -187,9 +184,8 @@ def exact_tables(
 ) -> list[ExactTable]:
     """Return the tables that sharing some families would reveal, if that is allowed.
 
-    Whether the table is new is checked before anything is counted: once as many were shared as
-    are allowed, no refusal depends on the values any more.
-    Raises OtherGroupings, SmallCounts, StoreCorrupt.
+    Whether the table is new is checked before anything is counted, so that a refusal depends on no
+    value. Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """
     names = [counted.names(family.node, family.parents) for family in families]
     require_allowed(holding, tables_of(holding, proposal, counted, names, now, floor=0))
@@ -204,8 +200,6 @@ def exact_tables(
 def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
     """Check what is this owner's alone, before anything is announced.
 
-    What the peers' columns are is not known yet; that this owner's own records or values are others
-    than before is. Nor is a cell of a whole table larger than the one of its own columns.
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
     counted, known = counted_from(holding, []), _known(holding)

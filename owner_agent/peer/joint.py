@@ -1,7 +1,6 @@
 """A session from its initiator's side: every owner does each step before any does the next.
 
-Whatever fails, at whichever owner, ends the session at all of them with the same message, until
-all have agreed to one result. From then on it is written, and no owner ends the session any more.
+Whatever fails ends the session at all owners with one message, until all have agreed to a result.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ from pramana_core.wire.services import problem_of
 
 @dataclass(frozen=True)
 class JointOutcome:
-    """A session's result: its folder and digest, and owners that did not confirm theirs.
-
-    `loss` is that of the columns sent in it.
-    """
+    """A session's result with its `loss`, and the owners that did not confirm it."""
 
     session: str
     folder: Path
@@ -128,10 +124,7 @@ class _Coordinator:
     def each(
         self, title: str, step: Step[Request, Answer], message: Request | None = None
     ) -> list[Answer]:
-        """Ask all owners at once and wait for all; raise the first error in their order.
-
-        Raises PramanaError, SessionEnded.
-        """
+        """Ask all owners at once and wait for all; raise the first error in their order."""
         session = self.proposal.session
         answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
         left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
@@ -180,11 +173,7 @@ class _Coordinator:
         return parts
 
     def commit(self, agreed: Statements) -> tuple[str, ...]:
-        """Let the others write; return who did not confirm.
-
-        The session cannot be undone any more: an owner that did not hear of it asks the others
-        when its time is over.
-        """
+        """Let the others write; return who did not confirm: those ask when their time is over."""
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
         answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]

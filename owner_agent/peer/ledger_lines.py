@@ -34,10 +34,7 @@ _PAUSE = 0.25
 
 
 def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-    """Write down that this owner takes part: its offer, and later its parameters, go to all.
-
-    Raises Conflict.
-    """
+    """Write down that this owner takes part: its offer goes to all. Raises Conflict."""
     ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
     if any(entry.release_id == proposal.session for entry in entries):
         raise Conflict("There was a session with this number before.", where=proposal.session)
@@ -55,11 +52,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 def enter_package(
     session: Session, peer: str, environment: Environment, consent: PublishOptions
 ) -> None:
-    """Write down that a peer gets its columns, unless this session did so already.
-
-    Something else may have left since they were announced, so the ledger is looked at again, with
-    nobody else publishing meanwhile. Raises PlanConflict, Conflict.
-    """
+    """Write down that a peer gets its columns, under the lock. Raises PlanConflict, Conflict."""
     made = session.outgoing[peer]
     entry = made.entry
     ledger = Ledger(session.holding.site.state)
@@ -82,10 +75,7 @@ def enter_shared(
     tables: Sequence[ExactTable],
     environment: Environment,
 ) -> None:
-    """Write down which families are shared, and the tables that they reveal.
-
-    Nobody else publishes meanwhile. Raises OtherGroupings, Conflict.
-    """
+    """Write down the shared families and their tables, under the lock. Raises OtherGroupings."""
     with _publishing(session.holding.site.state, environment):
         require_allowed(session.holding, tables)
         shared = tuple(SharedFamily(node=one.node, parents=one.parents) for one in families)

@@ -1,7 +1,6 @@
 """An owner in joint sessions: what it agrees to, gives, learns and writes, one session at a time.
 
-The owner decides at every step. It knows who calls, works out from the agreed task what
-the caller is entitled to, and ends the session at the first thing that is not as agreed.
+It ends the session at the first thing that is not as agreed.
 """
 
 from __future__ import annotations
@@ -110,20 +109,9 @@ _STORE = (StoreCorrupt, KeyFileError)
 class Participant:
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
-    It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
-    leads that one.
-
-    Attributes:
-        site: the site file at `path`, as it was at the start.
-        identity: this owner's key and certificate.
-        known: the public identities of its peers, by name.
-        environment: clock, transport, patience and randomness.
-        partners: returns another owner by its name.
-        notify: called with what a person here may want to know.
-        accepts: what the custodian agreed to beforehand.
-        own_error: the full error here, of which the others heard less.
-        miner_not_asked: why it is not known whether the site's miner has releases that the ledger
-            does not; None if it is.
+    It takes part in sessions like `only`, if that is given. `partners` returns another owner by
+    name; `accepts` is what the custodian agreed to beforehand; of `own_error` the others hear less.
+    `miner_not_asked` says why the miner's releases are not known.
     """
 
     site: Site
@@ -173,10 +161,7 @@ class Participant:
         session: str,
         message: Request | None = None,
     ) -> Answer:
-        """Do a step that an owner asks for, by the method of the step's name.
-
-        Raises NotFound, Forbidden, StateError, PramanaError.
-        """
+        """Do the step of a name. Raises NotFound, Forbidden, StateError, PramanaError."""
         method: Callable[..., Answer] = getattr(self, step.name)
         messages = () if message is None else (message,)
         if step.phase is None:
@@ -188,10 +173,7 @@ class Participant:
     # The steps of a session, in order.
 
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
-        """Take part in a session, or say why not.
-
-        Raises Forbidden, Conflict, ConfigError, InputError, KeyFileError, VariablesMissing.
-        """
+        """Take part in a session, or say why not. Raises Forbidden, Conflict and others."""
         with self._own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
@@ -246,10 +228,7 @@ class Participant:
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
-        """Give the caller one part of what it is entitled to, written down first.
-
-        Raises Forbidden, NotFound.
-        """
+        """Give the caller a part it may have, written down first. Raises Forbidden, NotFound."""
         self.sweep()
         mine = self.mine(session, caller)
         with mine.lock:
@@ -268,10 +247,7 @@ class Participant:
             return made.bodies.part(number)
 
     def status(self, caller: str, session: str) -> Status:
-        """Return how far this owner is, or that it wrote the result of an earlier session.
-
-        Only participants see what it learned.
-        """
+        """Return how far this owner is; only participants see what it learned."""
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
         return self.mine(session, caller).status()
@@ -284,10 +260,7 @@ class Participant:
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
 
     def commit(self, caller: str, session: str, agreed: Statements) -> Status:
-        """Write the result that all have made ready and signed. Harmless if repeated.
-
-        Raises PeerDeviated, StateError.
-        """
+        """Write the result that all have signed; repeatable. Raises PeerDeviated, StateError."""
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
         mine = self.mine(session, caller, initiator=True)
@@ -370,10 +343,7 @@ class Participant:
 
     @contextmanager
     def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
-        """Say in full only here what is wrong with this owner's own files: paths, rows, losses.
-
-        Errors of other kinds than these, if any are named, pass as they are.
-        """
+        """Say in full only here what is wrong with this owner's own files: paths, rows, losses."""
         kinds = only or (PramanaError,)
         try:
             yield
@@ -463,10 +433,7 @@ class Participant:
                 mine.phase = "learned"
 
     def _learned(self, mine: Session, watch: Progress) -> tuple[Findings, list[ExactTable]]:
-        """Fetch and count the peers' columns, and run the task's learner.
-
-        With it come the tables of true records that sharing the families would reveal.
-        """
+        """Count the peers' columns, run the learner, return also the tables that this reveals."""
         proposal, holding = mine.proposal, mine.holding
         watch(0, 0)
         received: list[ReceivedColumns] = []
@@ -551,10 +518,7 @@ def opened(
     notify: Notify,
     accepts: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
-    """Open an owner for sessions, by its site file; its connections are closed in the end.
-
-    Raises ConfigError, KeyFileError.
-    """
+    """Open an owner for sessions by its site file. Raises ConfigError, KeyFileError."""
     site = load_site(path)
     if site.file.study_plan is not None:
         raise ConfigError(

@@ -22,10 +22,7 @@ _PAUSE = 0.3
 
 
 class RemotePartner:
-    """An owner, called under this owner's certificate. Close it, or use `with`.
-
-    Nobody without the key to `certificate` is believed.
-    """
+    """An owner, called under this owner's certificate. Close it, or use `with`."""
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""Serves an owner to its peers over TLS, which only known owners pass.
-
-Nothing is read before the caller is known.
-"""
+"""Serves an owner to its peers over TLS, which only known owners pass."""
 
 from __future__ import annotations
 
@@ -118,10 +115,7 @@ class _PeerProtocol(H11Protocol):
 
 
 class PeerServer(uvicorn.Server):
-    """The server of one owner, which also ends sessions that are over.
-
-    `ready_file` gets url and pid once it accepts calls.
-    """
+    """The server of one owner, which also ends sessions that are over."""
 
     def __init__(self, participant: Participant, ready_file: Path | None = None):
         config = uvicorn.Config(

@@ -34,9 +34,7 @@ OVER: frozenset[Phase] = frozenset({"written", "ended"})
 class Session:
     """A session's state; whoever changes it holds `lock`.
 
-    `ends` is the moment (of the owner's own clock, in seconds) after which it is given up. `agreed`
-    is there once all are known to have agreed to `digest`: from then on the session can only end
-    well here. `drawn` are the blocks that each owner draws for anybody.
+    It is given up at `ends` (seconds of the owner's clock), unless all have `agreed` to `digest`.
     """
 
     proposal: Proposal

@@ -1,7 +1,4 @@
-"""The reports of a sampled block: each record reports the variables of its own choice.
-
-Thousands of choices share a few channels, so records of different choices are drawn together.
-"""
+"""The reports of a sampled block: each record reports the variables of its own choice."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ def spans_of(bounds: Sequence[int], words: Draws) -> Places:
 
 
 class ChoiceSampler:
-    """Draws the reports of records by their choices, and withholds their other variables.
-
-    `sizes` are the numbers of true categories; `sampler` draws by a channel over variables.
-    """
+    """Draws reports by channels over the variables that each record chose; withholds the others."""
 
     def __init__(
         self,
@@ -77,13 +71,7 @@ class ChoiceSampler:
         self._withheld: Codes = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
 
     def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
-        """Return the reports of N records, N codes of each variable; the last code is "withheld".
-
-        Args:
-            true: N true codes of each variable.
-            chosen: N choices; the number of choices stands for none.
-            words: the N records' words.
-        """
+        """Return N codes of each variable for N true codes and choices; the last is "withheld"."""
         codes = self._line(true)
         made: Codes = np.repeat(self._withheld, len(chosen), axis=1)
         line = made.reshape(-1)
@@ -96,10 +84,7 @@ class ChoiceSampler:
         return list(made)
 
     def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
-        """Return the true cells of N records in the variables of their choices.
-
-        If a choice has more than 2^64 cells: N x variables codes, with others as withheld.
-        """
+        """Return the true cells of N records in their chosen variables; codes above 2^64 cells."""
         codes = self._line(true)
         places = self._places(chosen, np.arange(len(chosen)), len(chosen))
         if self._counted:

@@ -1,15 +1,8 @@
 """Pseudonyms of records, and the draws of each record in each block.
 
 A draw is a function of the owner's key, the study, the block, the epoch, the record and its true
-values in the block. Publishing again, in any row order and with any other rows, repeats it: the
-same truth of a record is never randomized twice in different ways (Ma 5.2.2).
-
-For anything else the draws are independent, so that epsilons add; two channels with one draw could
-have no joint bound. A corrected value alone would be drawn anew, and two different reports would
-prove the correction: see `owner_agent.release.corrections`.
-
-In a study plan a coin decides which variables a record reports: a function of the shared linkage
-secret, the study, the plan and the pseudonym. It is the same at all owners and in all epochs.
+values in the block: the same truth of a record is never randomized twice in different ways (Ma
+5.2.2). For anything else the draws are independent, so that epsilons add.
 """
 
 from __future__ import annotations
@@ -47,12 +40,6 @@ def pseudonyms(
 
     The study is part of the message: whoever has the releases of two studies cannot tell which
     records are the same.
-
-    Args:
-        secrets: the owner's secrets.
-        study: the study the pseudonyms are for.
-        record_ids: ids as text; what people cannot see of them does not matter.
-        progress: told how many are done, now and then.
     """
     ids: list[str] = normalized_ids(pa.array(record_ids, pa.large_string())).to_pylist()
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
@@ -93,8 +80,7 @@ def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
 def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
-    That of an unrandomized block depends on the block alone. `epoch` is 0 or the number of a later
-    epoch. The same people under other record ids are other records (see `release.populations`).
+    That of an unrandomized block depends on the block alone.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -110,18 +96,10 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
 class BlockKey:
     """Makes the words of a block's records, for some records at a time.
 
-    A record's uniform 32-bit words are AES-256(block key, input), four at a time: the first four
-    under the block's key, the next under a key derived with a counter, and so on. The input is the
-    pseudonym with the record's true cell in the block XORed into its last 64 bits, as a big-endian
-    integer. So the same value repeats its draw, and a changed value draws independently.
-
-    In a block of more than 2^64 cells the input is a MAC of the pseudonym and a code of each
-    variable (`_absorb`), 128 bits, under a key of its own; two inputs are equal with a probability
-    of 2^-128.
-
-    AES serves as a pseudorandom function on distinct single blocks: pseudonyms are 128 bits of a
-    MAC, so the patterns for which ECB is known cannot arise. Each epoch has its own key (see
-    `draw_id`).
+    A record's uniform 32-bit words are AES-256(block key, input), four at a time, further ones
+    under keys derived with a counter. The input is the pseudonym with the record's true cell XORed
+    into its last 64 bits, big-endian; in a block of more than 2^64 cells it is a MAC (`_absorb`).
+    AES is a pseudorandom function on distinct single blocks.
     """
 
     def __init__(self, secrets: Secrets, study: str, block: Block, epoch: int = 0):
@@ -177,8 +155,7 @@ def _absorb(mac: _Cipher, inputs: Inputs, codes: Codes) -> None:
 def coins(secrets: Secrets, study: str, coin: str, keys: Pseudonyms) -> Draws:
     """Return the records' coins: the first word of AES-256(coin key, pseudonym), N numbers.
 
-    The coin key is HKDF-SHA-256 of the linkage secret, so that all owners of a study draw alike and
-    nobody else can infer a record's choice. `coin` is the digest of a study plan.
+    The coin key is HKDF-SHA-256 of the linkage secret; `coin` is the digest of a study plan.
     """
     info = b"\x00".join([b"pramana/coin/1", study.encode(), coin.encode()])
     key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.linkage)

@@ -1,8 +1,7 @@
 """The randomness of private trees: exact draws from a generator of bits.
 
 Every probability is that of its law exactly, by whole numbers alone (Canonne, Kamath and Steinke,
-The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2). The epsilon is accounted
-for where the tree is grown (`pramana_core.model_sharing.private`).
+The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2).
 """
 
 from __future__ import annotations

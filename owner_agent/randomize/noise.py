@@ -24,10 +24,7 @@ _BITS = 53
 
 
 class KeyedRandomness:
-    """Random numbers for masking (`pramana_core.mask.core.noise`), from a key alone.
-
-    The words are AES-256 in counter mode: one endless row of numbers, whatever sizes are drawn.
-    """
+    """Random numbers for masking, by AES-256 in counter mode from a key alone."""
 
     def __init__(self, key: bytes):
         """Take a key of 32 bytes that nothing else is drawn from."""
@@ -39,11 +36,7 @@ class KeyedRandomness:
         return np.ldexp(self._units(math.prod(shape)).astype(np.float64), -_BITS).reshape(shape)
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent standard normal numbers of a shape.
-
-        The inverse of the normal distribution at the middles of 2^53 equal intervals, by symmetry
-        from those below a half, where floating-point numbers are dense enough.
-        """
+        """Return independent standard normal numbers of a shape, by inversion of 53-bit numbers."""
         shape = _shape(size)
         units = self._units(math.prod(shape))
         below = np.ldexp((units >> np.uint64(1)).astype(np.float64) + 0.5, -_BITS)
@@ -67,10 +60,7 @@ class KeyedRandomness:
 
 
 def masking_randomness(secrets: Secrets, study: str, identity: str, use: int) -> KeyedRandomness:
-    """Return the randomness of a masked table: use 1 of the noise, 0 of what does not leave.
-
-    `identity` is of the table and the options (see `keyed_digest`).
-    """
+    """Return the randomness of a masked table: use 1 of the noise, 0 of what does not leave."""
     # Neither a study's name nor a digest holds a zero byte, so that no two of these are the same.
     return KeyedRandomness(
         _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % use)
@@ -99,10 +89,7 @@ def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
 
 
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA-256 of some parts under a key that follows from the draw key: 64 digits.
-
-    Whoever guesses a table cannot check the guess by it.
-    """
+    """Return HMAC-SHA-256 of parts under a key of the draw key: no guess can be checked by it."""
     running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:
         running.update(len(part).to_bytes(8, "big"))

@@ -1,9 +1,7 @@
 """How a record id is written before it becomes a pseudonym, whatever tool wrote it.
 
-A person whose id changes form gets another pseudonym, and is randomized a second time. So what
-people cannot see is taken away: full-width digits and ligatures become plain ones (Unicode NFKC),
-and spaces around an id, control characters, zero-width characters and other marks of format go.
-Ids of printable ASCII stay what they are. What people can see stays, too: 007 and 7 are two ids.
+What people cannot see is taken away (Unicode NFKC, spaces around, marks of format). What people can
+see stays: 007 and 7 are two ids.
 """
 
 from __future__ import annotations

@@ -50,11 +50,7 @@ class Randomized(SortedReports):
 
 
 class Randomizer:
-    """A plan's keyed draws, prepared once, for records as they come.
-
-    A record's report depends on its pseudonym and its true codes alone, not on other records or on
-    the number of threads (None: one a processor).
-    """
+    """A plan's keyed draws, prepared once; a report depends on its record alone."""
 
     def __init__(
         self,
@@ -69,12 +65,7 @@ class Randomizer:
         self._blocks = [_drawing(block, secrets, study, epoch) for block in plan.blocks]
 
     def reports(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> dict[str, Codes]:
-        """Return the reports of records, N codes of each variable, in the order of `keys`.
-
-        Args:
-            keys: N pseudonyms.
-            columns: N true codes by variable; those of the plan are all there.
-        """
+        """Return N reported codes of each variable for N pseudonyms (`keys`) and true codes."""
         made: dict[str, Codes] = {}
         for block in self.plan.blocks:
             for name, size in zip(block.names, block.reported_shape, strict=True):
@@ -124,12 +115,7 @@ def _drawing_part(
     key: BlockKey,
     coins_of: Callable[[str, Pseudonyms], Draws],
 ) -> _Drawing:
-    """Return what draws an owner's part of a study plan.
-
-    The study's coin, the same in every epoch, chooses the variables that a record reports. The
-    draws depend on the true values of these alone: a report repeats for as long as they are the
-    same.
-    """
+    """Return what draws an owner's part of a study plan, whose coin chooses the variables."""
     coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, sampler)
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:
@@ -148,9 +134,5 @@ def randomize(
     columns: Mapping[str, Codes],
     epoch: int = 0,
 ) -> Randomized:
-    """Randomize records under a plan by keyed draws.
-
-    `columns` are true codes by variable, in the order of the pseudonyms `keys`.
-    Raises DuplicateRecordId.
-    """
+    """Randomize true codes by variable, in the order of `keys`. Raises DuplicateRecordId."""
     return Randomizer(plan, secrets, study, epoch).randomized(keys, columns)

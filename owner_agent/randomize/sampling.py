@@ -1,7 +1,7 @@
 """Drawing a report from a true code, by the channel's matrix or its own algorithm.
 
-Most channels' probabilities are multiples of 2^-32, so one word, uniform over 0 .. 2^32 - 1, picks
-each report for exactly as many values as the published matrix has. Nothing is rounded.
+A word, uniform over 0 .. 2^32 - 1, picks each report as often as the matrix says: nothing is
+rounded.
 """
 
 from __future__ import annotations
@@ -162,10 +162,7 @@ def _(channel: Grouped) -> UnitSampler:
 
 
 def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
-    """Return the true cell of each record in a block.
-
-    If the block's product has more than 2^64 cells: the codes of every variable, N x variables.
-    """
+    """Return the true cell of each record in a block; above 2^64 cells, N x variables codes."""
     if len(block.variables) == 1:
         return columns[block.names[0]]
     own = [columns[name] for name in block.names]
@@ -177,10 +174,7 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 
 @singledispatch
 def sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:  # noqa: ARG001 - the samplers'
-    """Return what draws the reports of a channel's variables, prepared once for any records.
-
-    `sizes` are the variables' numbers of true categories. Raises ChannelError.
-    """
+    """Return what draws the reports of a channel, prepared once. Raises ChannelError."""
     raise ChannelError(
         f"There is no sampler for a channel of the family {type(channel).__name__}.",
         remedy="Choose a kind that the owner's guide describes.",
@@ -195,10 +189,7 @@ def _(channel: UnitTransition, sizes: Sequence[int]) -> Sampler:
 
 
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """Return the cells of a product of at most 2^64 from a code of each variable.
-
-    They have the narrowest unsigned type; the last variable changes fastest.
-    """
+    """Return the cells of a product of at most 2^64; the last variable changes fastest."""
     dtype = code_dtype(math.prod(sizes))
     cells: Codes = columns[0].astype(dtype)
     for column, size in zip(columns[1:], sizes[1:], strict=True):

@@ -1,9 +1,4 @@
-"""Uniform 32-bit words, as many as a record needs, and exactly uniform numbers from them.
-
-A 32-bit word is exactly uniform below n only if n divides 2^32. Else words from the largest
-multiple of n on are rejected, and the record's next word is tried. A record's words depend on the
-record alone.
-"""
+"""Uniform 32-bit words, as many as a record needs, and exactly uniform numbers from them."""
 
 from __future__ import annotations
 
@@ -28,10 +23,7 @@ Source = Callable[[int, Inputs], npt.NDArray[np.uint32]]
 
 
 class UniformWords:
-    """An endless row of uniform words for each of N records, made when they are needed.
-
-    The last four of each record are cached.
-    """
+    """An endless row of uniform words for each of N records, made when they are needed."""
 
     def __init__(
         self,
@@ -97,12 +89,8 @@ def words_below(n: int) -> int:
 def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes:
     """Return an exactly uniform integer (uint64) below `n` for each record, by rejection.
 
-    Args:
-        words: the records' words.
-        n: from 1 to 2^63.
-        index: the word of the first attempt; with n above 2^32 this and the next.
-        stride: the distance to the next attempt. Several independent numbers have first words of
-            their own, all below the common stride.
+    Attempts take word `index` (above 2^32 also the next), then every `stride` words; n is at most
+    2^63.
     """
     attempt = words_below(n)
     value = words.word(index).astype(np.uint64)

@@ -14,11 +14,7 @@ from pramana_core.errors import ChangedSinceShown, HistoryLost
 
 @dataclass(frozen=True)
 class Approval:
-    """The approval of what a site would release.
-
-    `digest` is SHA-256, in hexadecimal, of the site file's content, the bytes of the table, of the
-    lists of categories and of the study's plan, and of what left before, which decides the cost.
-    """
+    """The approval of a release, by SHA-256 of site file, table, lists, plan and history."""
 
     digest: str
 

@@ -1,8 +1,4 @@
-"""Calls of the miner's REST contract; every foreign error becomes one of ours here.
-
-A request that fails is tried again, more slowly each time. The miner treats a repetition as the
-same request.
-"""
+"""Calls of the miner's REST contract; every foreign error becomes one of ours here."""
 
 from __future__ import annotations
 
@@ -84,16 +80,8 @@ class Calls:
     ):
         """Open connections; nothing is sent yet.
 
-        Args:
-            url: the miner's address.
-            token: the token, if there is one.
-            refusal: makes the error of a problem document.
-            remedy: what to do if the miner is unreachable, after `attempts` tries.
-            transport: None is the network.
-            sleep: waits for a number of seconds.
-            attempts: how often a request is tried.
-            tls: the files that secure the connection.
-            timeout: how long to wait.
+        `refusal` makes the error of a problem document; `remedy` is for a miner that is unreachable
+        after `attempts` tries. Without `transport` it is the network.
         """
         headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
@@ -146,10 +134,7 @@ class Calls:
         raise self._refusal(problem.model_copy(update={"status": response.status_code}))
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request until the answer is not "later"; `options` are those of httpx.
-
-        Raises Unreachable.
-        """
+        """Send a request until the answer is not "later". Raises Unreachable."""
         attempts, delay = self._attempts, FIRST_DELAY
         for attempt in range(1, attempts + 1):
             try:
@@ -202,11 +187,7 @@ def requested_delay(headers: Mapping[str, str]) -> float | None:
 
 
 class Miner(Calls):
-    """A miner, called with an owner's token.
-
-    Every method raises Refused for a problem document, and Unreachable without an answer of the
-    contract.
-    """
+    """A miner, called with an owner's token. Every method raises Refused and Unreachable."""
 
     def __init__(
         self,

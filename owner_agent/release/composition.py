@@ -1,8 +1,7 @@
 """What the draws of one column cost together, and what must not leave after what left before.
 
-A randomized column is not randomized again, for epsilons add. A column that left masked or in a
-tree leaves in no other form: the difference of two such releases can be one record's value, and no
-number bounds it. A private tree is bounded by its epsilon, which adds like another's.
+Epsilons add. A column that left masked or in a tree leaves in no other form: no number bounds what
+two such releases tell.
 """
 
 from __future__ import annotations
@@ -25,15 +24,9 @@ def planned_draws(
     identities: Mapping[str, str],
     population: Callable[[str], str] = lambda _draw_id: "",
 ) -> tuple[Draw, ...]:
-    """Return the ledger's draws of columns that are sent.
+    """Return the ledger's draws of `columns` that are sent, each with its whole draw's epsilon.
 
-    A margin of a joint draw counts with the epsilon of the whole draw.
-
-    Args:
-        blocks: the blocks, as they are drawn.
-        columns: the column of each variable that is sent.
-        identities: the identity of each block's draws, by the block's name.
-        population: names the records' population, by the identity of a draw.
+    `identities` are the draws' by block; `population` names the records of a draw.
     """
     return tuple(
         Draw(
@@ -61,12 +54,8 @@ def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> 
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
     """Return the composed epsilon of each column's secret: the sum over its distinct draws.
 
-    It is infinite for unrandomized columns and for forms without a bound (see `Unbounded`). All
-    columns of a private tree have one draw, so it counts once for columns that are one secret.
-
-    Args:
-        draws: what is added up.
-        beside: further draws, which cost nothing here but join columns by their variables.
+    It is infinite for unrandomized columns and for forms without a bound (see `Unbounded`). Draws
+    `beside` cost nothing but join columns by their variables.
     """
     counted, all_draws = list(draws), [*draws, *beside]
     secret = secret_of_column(all_draws)

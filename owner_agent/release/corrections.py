@@ -1,8 +1,7 @@
 """The reports of a table some of whose records were reported before, perhaps with other values.
 
-Two differing reports of one record by one draw would prove that its value changed. So a record
-keeps its first report, and one epsilon bounds all its values. Or the custodian begins a new epoch
-(see `new_epoch`): all records are drawn anew, independently, and epsilons add for everybody.
+A record keeps its first report, for two would prove that its value changed; or the custodian begins
+a new epoch (see `new_epoch`).
 """
 
 from __future__ import annotations
@@ -84,10 +83,7 @@ class ReleaseHistory:
 
 @dataclass(frozen=True)
 class Correction:
-    """A block with `reported` records that the same draw reported before.
-
-    Of these `differing` would get another report now, because their values changed.
-    """
+    """A block with `reported` records, of which `differing` have another value now."""
 
     block: str
     reported: int
@@ -103,11 +99,7 @@ GROWN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the records of a study differ from the `earlier` ones of its last release.
-
-    At least `gone` of them are not there now, and `new` records were never reported in the study.
-    The same people under other record ids look like this. They would be randomized again.
-    """
+    """How the records of a study differ from those of its last release: at least `gone`, `new`."""
 
     earlier: int
     gone: int
@@ -143,11 +135,7 @@ class Exchange:
 
 @dataclass(frozen=True, eq=False)
 class CorrectedRelease:
-    """Reports that may leave, with the `identities` of each block's draws.
-
-    `corrections` are of blocks with records that were reported before; `exchange` is known if the
-    memory has the last release.
-    """
+    """Reports that may leave, with the `identities` of each block's draws."""
 
     randomized: SortedReports
     identities: Mapping[str, str]
@@ -183,10 +171,7 @@ class CorrectedRelease:
         )
 
     def remember(self, past: ReleaseHistory, content: str) -> None:
-        """Write these reports down, durably and before anything of them leaves.
-
-        The lock under which `past` was read is still held. Raises Conflict or StateError.
-        """
+        """Write these reports down durably, under the lock. Raises Conflict or StateError."""
         if content in past.memory.releases:
             return
         keys = self.randomized.keys
@@ -196,11 +181,7 @@ class CorrectedRelease:
 def overlay_reported(
     made: SortedReports, identities: Mapping[str, str], past: ReleaseHistory
 ) -> CorrectedRelease:
-    """Put the reports that records were given before in the place of those drawn now.
-
-    The columns of `made` are changed in place; `identities` are by the blocks' names.
-    Raises StoreCorrupt: the memory lacks an earlier release by these draws.
-    """
+    """Put earlier reports into `made`, in place, by draw `identities`. Raises StoreCorrupt."""
     drawn = {block.name: block.names for block in made.plan.blocks if is_drawn(block)}
     past.require_remembered({name: identities[name] for name in drawn})
     known_blocks = [name for name in drawn if identities[name] in past.memory.draws]

@@ -36,11 +36,7 @@ from pramana_core.wire.releases import Release
 
 @dataclass
 class Delivery:
-    """A release on its way; the ledger has each step before or as soon as it is taken.
-
-    `command` continues it. Every method raises Refused, Unreachable, and TransportError if the
-    miner's answer is about another release.
-    """
+    """A release on its way, with each step in the ledger. Raises Refused, Unreachable."""
 
     miner: Miner
     stored: StoredRelease
@@ -73,10 +69,7 @@ class Delivery:
         require_known(found, self.ledger.entries(), self.miner.url)
 
     def require_agreed(self, adopted: AdoptedPlan | None) -> None:
-        """Check that plan and linkage secret are the study's, before the first announcement.
-
-        Raises StudyPlanNotFollowed or LinkageDiffers.
-        """
+        """Check plan and secret before announcing. Raises StudyPlanNotFollowed, LinkageDiffers."""
         if self.entry.state == "prepared":
             require_agreed(adopted, self.miner, self.entry.study)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
@@ -167,10 +160,7 @@ def withdrawn(entry: Entry, where: str) -> Conflict:
 
 
 def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
-    """Ask a site's miner, and check that `require_agreed` and `require_one_secret` hold.
-
-    Raises StudyPlanNotFollowed, LinkageDiffers, Unauthenticated, Refused or Unreachable.
-    """
+    """Check plan and secret with a site's miner. Raises StudyPlanNotFollowed, LinkageDiffers."""
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, environment) as miner:
         require_agreed(adopted, miner, site.miner.study)
@@ -179,19 +169,13 @@ def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Envi
 
 
 def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
-    """Check that the fingerprint of a linkage secret is that of the other owners.
-
-    Raises LinkageDiffers, Refused or Unreachable.
-    """
+    """Check that the linkage secret is the other owners'. Raises LinkageDiffers."""
     if linkage is not None:
         miner.linkage(study, linkage).require_accepted()
 
 
 def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
-    """Check that the miner's study plan is the one that this owner follows.
-
-    Raises StudyPlanNotFollowed, Refused or Unreachable.
-    """
+    """Check that the miner's study plan is this owner's. Raises StudyPlanNotFollowed."""
     plan = miner.study_plan(study)
     if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
@@ -213,10 +197,7 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
 
 
 def require_beside(columns: Collection[str], miner: Miner, study: str, section: str) -> None:
-    """Check that a release which is no part of the study's plan has none of the plan's columns.
-
-    Raises StudyPlanNotFollowed, Refused or Unreachable.
-    """
+    """Check that a release has no column of the study's plan. Raises StudyPlanNotFollowed."""
     plan = miner.study_plan(study)
     if plan is None:
         return
@@ -233,10 +214,7 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
 
 
 def withdraw(site: Site, name: str, environment: Environment) -> Entry:
-    """Ask the miner to use a release no more; what left stays in the ledger.
-
-    Raises NotFound, NotReady, Refused or Unreachable.
-    """
+    """Ask the miner to use a release no more; the ledger keeps it. Raises NotFound, NotReady."""
     with publishing_alone(site.state):
         ledger = Ledger(site.state)
         entry = ledger.find(site.miner.url, site.miner.study, name)

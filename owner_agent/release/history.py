@@ -1,7 +1,6 @@
 """Whether the ledger knows all that left, before anything more leaves.
 
-An older ledger is found by the outbox, by the memory of reports, and by what the miner has of this
-owner. A miner may have less: it may have been restored from an older backup.
+An older ledger is found by the outbox, by the memory of reports, and by what the miner has.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ _NAMED = 10
 
 
 def known_entries(state: Path) -> tuple[Entry, ...]:
-    """Return the ledger's entries, oldest first, before something leaves.
-
-    Raises HistoryLost, KeyFileError or StoreCorrupt.
-    """
+    """Return the ledger's entries, oldest first. Raises HistoryLost, KeyFileError, StoreCorrupt."""
     entries = Ledger(state).entries()
     if unsaid := unknown_in_outbox(state, entries):
         raise HistoryLost(
@@ -78,10 +74,7 @@ def _require_reported(study: str, reported: frozenset[str], entries: Sequence[En
 
 
 def unknown_to(entries: Iterable[Entry], releases: Iterable[Release]) -> tuple[Release, ...]:
-    """Return the releases that left without the ledger's knowing.
-
-    A release is known by its digest: the miner's address may have changed since.
-    """
+    """Return the releases, by digest, that left without the ledger's knowing."""
     left = {entry.digest for entry in entries if entry.left}
     return tuple(release for release in releases if release.digest not in left)
 
@@ -111,12 +104,7 @@ def asked_briefly(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Check that the ledger knows all that the site's miner has; say why if that is not known.
-
-    Where the site has no miner, or has not joined its study, there is nobody to ask.
-
-    Raises HistoryLost: the miner has more.
-    """
+    """Say why it is not known that the ledger has all of the miner's; None. Raises HistoryLost."""
     if site.file.miner is None:
         return None
     try:

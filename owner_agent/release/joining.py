@@ -33,8 +33,7 @@ def read_invitation(path: Path) -> InvitationFile:
 def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
-    Raises OptionError for what is no secret, Refused or Unreachable as the miner answers, and
-    ConfigError where the invitation was for another owner or study: its token is stored then.
+    Raises OptionError, Refused or Unreachable; ConfigError: it was for another owner or study.
     """
     try:
         InvitationAccept(secret=secret)

@@ -1,7 +1,6 @@
 """Everything that ever left the site, with the loss of each column.
 
-A row is written before a release can leave and is never removed; `composition` adds them up. If the
-ledger is gone and anything else is there, every method refuses.
+A row is written before a release can leave and is never removed.
 """
 
 from __future__ import annotations
@@ -49,11 +48,9 @@ class Form(Enum):
 
 @dataclass(frozen=True)
 class Draw:
-    """One column's part in a release: its draws and their loss.
+    """One column's part in a release: its draws and their loss, infinite if nothing bounds it.
 
-    `population` names the records that were drawn for, if any were. `same_as` are other columns
-    that had the values of this one. `epsilon` is infinite for a masked column; of one in a tree it
-    is that of the whole tree, or infinite.
+    `population` names the records; `same_as` are columns with the same values.
     """
 
     column: str
@@ -89,14 +86,8 @@ class Draw:
 class Entry:
     """One release as the ledger has it.
 
-    Attributes:
-        content: its identity, however it is cut into parts.
-        plan_digest: the digest of what the miner receives.
-        sketch: a sample of its pseudonyms, if it has any.
-        kind: the kind of release.
-        method: how columns were masked, or what bounds a tree.
-        beginning: the epoch in which it was drawn (see `Ledger.begin_anew`).
-        session: what a session of peers shared, as `owner_agent.peer` writes it.
+    `content` is its identity however cut into parts, `plan_digest` that of what the miner receives,
+    `sketch` a sample of its pseudonyms, `beginning` its epoch, `session` what peers shared.
     """
 
     __pydantic_config__ = ConfigDict(
@@ -155,9 +146,8 @@ def _find(ledger: sqlite3.Connection, key: tuple[str, str, str]) -> Entry | None
 class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
-    Every method but `begin_anew` raises HistoryLost if the file is gone and other files of the
-    agent are there; all raise StoreCorrupt if it is not a ledger. Those that write raise
-    StorageFull before anything is written.
+    Methods raise HistoryLost if the file is gone and others of the agent are there, StoreCorrupt,
+    and StorageFull before anything is written.
     """
 
     state: Path

@@ -1,8 +1,6 @@
 """Masked records: the columns as they are read, the method, the noise, and what leaves.
 
-Records are sorted by pseudonym before anything is drawn, so the order of the table's rows changes
-nothing. The identity of a release follows from the secrets, all values and all options: the same
-table masked again is the same release. No message quotes a cell.
+The same table masked again is the same release. No message quotes a cell.
 """
 
 from __future__ import annotations
@@ -154,16 +152,9 @@ FORM = "3"
 
 @dataclass(frozen=True, eq=False)
 class MaskPlan:
-    """A table, and how it is masked.
+    """A table of n records, sorted by pseudonym (`keys`), and how it is masked.
 
-    Attributes:
-        table: n records, sorted by pseudonym.
-        keys: their pseudonyms, (n,).
-        method, options: how it is masked.
-        recommendation: of the method, if none was named.
-        identity: of table and options, 64 digits; equal exactly if the masked values are.
-        secrets: the owner's.
-        study: the study.
+    `identity` is of table and options, 64 digits; equal exactly if the masked values are.
     """
 
     table: MaskTable
@@ -177,10 +168,7 @@ class MaskPlan:
 
     @classmethod
     def of(cls, site: Site, secrets: Secrets, watch: StagedProgress) -> Self:
-        """Read a site's table and choose the method.
-
-        Raises InputError for the table, ConfigError for column names that cannot be sent.
-        """
+        """Read a site's table and choose the method. Raises InputError, ConfigError."""
         section = site.mask
         study = site.file.miner.study if site.file.miner is not None else ""
         table = read_columns(site)
@@ -269,7 +257,6 @@ class PreparedMask(PreparedRelease):
     """A masked table: `chosen` is the table and how it is masked, `masked` what came of it."""
 
     kind = MASKED
-    command = "owner-agent mask --publish"
     section = "mask"
 
     chosen: MaskPlan

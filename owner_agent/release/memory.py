@@ -1,8 +1,6 @@
 """The reports of each record of a study: its pseudonym, and the codes that it got by each draw.
 
-A record keeps its first report, whatever became of the table and the outbox. One file per study,
-`reported/<study>.arrow` in the state directory, has a row for each record that was ever reported:
-16 bytes, and a code for each variable. It is read and written in ranges of pseudonyms.
+One file per study, `reported/<study>.arrow`, read and written in ranges of pseudonyms.
 """
 
 from __future__ import annotations
@@ -46,11 +44,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class MemoryRange:
-    """The reports of a study in a range of pseudonyms.
-
-    `table` has the pseudonyms, ascending, and a column ``draw/variable`` of codes for each variable
-    of each draw, null where the draw did not report a record.
-    """
+    """The reports of a study in a range of pseudonyms: a column ``draw/variable`` of codes each."""
 
     table: pa.Table
 
@@ -69,11 +63,7 @@ class MemoryRange:
     def with_reports(
         self, keys: Pseudonyms, reports: Mapping[str, Codes], schema: pa.Schema
     ) -> pa.Table:
-        """Return the range with new reports of N records, by ascending pseudonyms.
-
-        `reports` are N codes by column. Raises Conflict: the same draw reported a record
-        differently.
-        """
+        """Return the range with N new reports, by ascending pseudonyms. Raises Conflict."""
         held = self.keys
         _, there = locate(keys, held)
         joined = np.concatenate([held, keys[~there]])
@@ -110,12 +100,7 @@ def _taken(table: pa.Table, field: pa.Field, places: pa.Array) -> pa.Array:
 
 
 class Memory:
-    """What was reported in one study, in a file; none is an empty memory.
-
-    Attributes:
-        releases: contents (`SortedReports.digest`) of all releases that are in it.
-        draws: the identities of the draws that anything was reported by.
-    """
+    """What was reported in one study: contents of all `releases`, and identities of `draws`."""
 
     def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
         """Open what `write` wrote. Raises StoreCorrupt."""
@@ -149,11 +134,7 @@ class Memory:
             yield held.combine_chunks()
 
     def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
-        """Yield what is remembered, and which of some records are in the same range of pseudonyms.
-
-        Args:
-            keys: N pseudonyms, ascending. Every one of them is in a range.
-        """
+        """Yield what is remembered, by range, and which of N ascending pseudonyms are in it."""
         nothing = pa.schema(self._fields).empty_table()
         ranges, start = self.ranges(), 0
         held = next(ranges, None)
@@ -179,14 +160,7 @@ class Memory:
         reports: Mapping[str, Mapping[str, Column]],
         release: str,
     ) -> None:
-        """Write the memory with the reports of one more release.
-
-        Args:
-            keys: N pseudonyms, ascending.
-            reports: by the identity of a draw, N codes of each variable of its block.
-
-        Raises Conflict: a record was reported differently by the same draw.
-        """
+        """Write the memory with N more reports by draw and variable. Raises Conflict."""
         new = {_column(d, n): c for d, columns in reports.items() for n, c in columns.items()}
         known = {one.name for one in self._fields}
         fields = [pa.field(n, pa.from_numpy_dtype(c.dtype)) for n, c in new.items()]

@@ -1,7 +1,6 @@
 """A new epoch: for an agent that lost its memory, or a custodian who wants everything drawn anew.
 
-Everything from here on is drawn independently, so that no two reports of a record by one draw can
-be compared. What is known to have left is written down, and its loss adds to all that follows.
+What is known to have left is written down, and its loss adds to all that follows.
 """
 
 from __future__ import annotations
@@ -39,13 +38,9 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """The start of a new epoch.
+    """The start of a new epoch: releases `counted` now as left, and the columns' `losses`.
 
-    Attributes:
-        counted: releases of the miner or the outbox that the ledger did not have as left.
-        losses: the composed epsilon of each column by all that is known to have left.
-        uncounted: unreadable releases of the outbox, whose loss is not known.
-        asked: whether the site has a token, and the miner was asked.
+    The loss of `uncounted` folders of the outbox is not known; `asked`: the miner was.
     """
 
     counted: tuple[Entry, ...]
@@ -55,9 +50,8 @@ class NewEpoch:
 
 
 def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = False) -> NewEpoch:
-    """Count what the miner has as left, and draw everything from here on anew.
+    """Count what the miner has as left, and draw all anew; `anyway`: also if nothing is missing.
 
-    `anyway`: also if nothing is missing.
     Raises OptionError, Conflict, StoreCorrupt, Refused or Unreachable.
     """
     state, now = site.state, environment.now()

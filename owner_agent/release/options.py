@@ -26,10 +26,8 @@ STAGES = {
 class PublishOptions:
     """How to publish: the size of parts, and what the custodian chose.
 
-    `corrections` decides about records that were reported before and have other values now; None
-    leaves it to the site file, and refuses where that has no choice. `accept_new_people` states
-    that the new records of a large exchange are people who were never reported. A `preview` sends
-    nothing; a site that never published and has no keys is drawn by passing ones.
+    `corrections` decides about records with other values now; None leaves it to the site file. A
+    `preview` sends nothing.
     """
 
     part_records: int = PART_RECORDS

@@ -56,11 +56,9 @@ class StoredRelease:
 
 @dataclass(frozen=True, eq=False)
 class Outgoing:
-    """The content of a release of any kind, as it leaves.
+    """The content of a release of any kind, as it leaves; records are sorted by pseudonym.
 
-    `message` is a plan, a masked table, or a tree. Records, if the kind has any, are sorted by
-    pseudonym; `linkage` is the fingerprint of the secret that made the pseudonyms. `draws` and
-    `keyed_draws` are the opaque identities of each block's draws: see `ReleaseCreate`.
+    `draws` and `keyed_draws` are opaque identities of each block's draws: see `ReleaseCreate`.
     """
 
     kind: ReleaseKindName
@@ -86,7 +84,6 @@ class Outgoing:
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
     """Write a release to the outbox, in parts of at most `per_part` records, or find it there.
 
-    The folder's name follows from the content.
     Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt; nothing of it stays then.
     """
     _require_part_count(len(records.keys), per_part)

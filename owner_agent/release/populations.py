@@ -1,7 +1,6 @@
 """Whether two releases have the same records, by a sample of pseudonyms.
 
 Under other record ids the same people are other records with other draws, whose losses add.
-Pseudonyms are MACs, so the smallest of a release are a random sample of its records.
 """
 
 from __future__ import annotations
@@ -28,11 +27,7 @@ def sketch_of(keys: Column) -> bytes:
 
 
 def same_records(earlier: Entry, keys: Column) -> bool:
-    """Whether ascending pseudonyms may be those of an earlier release, with some added or gone.
-
-    Other record ids look like both at once. Up to the largest pseudonym of its sketch an earlier
-    release is known whole, so both shares are seen there.
-    """
+    """Whether ascending pseudonyms may be those of an earlier release, with some added or gone."""
     sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
     return _same(sampled, earlier.records, keys)
 
@@ -59,10 +54,7 @@ def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
 
 
 def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
-    """Return the name of the population of records, by their ascending pseudonyms.
-
-    It is the newest one of the draw, if all its releases may have the same records, or a new one.
-    """
+    """Return the name of the population of ascending pseudonyms: a known one, or a new one."""
     populations: dict[str, bool] = {}
     for entry in entries:
         draw = next((d for d in entry.draws if d.draw_id == draw_id), None)

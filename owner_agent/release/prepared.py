@@ -1,8 +1,4 @@
-"""A release as it is made for a site and shown, before anything of it is sent.
-
-A kind is one class: how its release is made, its content, what its columns lose, and the checks at
-the miner. `publish` sends them all by the same steps.
-"""
+"""A release as it is made for a site and shown, before anything of it is sent."""
 
 from __future__ import annotations
 
@@ -28,24 +24,13 @@ from pramana_core.wire.releases import ReleaseCreate
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRelease(ABC):
-    """A release as it would leave.
+    """A release as it would leave: `identity` of its content, the ledger's `draws`, `records`.
 
-    Attributes:
-        identity: of its content: the same content leaves once.
-        draws: its columns as the ledger writes them.
-        entries: the ledger's.
-        records: the number of its records.
-        keys: their pseudonyms, ascending, if it has any.
-        method: how columns are masked, or what bounds a tree.
-        dropped: the number of records with empty cells that were left out.
-        leaves: the number of a tree's leaves.
-        beginning: the epoch in which everything is drawn.
-        stale: the most records of a block that keep a report of a corrected value.
+    `keys` are ascending pseudonyms, `dropped` counts records left out, `beginning` is its epoch,
+    and `stale` counts the most records of a block that keep a report of a corrected value.
     """
 
     kind: ClassVar[ReleaseKindName]
-    command: ClassVar[str]
-    """What publishes it, and continues where that was interrupted."""
     section: ClassVar[str] = ""
     """The section of the site file that it is of."""
 

@@ -2,12 +2,7 @@
 
 1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort are `draw_table`; 6 overlay what was reported
 before and 7 cost are `PreparedRecords.of`; 8 show, 9 approve, 10 outbox, 11 ledger, 12 announce,
-and 13 send and seal are `publish`.
-
-A release is whole in the outbox and its loss is in the ledger before the first record leaves, and
-each step may be repeated after any crash. Publishing again finds the same bytes under the same name
-and sends only what the miner lacks. The table is read once, chunk by chunk, and drawn once: what
-was shown is what is sent.
+and 13 send and seal are `publish`. Each step may be repeated after any crash.
 """
 
 from __future__ import annotations
@@ -63,7 +58,7 @@ from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, locate
-from pramana_core.wire.release_kinds import RANDOMIZED
+from pramana_core.wire.release_kinds import KINDS, RANDOMIZED
 from pramana_core.wire.releases import Consistency, Release, RepeatedReports
 
 Made = TypeVar("Made", bound=PreparedRelease)
@@ -88,7 +83,6 @@ def draw_table(
 ) -> DrawnTable:
     """Do the first five steps: read a site's table once, `rows` at a time; return sorted reports.
 
-    Problems of the table are raised together, once all of it was read.
     Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
     encoder, missing = TableEncoder(site, plan), FoundRows()
@@ -145,7 +139,6 @@ class PreparedRecords(PreparedRelease):
     """A table randomized under its plan; `linkage` is the fingerprint of the linkage secret."""
 
     kind = RANDOMIZED
-    command = "owner-agent publish"
 
     plan: PlannedSite
     corrected: CorrectedRelease
@@ -162,10 +155,7 @@ class PreparedRecords(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table; what was reported before is reported again.
-
-        A preview needs no miner. Raises HistoryLost: what left before is not remembered.
-        """
+        """Randomize a site's table; earlier reports are repeated. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -205,10 +195,7 @@ class PreparedRecords(PreparedRelease):
         )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check as for all, and that corrected records have a choice.
-
-        Raises PlanConflict or RecordsCorrected.
-        """
+        """Check as for all, and that corrections have a choice. Raises RecordsCorrected."""
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
 
@@ -231,9 +218,7 @@ def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> tuple[list[str], list[
     """Return two opaque identities for each block, in order, by which the miner knows the draws.
 
     The first are equal in two releases exactly if every record's draw is the same: then the second
-    release adds no loss. They include the population, which the ledger knows. The second, keyed
-    ones follow from the key, the block and the epoch alone: the miner compares the records of two
-    releases that have them in common.
+    release adds no loss. The second follow from key, block and epoch alone, to compare records.
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
@@ -251,11 +236,7 @@ def _digest(about: bytes, *parts: str) -> str:
 class PublishOutcome:
     """A sealed release; `already` if nothing had to be sent. Other fields: see `PreparedRelease`.
 
-    Attributes:
-        asked: whether the miner was asked for a release that it sealed before; it is not if the
-            release's folder was removed from the outbox.
-        consistency: the miner's check of randomized reports against the plan.
-        repeated: its check against earlier reports by the same draws.
+    `consistency` and `repeated` are the miner's checks; `asked`: it was asked.
     """
 
     kind: str
@@ -294,14 +275,8 @@ def publish(
 ) -> PublishOutcome:
     """Publish a site's release of a kind, or continue where an earlier attempt ended.
 
-    Args:
-        kind: the kind of release.
-        options: the size of parts, and the custodian's choices.
-        show: shows the release before it is in the outbox; may return other options.
-        approval: of what was shown before; None if nothing was.
-
-    Raises InputError, ChangedSinceShown, BudgetExceeded, StoreCorrupt, KeyFileError, Conflict,
-    Unauthenticated, StudyPlanNotFollowed, LinkageDiffers, Refused or Unreachable.
+    `show` shows the release before it is in the outbox, and may return other options. `approval` is
+    of what was shown before. Raises InputError, ChangedSinceShown, Refused, Unreachable and others.
     """
     options = replace(options, corrections=options.corrections or site.file.corrections)
     with publishing_alone(site.state):
@@ -331,7 +306,8 @@ def publish(
             stored = prepare(outbox, now.outgoing(), options.part_records)
         entry = upsert_entry(ledger, now.entry(site, stored.manifest, environment.now()), outbox)
         with Miner.of(site, token, environment) as miner:
-            delivery = Delivery(miner, stored, entry, ledger, environment.now, now.command)
+            command = KINDS[now.kind].command
+            delivery = Delivery(miner, stored, entry, ledger, environment.now, command)
             with delivery.resumable():
                 # Nothing is written down for a miner that cannot be reached.
                 delivery.require_known()

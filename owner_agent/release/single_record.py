@@ -1,8 +1,6 @@
 """A person's one record, reported once and for ever by a study's published plan.
 
-The keys of the draw are forgotten: with them, whoever took the file could try every value and see
-which one gives the report. The report is kept, durably and before anybody gets it, so that it is
-repeated and never drawn anew, even if the value changed (the permanent report).
+The keys of the draw are forgotten. The report is kept before anybody gets it, and never drawn anew.
 """
 
 from __future__ import annotations
@@ -31,15 +29,7 @@ def draw_reports(
     columns: Mapping[str, Codes],
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> dict[str, Codes]:
-    """Randomize N records of N people by passing keys.
-
-    Args:
-        plan: the plan of each record.
-        study: the study the reports are for.
-        columns: N true codes by variable.
-
-    Returns:
-        N reported codes by variable, in random order.
+    """Randomize N records of N people by passing keys; return N codes by variable in random order.
 
     Raises PlanError: the plan is a part of a study plan.
     """
@@ -62,12 +52,7 @@ def permanent_report(
     file: Path,
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> SingleReport:
-    """Return the report of a person's record: the one in the file, or a new one that is kept there.
-
-    Args:
-        plan: the plan that the study published.
-        record: one true code by variable, used if there is no report yet.
-        file: a private file (mode 600), made in an existing folder if it is not there.
+    """Return the report in a private file, or a new one of `record` that is kept there.
 
     Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """

@@ -1,7 +1,6 @@
 """Reports sorted by pseudonym that do not fit into memory: sorted runs on disk, merged.
 
 Only pseudonyms and reports are written, in private files without a name that a crash removes.
-Pseudonyms are MACs, spread evenly, so runs are merged range by range of pseudonyms.
 """
 
 from __future__ import annotations
@@ -67,10 +66,7 @@ class SortedRuns:
         return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Add a run of ascending pseudonyms, with reports or, once a table is wrong, without.
-
-        Raises StorageFull.
-        """
+        """Add a run of ascending pseudonyms, with reports or without. Raises StorageFull."""
         high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
         bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
         self._bounds.append(bounds.astype(np.uint32))
@@ -79,10 +75,7 @@ class SortedRuns:
         self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
-        """Return all reports in one piece, with about `rows` of them in memory at a time.
-
-        Raises DuplicateRecordId or StorageFull.
-        """
+        """Return all reports, about `rows` in memory. Raises DuplicateRecordId or StorageFull."""
         whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])

@@ -1,8 +1,6 @@
 """Shared trees: what one is learned from, how it is grown, and the tree as it leaves.
 
-The identity of a tree follows from the draw key, all values and all options, and the noise of a
-private tree from the draw key and the identity: the same table shared again is the same tree. No
-message quotes a cell.
+The same table shared again is the same tree. No message quotes a cell.
 """
 
 from __future__ import annotations
@@ -54,10 +52,7 @@ FORM = "tree/3"
 
 @dataclass(frozen=True, eq=False)
 class TreeColumns:
-    """The attributes and, last, the class of n records, sorted by their ids.
-
-    `dropped` records had empty cells.
-    """
+    """The attributes and, last, the class of n records, sorted by id; `dropped` had empty cells."""
 
     record_ids: list[str]
     table: MixedTable
@@ -82,17 +77,10 @@ def read_tree_columns(site: Site) -> TreeColumns:
 
 @dataclass(frozen=True, eq=False)
 class TreePlan:
-    """A table, and how its tree is grown.
+    """A table of n records, sorted by id, and how its tree is grown.
 
-    Attributes:
-        columns: the records, sorted by their ids.
-        schema: the class and the attributes.
-        attributes: those of the records; a number beyond its range is the nearest end of it.
-        classes: the class codes, (n,).
-        section: how the tree is made.
-        depth: of a private tree; 0 of another.
-        public: the columns that other releases hold as they are.
-        identity: of table and options, 64 digits.
+    `attributes` are cut to their ranges, `depth` is a private tree's, `public` are columns that
+    other releases hold, `identity` is of table and options.
     """
 
     columns: TreeColumns
@@ -139,10 +127,7 @@ class TreePlan:
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """The ledger's draw of each column, also of those that the tree does not ask for.
-
-        That no split asks for a column discloses something of it, too.
-        """
+        """The ledger's draw of each column; that no split asks for one discloses something, too."""
         epsilon = float("inf") if self.private is None else self.private.epsilon
         forms = Form.TREE, Form.OPEN_TREE
         return tuple(
@@ -202,7 +187,6 @@ class PreparedTree(PreparedRelease):
     """A tree as it would leave; `grown` is that with nothing required, None of a private tree."""
 
     kind = SHARED_TREE
-    command = "owner-agent share-model --publish"
     section = SECTION
 
     chosen: TreePlan

@@ -1,7 +1,4 @@
-"""The records whose values were corrected since they were reported, and what each choice costs.
-
-This alone of a plan's report is counted from the table: numbers of records, and no value.
-"""
+"""The records whose values were corrected since they were reported, and what each choice costs."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ from pramana_core.report.report import Row, Section, Sentence
 
 @dataclass(frozen=True)
 class Corrected:
-    """The corrected records of a table, by block, with the largest epsilon by each choice.
-
-    `exchange` compares the records with those of the study's last release.
-    """
+    """The corrected records of a table, by block, with the largest epsilon by each choice."""
 
     choice: CorrectionChoice | None
     blocks: tuple[Row, ...]

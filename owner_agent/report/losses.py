@@ -20,10 +20,7 @@ def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
 
 @dataclass(frozen=True)
 class Losses:
-    """The number of releases that may have left, and each column's loss before and after one more.
-
-    Forms (masked, or in a shared tree) are those that no epsilon bounds.
-    """
+    """The number of releases that may have left, and each column's loss with one more."""
 
     releases: int
     columns: tuple[Row, ...]

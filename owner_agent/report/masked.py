@@ -221,11 +221,7 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, and `FIRST` at least.
-
-    `own` is how much the masked value moves with the true one. `noise` is a standard deviation,
-    and `told` the share that the masked value reveals, of what the public columns leave unknown.
-    """
+    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, at least `FIRST`."""
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []

@@ -1,7 +1,4 @@
-"""What a plan's variables and blocks reveal, and how accurate estimates are, as JSON rows.
-
-An infinite number is null; what has no value for another reason has the reason in `unavailable`.
-"""
+"""What a plan's variables and blocks reveal, and how accurate estimates are, as JSON rows."""
 
 from __future__ import annotations
 
@@ -71,10 +68,7 @@ def together(plan: PlannedSite) -> Amplification:
 def variable_row(
     plan: PlannedSite, block: Block, name: str, records: int, limits: Measures
 ) -> Measures:
-    """Return the measures of a variable; `limits` are the bounds of its block.
-
-    `standard_error` is the largest of a proportion, over categories and true distributions.
-    """
+    """Return the measures of a variable; `limits` are the bounds of its block."""
     reasons: dict[str, str] = {}
     variable = next(v for v in block.variables if v.name == name)
     channel: Transition | None = block.channel
@@ -98,10 +92,7 @@ def variable_row(
 
 
 def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -> Measures:
-    """Return the measures of a block's variables together; `limits` are its bounds.
-
-    `posterior_range` bounds the posterior of `PRIOR` where each record has a matrix of its own.
-    """
+    """Return the measures of a block's variables together; `limits` are its bounds."""
     reasons: dict[str, str] = {}
     channel = block.channel
     gammas = {one: gamma(one) for one in {choice.channel for choice in channel.choices}}

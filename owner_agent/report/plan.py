@@ -272,11 +272,7 @@ def _interval(half_width: float | None) -> str:
 
 
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
-    """Return a sentence for everything that the custodian should not approve unawares.
-
-    That is what proves a sensitive value or nearly does, alone or over blocks, and blocks in which
-    a public value's change counts as a correction.
-    """
+    """Return a sentence for everything that the custodian should not approve unawares."""
     blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
     alone = [
         _warning(block, name, told)
@@ -352,10 +348,7 @@ def report_of(
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Refuse what the miner would refuse.
-
-    Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers.
-    """
+    """Refuse what the miner would. Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers."""
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
         raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)

@@ -147,11 +147,7 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Ask the miner what publishing would add; return the reason where it could not be asked.
-
-    None without a miner. Nothing of the table is sent, but the plan, the identities of its draws
-    and the fingerprint of the linkage secret.
-    """
+    """Ask the miner what publishing would add, or why not; None without one. No record is sent."""
     if site.file.miner is None:
         return None
     study, draws = site.miner.study, _known_draws(site, plan)
@@ -198,10 +194,7 @@ class PeopleStatement:
 
 
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
-    """Ask the miner whether the owners hold the same people, and check the linkage secret.
-
-    None without a miner, the reason where it could not be asked. Only a fingerprint is sent.
-    """
+    """Ask the miner about people and secret; None without one. Only a fingerprint is sent."""
     if site.file.miner is None:
         return None
     study = site.miner.study

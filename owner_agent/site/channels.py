@@ -1,7 +1,4 @@
-"""The channels of a site file, and the transition matrices they become.
-
-`transition` takes the channel's variables in their order. Raises ChannelError.
-"""
+"""The channels of a site file, and the transition matrices they become. Raises ChannelError."""
 
 from __future__ import annotations
 

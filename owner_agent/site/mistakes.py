@@ -73,11 +73,7 @@ def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Write a location as the file's reader counts: `variables[2].channel.p` is the second.
-
-    Below a `channel` comes its kind, which in the file is one of its keys and no section; the way
-    in which a value is written is not in the file either.
-    """
+    """Write a location as the file's reader counts: `variables[2].channel.p` is the second."""
     place = ""
     for part, in_file in _parts(location):
         if not in_file:

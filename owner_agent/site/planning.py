@@ -1,8 +1,4 @@
-"""From a site file to the plan: what is done to which variable, and nothing left unprotected.
-
-This is the one door to a `Plan` on the owner's side, so a sensitive variable without a channel
-cannot reach the check, the report or the outbox.
-"""
+"""From a site file to the plan: the one door, so that no sensitive variable is unprotected."""
 
 from __future__ import annotations
 
@@ -103,10 +99,7 @@ def planned(site: Site) -> PlannedSite:
 
 
 def awaiting_plan(site: Site) -> tuple[str, ...]:
-    """Return the sensitive variables, if nothing in the file says how any of them is randomized.
-
-    So it is before the study has a plan. Where some have a channel, those without were forgotten.
-    """
+    """Return the sensitive variables, if nothing in the file says how any of them is randomized."""
     file = site.file
     said = file.study_plan is not None or file.blocks
     if said or any(v.sensitive and v.channel is not None for v in file.variables):
@@ -115,10 +108,7 @@ def awaiting_plan(site: Site) -> tuple[str, ...]:
 
 
 def without_protection(site: Site) -> Site:
-    """Return a site by which its table can be read, whatever protects it; nothing may leave by it.
-
-    Channels, blocks and the study's plan are left out, and nothing is called sensitive.
-    """
+    """Return a site by which its table can be read; nothing may leave by it."""
     bare = {"channel": None, "sensitive": False}
     sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
     left = {"variables": sections, "blocks": (), "study_plan": None}
@@ -147,10 +137,7 @@ def raise_together(problems: list[PramanaError]) -> None:
 
 
 def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
-    """Return a variable's categories; a list in a file of its own is looked for in a folder.
-
-    Raises ConfigError.
-    """
+    """Return a variable's categories, or those of its list file. Raises ConfigError."""
     if section.cuts is not None:
         labels = interval_labels(section.cuts)
         return (*labels, section.missing) if section.missing is not None else labels

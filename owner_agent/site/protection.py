@@ -30,13 +30,11 @@ Codes = npt.NDArray[np.intp]
 
 
 def require_protected(block: Block, sensitive: frozenset[str]) -> None:
-    """Check that a block randomizes each of its sensitive variables.
+    """Check that a block randomizes each of its sensitive variables. Raises UnprotectedVariable.
 
-    A channel that always reports the same thing for a category, whatever the thing is called, is
-    no protection; neither is one under which some truth is only ever reported as no other value
-    can be, as in a group of one category. In a joint block every sensitive variable is looked at
-    alone, and in a sampled one in every subset, for each subset is some records' whole report.
-    Raises UnprotectedVariable.
+    A channel that always reports the same thing for a category is no protection; neither is one
+    under which some truth is only reported as no other value can be. In a sampled block this holds
+    of every subset.
     """
     if parts := [*_different(block, sensitive), *_split_product(block)]:
         for part in parts:
@@ -66,11 +64,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
 
 
 def share_proven(block: Block, name: str) -> float:
-    """Return the largest probability, over the truths, of a report that proves a variable's value.
-
-    Such a report is possible under one value only. In a sampled block each subset counts with its
-    probability, as a subset's report tells which it was.
-    """
+    """Return the largest probability, over truths, of a report that proves a variable's value."""
     if choices := block.channel.choices:
         axis = block.names.index(name)
         return sum(
@@ -153,10 +147,7 @@ def _(channel: Symmetric, values: Codes) -> Units:
 def require_estimable(block: Block) -> None:
     """Refuse a channel whose reports leave some truths indistinguishable.
 
-    Of a sampled block every subset must be estimable and every variable in one of them (but for
-    those of a study's plan, which was designed as a whole); the whole joint distribution need not
-    be. Of a block reported in items every single variable must be:
-    the condition grows with every further one, and whoever asks for many is warned.
+    Of a sampled block every subset must be estimable; of one reported in items every variable.
     """
     for part in _estimated_parts(block):
         true, reported = part.channel.shape

@@ -1,8 +1,7 @@
 """The public part of a site file: what others need to know of it to plan a study together.
 
-It has the owner's name and the names and categories of her sensitive variables, which become public
-with the study's plan anyway, and nothing else: no column, no path, no count of records. Its digest
-shows when somebody changed it on the way.
+It has the owner's name and her sensitive variables with their categories, and nothing else. Its
+digest shows when somebody changed it on the way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`site.toml`: what the custodian says about her table, validated whole before anything is read.
-
-Unknown keys are refused by name, and all mistakes are reported at once.
-"""
+"""`site.toml`: what the custodian says about her table, validated whole before anything is read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The two secrets of an owner: made or imported explicitly, readable by nobody else.
+"""The two secrets of an owner, `draw` and `linkage`: readable by nobody else.
 
-`draw` decides every random draw and never leaves the site. `linkage` is shared by all owners of a
-study and by nobody else; it turns record ids into pseudonyms that match between owners.
+`draw` never leaves the site. `linkage` is shared by all owners of a study and by nobody else.
 """
 
 from __future__ import annotations
@@ -73,11 +72,7 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
 
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
-    """Return the fingerprint of a linkage secret for a miner: HMAC-SHA-256 of the study under it.
-
-    Equal for two owners of a study exactly if they share the secret. Nobody who lacks the secret
-    can compute it, or tell by it whether owners share one in two studies, if it is a random one.
-    """
+    """Return HMAC-SHA-256 of the study under a linkage secret: equal exactly if owners share it."""
     said = b"pramana/linkage-fingerprint/1\x00" + study.encode()
     return hmac.new(secret, said, hashlib.sha256).hexdigest()
 

@@ -1,8 +1,7 @@
 """The ledger's file: a state directory has one from its first secret on, or has lost its history.
 
-Whatever is written into a state directory, the ledger is there before it. So keys that stand alone
-may have drawn reports that nobody remembers, and nothing leaves by them. The ledger also has the
-fingerprints of the draw keys made with it: one that was copied here may have drawn elsewhere.
+It has the fingerprints of the draw keys made with it: one that was copied here may have drawn
+elsewhere.
 """
 
 from __future__ import annotations

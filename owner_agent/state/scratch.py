@@ -1,7 +1,4 @@
-"""Columns in private files without a name, of which a crash leaves nothing.
-
-They lie in the owner's own folder, not where the system keeps what is temporary.
-"""
+"""Columns in private files without a name, of which a crash leaves nothing."""
 
 from __future__ import annotations
 

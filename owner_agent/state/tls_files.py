@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """Certificate files in PEM: the authorities of a miner, and what this side shows with its key.
-
-    No `ca_file` takes the known authorities; no `client_key` is in the certificate's file.
-    """
+    """Certificate files in PEM: the authorities of a miner, and this side's with its key."""
 
     ca_file: Path | None = None
     client_certificate: Path | None = None

@@ -77,6 +77,11 @@ class Study:
         """Whether its owners have records of the `same` people, `different`, or `overlapping`."""
         return self._message.people
 
+    @property
+    def next_steps(self) -> list[str]:
+        """What happens next in the study and who does it, a sentence each."""
+        return [step.line for step in self._message.next]
+
     def domain(self) -> Domain:
         """Return the variables that are reported now, with their categories, owner by owner."""
         found = {v.name: v for plan in self._plans() for v in plan.domain}

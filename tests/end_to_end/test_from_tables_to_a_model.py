@@ -25,7 +25,7 @@ from tests.places import DATA, ROOT
 pytestmark = [pytest.mark.end_to_end, pytest.mark.public_data]
 
 PAGE = (ROOT / "docs" / "vertical-study.md").read_text(encoding="utf-8")
-NURSERY, MUSHROOM = PAGE.split("\n## Two owners in ten commands\n")
+NURSERY, MUSHROOM = PAGE.split("\n## Two owners in twelve commands\n")
 SERVE = "miner-service serve --admin-token-file admin.token &"
 
 
@@ -97,9 +97,9 @@ def follow(tmp_path, monkeypatch):
     return run
 
 
-def test_three_owners_of_nursery_and_an_analyst_need_at_most_14_commands(follow, tmp_path):
+def test_three_owners_of_nursery_and_an_analyst_need_at_most_16_commands(follow, tmp_path):
     page = follow(NURSERY, "nursery.csv.gz", ["family", "means", "care"])
-    assert len(page.commands) <= 14, page.commands
+    assert len(page.commands) <= 16, page.commands
     assert page.said.count("is sealed: 9,072 records") == 3
     assert "a record loses epsilon 2.944 (gamma 19)" in page.said
     folder = tmp_path / "miner"
@@ -114,9 +114,9 @@ def test_three_owners_of_nursery_and_an_analyst_need_at_most_14_commands(follow,
     assert np.mean([told[i] == held[i] for i in held]) > 1 / 3 + 0.15
 
 
-def test_two_owners_of_mushroom_need_at_most_10_commands(follow, tmp_path):
+def test_two_owners_of_mushroom_need_at_most_12_commands(follow, tmp_path):
     page = follow(MUSHROOM, "mushroom.csv", ["look", "scent"])
-    assert len(page.commands) <= 10, page.commands
+    assert len(page.commands) <= 12, page.commands
     assert page.said.count("is sealed: 8,124 records") == 2
     model = pm.load(tmp_path / "miner" / "classifier.json")
     table = pd.read_csv(tmp_path / "mushroom.csv", dtype=str, keep_default_na=False)

@@ -93,6 +93,7 @@ class FakeMiner:
     repeated: list[RepeatedReports] | None = None
     study_plan: StudyPlan | None = None
     people: People = "overlapping"
+    standing: dict[str, Any] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=lambda: [TOKEN])
     accepted: bool = False
@@ -155,7 +156,7 @@ class FakeMiner:
             )  # fmt: skip
             return httpx.Response(200, json=checked.model_dump(mode="json"))
         if path[0] == "studies" and len(path) == 2:
-            study = Study(name=path[1], created=NOW, people=self.people)
+            study = Study(name=path[1], created=NOW, people=self.people, **self.standing)
             return httpx.Response(200, json=study.model_dump(mode="json"))
         if path[0] == "studies" and request.method == "GET":
             items = [self._describe(one) for one in self.releases]

@@ -82,11 +82,7 @@ class Caller:
         return {release: p_value for release, p_value in found.items() if release in seen}
 
     def view_job(self, session: Session, job: Job) -> Job:
-        """Return what this caller may see of a job.
-
-        Why a job failed may tell how many records owners share: an owner learns only the kind of
-        failure, and nothing of the log or of other owners' releases.
-        """
+        """Return what this caller may see of a job: an owner, of a failure, only its kind."""
         if self.role != OWNER:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
@@ -196,11 +192,7 @@ def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:
 
 
 def visible_model(session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a model's job. Raises NotFound.
-
-    An owner who published one person's record could read that person's other values in a model of
-    records that differ between owners; and subtract its own tree from a model of two trees.
-    """
+    """Check that the caller may know of a model's job. Raises NotFound."""
     query = select(ModelRow.study).join(JobRow, JobRow.id == ModelRow.job)
     study = session.scalar(caller.visible_jobs(query.where(ModelRow.id == identifier)))
     if study is None or not caller.sees_study(study):

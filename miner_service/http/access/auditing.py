@@ -1,8 +1,7 @@
 """Who asked for what and what became of it, noted before the answer leaves.
 
 Noted are changes, refusals for lack of rights, and models that were read; never a header, body or
-query. A change is refused first if there is no room for its line. Strangers get one line a minute
-for each action: they could fill the disk.
+query. Strangers get one line a minute for each action.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.problems import problem_response
+from miner_service.http.access.problems import failure_response
 from miner_service.store.credentials import without_secrets
 from pramana_core.audit import AuditLog
 from pramana_core.errors import PramanaError
-from pramana_core.wire.services import problem_of
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +44,7 @@ class AuditMiddleware:
         try:
             self._audit.require_room()
         except PramanaError as error:
-            await _refuse(error, scope, receive, send)
+            await failure_response(error, scope["path"])(scope, receive, send)
             return
         await self._served(scope, receive, send)
 
@@ -62,7 +60,7 @@ class AuditMiddleware:
                 except PramanaError as error:
                     if not _changes(scope):
                         refused = True
-                        await _refuse(error, scope, receive, send)
+                        await failure_response(error, scope["path"])(scope, receive, send)
                     else:  # What was done is logged without change.
                         log.critical("%s: a change is not in the audit log", error.code)
             if not refused:
@@ -121,10 +119,3 @@ class _UnknownCallers:
 
 def _changes(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] not in {"GET", "HEAD"}
-
-
-async def _refuse(error: PramanaError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with a problem document."""
-    document = problem_of(error, instance=scope["path"])
-    log.error("%s at %r", document.code, without_secrets(scope["path"]))
-    await problem_response(document)(scope, receive, send)

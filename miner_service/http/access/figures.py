@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +18,7 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from miner_service.services import Services
 from miner_service.store.schema import JobRow, SupervisorRow
@@ -121,25 +120,3 @@ class Figures:
         yield GaugeMetricFamily(
             "pramana_disk_free_bytes", "Free in the data directory.", value=free
         )
-
-
-class CountingMiddleware:
-    """Counts each request when its answer starts."""
-
-    def __init__(self, app: ASGIApp, *, figures: Figures) -> None:
-        self._app = app
-        self._figures = figures
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began = time.perf_counter()
-
-        async def send_counting(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                self._figures.count(scope, int(message["status"]), time.perf_counter() - began)
-            await send(message)
-
-        await self._app(scope, receive, send_counting)

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from miner_service.http.access.pools import Pool, Pools
-from miner_service.http.access.shares import BodyMemory, Buckets, InFlight, slow_down
+from miner_service.http.access.shares import Buckets, InFlight, slow_down
 from miner_service.services import Services
 from pramana_core.errors import LimitExceeded
 
@@ -30,12 +30,13 @@ UNANNOUNCED_BODY = 1 << 20
 """The largest JSON body, in bytes, of a sender that does not say how long it is (chunked)."""
 
 _SMALL = 64 * 1024
-LEAST_RATE = 16 * 1024
-"""Bytes a second that a body must bring on average, after `body_seconds`."""
 """Of bodies up to this size no share is taken."""
 
+LEAST_RATE = 16 * 1024
+"""Bytes a second that a body must bring on average, after `body_seconds`."""
+
 _MEMORY = 48 << 20
-"""The bytes of large JSON bodies in memory at once."""
+"""The bytes of large JSON bodies of all senders in memory at once."""
 
 _LARGE_AT_ONCE = 2
 """Large JSON bodies that are read at once: their objects take more memory than they."""
@@ -57,7 +58,7 @@ class Gate:
         self.pools = Pools()
         self.in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
         self._rates = Buckets(web.requests_per_token, now)
-        self._memory = BodyMemory(_MEMORY)
+        self._memory = InFlight(web.connections, _MEMORY)
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     def take_rate(self, token: str) -> None:
@@ -89,7 +90,7 @@ class Gate:
         with ExitStack() as stack:
             size = limit if length is None else length
             stack.enter_context(self.in_flight.held(token, size))
-            stack.enter_context(self._memory.held(size))
+            stack.enter_context(self._memory.held("", size))
             whole = await self._with_body(request, limit)
             async with self._large:
                 return await handler(whole)

@@ -1,23 +1,27 @@
-"""The headers of every answer: the version of the protocol, and what a browser may do."""
+"""What every answer has: headers, and its place in the figures."""
 
 from __future__ import annotations
+
+import time
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.problems import problem_response
+from miner_service.http.access.figures import Figures
+from miner_service.http.access.problems import failure_response
 from pramana_core.errors import ProtocolUnsupported
 from pramana_core.pages.forms import EVERY_ANSWER
-from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER, problem_of
+from pramana_core.wire.services import PROTOCOL, PROTOCOL_HEADER
 
 _OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class AnswerHeaders:
-    """Adds headers to every answer, and refuses other versions of the protocol."""
+    """Adds headers to every answer, counts it, and refuses other versions of the protocol."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, figures: Figures) -> None:
         self._app = app
+        self._figures = figures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -25,8 +29,11 @@ class AnswerHeaders:
             await self._app(scope, receive, send)
             return
 
+        began = time.perf_counter()
+
         async def send_with(message: Message) -> None:
             if message["type"] == "http.response.start":
+                self._figures.count(scope, int(message["status"]), time.perf_counter() - began)
                 headers = MutableHeaders(raw=message.setdefault("headers", []))
                 headers[PROTOCOL_HEADER] = PROTOCOL
                 over_tls = _OVER_TLS if scope["scheme"] == "https" else {}
@@ -43,7 +50,6 @@ class AnswerHeaders:
                 remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
                 " one version.",
             )
-            problem = problem_of(error, instance=scope["path"])
-            await problem_response(problem)(scope, receive, send_with)
+            await failure_response(error, scope["path"])(scope, receive, send_with)
             return
         await self._app(scope, receive, send_with)

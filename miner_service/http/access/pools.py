@@ -49,12 +49,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Pools:
-    """The threads of one service.
-
-    `entering` looks tokens up: a few threads, as each that computes delays the loop that answers
-    all. `writing`: arriving bodies. `storing`: parts that wait for the disk. `sealing`: releases,
-    up to minutes. `probing`: what the service depends on.
-    """
+    """The threads of one service: for tokens, arriving bodies, parts, releases, and readiness."""
 
     entering: Pool = field(default_factory=lambda: Pool("entering", 4, _PATIENCE))
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))

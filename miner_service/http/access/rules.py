@@ -10,9 +10,7 @@ from types import MappingProxyType
 from miner_service.store.people import ADMIN, ANALYST, GATEWAY, MONITOR, OWNER
 
 STAFF = (ADMIN, ANALYST)
-
 ANYONE = (ADMIN, ANALYST, OWNER)
-
 HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
 
@@ -58,21 +56,13 @@ class Rule:
 
 
 _OPEN = Rule((), Scope.OPEN)
-
 _ADMIN = Rule((ADMIN,), Scope.TOKENS_OWN)
-
 _ALL = Rule(ANYONE, Scope.TOKENS_OWN)
-
 _STUDY_ADMIN = Rule((ADMIN,), Scope.STUDY)
-
 _STUDY_STAFF = Rule(STAFF, Scope.STUDY)
-
 _STUDY = Rule(ANYONE, Scope.STUDY)
-
 _OWN_RELEASE = Rule((OWNER,), Scope.RELEASE)
-
 _JOB = Rule(ANYONE, Scope.JOB)
-
 _MODEL = Rule(ANYONE, Scope.MODEL)
 
 ACCESS: Mapping[str, Rule] = MappingProxyType(

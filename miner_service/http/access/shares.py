@@ -47,7 +47,7 @@ class Buckets:
 
 @dataclass
 class InFlight:
-    """The bodies on their way, by token."""
+    """Bodies on their way, by token: at most `bodies` at once, of `size` bytes together."""
 
     bodies: int
     size: int
@@ -60,9 +60,9 @@ class InFlight:
         # One body alone may be larger than the share: another limit bounds it.
         if bodies and (bodies >= self.bodies or total + size > self.size):
             raise slow_down(
-                f"{bodies} bodies of {total} bytes are on their way with this token; at most"
-                f" {self.bodies}, of {self.size} bytes together, are taken at once.",
-                "token",
+                f"{bodies} bodies of {total} bytes are on their way; at most {self.bodies}, of"
+                f" {self.size} bytes together, are taken at once.",
+                "token" if token else "body",
                 1,
                 "Wait for the end of the others, then send it again.",
             )
@@ -73,30 +73,6 @@ class InFlight:
             bodies, total = self._held.pop(token)
             if bodies > 1:
                 self._held[token] = (bodies - 1, total - size)
-
-
-@dataclass
-class BodyMemory:
-    """The memory that all bodies on their way may take together."""
-
-    size: int
-    _taken: int = 0
-
-    @contextmanager
-    def held(self, size: int) -> Iterator[None]:
-        """Count a body of `size` bytes while it is on its way. Raises TooManyRequests."""
-        if self._taken + size > self.size:
-            raise slow_down(
-                "Too many large bodies are on their way.",
-                "body",
-                1,
-                "Send it again a little later.",
-            )
-        self._taken += size
-        try:
-            yield
-        finally:
-            self._taken -= size
 
 
 def slow_down(message: str, where: str, seconds: float, remedy: str) -> TooManyRequests:

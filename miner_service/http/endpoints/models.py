@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Path, Response
@@ -23,7 +22,7 @@ router = RuledRouter(tags=["models"])
 @router.get("/models/{model}")
 def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> ModelMessage:
     """Read a model with its errors; `kind` says what else is in it."""
-    message: ModelMessage = visible_model(services, caller, model).message
+    message: ModelMessage = visible_model(services, caller, model)
     return message
 
 
@@ -65,21 +64,13 @@ def written_as(services: Services, caller: Caller, model: str, form: str) -> str
             where=form,
             remedy=f"It has {list(views)}.",
         )
-    return stated(seen.message, form, views[form](seen.message))
+    return stated(seen, form, views[form](seen))
 
 
-@dataclass(frozen=True)
-class SeenModel:
-    """A model as a caller may see it."""
-
-    kind: str
-    message: Any
-
-
-def visible_model(services: Services, caller: Caller, model: str) -> SeenModel:
-    """Return a model that a caller was let in to. Raises NotFound."""
+def visible_model(services: Services, caller: Caller, model: str) -> Any:
+    """Return the message of a model as a caller may see it. Raises NotFound."""
     with services.database.read() as session:
         row = find_model(session, model)
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
-    return SeenModel(row.kind, message.model_copy(update={"inconsistent": marked}))
+    return message.model_copy(update={"inconsistent": marked})

@@ -11,12 +11,13 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.http.access.routing import RuledRouter
+from miner_service.intake.next_steps import study_now
 from miner_service.intake.study_privacy import study_privacy
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
 from miner_service.store.jobs import job_message
 from miner_service.store.paging import Paging, page_of
-from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
+from miner_service.store.people import ADMIN, OWNER, owner_message
 from miner_service.store.releases import release_messages
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
 from miner_service.store.tokens import tokens_ending
@@ -58,7 +59,7 @@ def study_seen(
     jobs = caller.visible_jobs(select(JobRow).where(JobRow.study == study.name))
     learned: list[ModelRow] = _newest(session, _models(caller, study.name), ModelRow.seq)
     return DashboardStudy(
-        study=study_message(study),
+        study=study_now(session, study, services.now(), for_owner=caller.role == OWNER),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
         releases=[
             caller.view_release(release)

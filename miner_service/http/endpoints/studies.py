@@ -14,6 +14,7 @@ from miner_service.http.access.routing import RuledRouter
 from miner_service.intake.admission import check_linkage, require_one_secret
 from miner_service.intake.agreement import agree, agreed_plan, require_followed, withdraw_agreement
 from miner_service.intake.intake import checked_content
+from miner_service.intake.next_steps import study_now
 from miner_service.intake.study_privacy import forecast, losses_of_plan, study_privacy
 from miner_service.intake.withdrawing import gone
 from miner_service.store import owners, people, tokens
@@ -51,25 +52,33 @@ def create_study(body: StudyCreate, services: ServicesDep, response: Response) -
     """Create a study."""
     with services.database.write() as session:
         row, new = people.create_study(session, body, services.now())
+        study = study_now(session, row, services.now(), for_owner=False)
     say_made(response, new, f"/v1/studies/{row.name}")
-    return people.study_message(row)
+    return study
 
 
 @router.get("/studies")
 def list_studies(services: ServicesDep, caller: CallerDep, paging: PagingDep) -> Page[Study]:
     """List the studies that the caller takes part in."""
-    query = select(StudyRow)
+    query, now, for_owner = select(StudyRow), services.now(), caller.role == OWNER
     if caller.role != people.ADMIN:
         query = query.where(StudyRow.name == caller.study)
     with services.database.read() as session:
-        return page_of(session, query, StudyRow.seq, paging, people.study_message)
+        return page_of(
+            session,
+            query,
+            StudyRow.seq,
+            paging,
+            lambda row: study_now(session, row, now, for_owner=for_owner),
+        )
 
 
 @router.get("/studies/{study}")
-def read_study(study: StudyPath, services: ServicesDep) -> Study:
-    """Read a study."""
+def read_study(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Study:
+    """Read a study, what happens next in it, and who does that."""
     with services.database.read() as session:
-        return people.study_message(people.find_study(session, study))
+        row = people.find_study(session, study)
+        return study_now(session, row, services.now(), for_owner=caller.role == OWNER)
 
 
 @router.post("/studies/{study}/linkage")

@@ -205,7 +205,10 @@ class _AsPage:
             if kind == PROBLEM_MEDIA_TYPE:
                 self._problem = message
                 return
-            _make_relative(message, self._scope["path"])
+            # There may be a prefix before all addresses.
+            headers = MutableHeaders(raw=message["headers"])
+            if (there := headers.get("location", "")).startswith("/"):
+                headers["location"] = relative(there, self._scope["path"])
         if self._problem is None:
             await self._send(message)
             return
@@ -232,14 +235,6 @@ class _AsPage:
             )
             response = Response(written, status, dict(HEADERS), "text/html")
         await response(self._scope, _nothing, self._send)
-
-
-def _make_relative(message: Message, at: str) -> None:
-    """Let an answer lead on relative to its page: there may be a prefix before all addresses."""
-    headers = MutableHeaders(raw=message["headers"])
-    there = headers.get("location", "")
-    if there.startswith("/"):
-        headers["location"] = relative(there, at)
 
 
 async def _nothing() -> Message:

@@ -66,12 +66,7 @@ ARROW = "->"
 
 @dataclass(frozen=True)
 class Input:
-    """A field of a form.
-
-    `kind`: `choice`, `number`, `flag`, `variable`, `variables`, `owners`, `parents` or `text`.
-    `whole`: a whole number. `nullable`: emptied it means
-    null.
-    """
+    """A field of a form; emptied, a `nullable` one means null."""
 
     name: str
     kind: str
@@ -189,21 +184,19 @@ def _inputs(schema: Schema, known: Mapping[str, Schema], within: str) -> Iterato
         full = f"{within}{name}"
         if "const" in field or full in _NOT_ASKED:
             continue
-        field = {**_found(field, known), **{k: v for k, v in field.items() if k == "default"}}
+        if "$ref" in field:
+            field = {**known[field["$ref"].rpartition("/")[2]], **field}
         if "properties" in field:
             yield from _inputs(field, known, f"{full}.")
         else:
             yield _input(full, field, name in required)
 
 
-def _found(schema: Schema, known: Mapping[str, Schema]) -> Schema:
-    return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-
-
 def _input(full: str, schema: Schema, required: bool) -> Input:
     kinds = schema.get("anyOf", [schema])
     plain = next((one for one in kinds if one.get("type") != "null"), schema)
     default = schema.get("default")
+    written = default if isinstance(default, str) else json.dumps(default)
     options = tuple(map(str, plain.get("enum", ())))
     # Which records are counted is shown as the study has it.
     may_be_empty = options and not required and default is None and full != "records"
@@ -211,7 +204,7 @@ def _input(full: str, schema: Schema, required: bool) -> Input:
         name=full,
         kind=_kind(full, plain),
         required=required,
-        default=_SENSIBLE.get(full, "") if default in (None, {}) else _written(default),
+        default=_SENSIBLE.get(full, "") if default in (None, {}) else written,
         options=("", *options) if may_be_empty else options,
         lowest=plain.get("minimum"),
         highest=plain.get("maximum"),
@@ -230,10 +223,6 @@ def _kind(name: str, schema: Schema) -> str:
     return by_name.get(name) or by_type.get(schema.get("type", ""), "text")
 
 
-def _written(default: Any) -> str:
-    return default if isinstance(default, str) else json.dumps(default)
-
-
 @dataclass(frozen=True)
 class JobForm:
     """The form of a kind of job."""
@@ -242,6 +231,11 @@ class JobForm:
     told: str
     inputs: tuple[Input, ...]
     of: JobKind[Any, Any, Any]
+
+    @property
+    def command(self) -> str:
+        """The command by which an owner releases what the job uses."""
+        return KINDS[self.of.release_kind].command
 
     @property
     def label(self) -> str:

@@ -43,7 +43,7 @@ def read_model_shown(
         request,
         "model.html.j2",
         title=f"Model {model}",
-        model=seen.message,
+        model=seen,
         kind=seen.kind,
         forms=["json", *(one for one in MODEL_KINDS[seen.kind].views)],
     )
@@ -63,7 +63,7 @@ def read_model_file(
     """Return a model as a file."""
     if form == "json":
         seen = models.visible_model(services, caller, model)
-        written, media = seen.message.model_dump_json(), "application/json"
+        written, media = seen.model_dump_json(), "application/json"
     else:
         written, media = models.written_as(services, caller, model, form), media_type_of(form)
     name = f"{model}.{_SUFFIXES.get(form, form)}"

@@ -25,15 +25,16 @@ from miner_service.http.pages.rendering import (
     read_message,
 )
 from miner_service.services import Services
+from miner_service.store.address import address_of
 from miner_service.store.people import ADMIN
-from pramana_core.errors import NotReady, PramanaError
+from pramana_core.errors import NotReady, OptionError, PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.privacy import (
-    Invitation,
+    AccessFile,
     InvitationCreate,
+    InvitationFile,
     StudyCreate,
     TokenCreate,
-    TokenIssued,
 )
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
@@ -74,28 +75,50 @@ def show_people(
 def create_invitation(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Invite an owner; the secret is shown this once."""
+    """Invite an owner; the file that `owner-agent join` takes is shown this once."""
     few = newest(SHOWN)
     try:
         body = _read(InvitationCreate, sent, "owner", "valid_hours")
         made = studies.create_invitation(study, body, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
-    return _shown(request, services, caller, study, few, invited=made)
+    invited = InvitationFile(
+        miner=_address(request, services),
+        study=study,
+        owner=made.owner,
+        secret=str(made.secret),
+        expires=made.expires,
+    )
+    return _shown(request, services, caller, study, few, invited=invited)
 
 
 @router.post("/studies/{study}/tokens", name="issue_token")
 def issue_token(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Give an analyst a token; it is shown this once."""
+    """Give an analyst a token, in an access file that is shown this once."""
     few = newest(SHOWN)
     try:
         body = _read(TokenCreate, sent, "name", "valid_days")
         made = studies.issue_token(study, body, services, Response())
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
-    return _shown(request, services, caller, study, few, issued=made)
+    issued = AccessFile(
+        miner=_address(request, services),
+        study=study,
+        name=made.name,
+        token=made.token,
+        expires=made.expires,
+    )
+    return _shown(request, services, caller, study, few, issued=issued)
+
+
+def _address(request: Request, services: Services) -> str:
+    """Return the address in invitations; where none is known, the one that the browser has."""
+    try:
+        return address_of(services.settings, None)
+    except OptionError:
+        return str(request.base_url).rstrip("/")
 
 
 @router.post("/invitations/{invitation}/revoke", name="revoke_invitation")
@@ -134,8 +157,8 @@ def _shown(
     study: str,
     paging: Any,
     *,
-    invited: Invitation | None = None,
-    issued: TokenIssued | None = None,
+    invited: InvitationFile | None = None,
+    issued: AccessFile | None = None,
     error: PramanaError | None = None,
 ) -> Response:
     tokens = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import Request, Response
 
@@ -15,12 +14,10 @@ from miner_service.http.endpoints import jobs, releases, results, studies
 from miner_service.http.endpoints.results import models_of
 from miner_service.http.pages.rendering import NewestDep, newest, page, release_words
 from miner_service.intake.reports import counts
-from miner_service.store.people import ADMIN
 from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
-from pramana_core.wire.privacy import Owner, StudyPrivacy
-from pramana_core.wire.releases import Release
+from pramana_core.wire.privacy import StudyPrivacy
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -67,7 +64,7 @@ def show_study(
         request,
         "study.html.j2",
         title=study,
-        study=studies.read_study(study, services),
+        study=studies.read_study(study, services, caller),
         owners=found,
         own=lambda name: caller.as_owner in (None, name),
         privacy=told,
@@ -77,7 +74,6 @@ def show_study(
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,
         models=models.items,
-        next=next_step(caller, found.items, sent.items, run.items, study),
     )
 
 
@@ -163,7 +159,7 @@ class Spent:
             for one in disclosure.columns
             if own in (None, one.owner)
         ]
-        columns.sort(key=lambda line: -_length(line.spent))
+        columns.sort(key=lambda line: -(math.inf if line.spent is None else line.spent))
         return cls(whose, columns[:most], len(columns) - most)
 
     @property
@@ -180,27 +176,3 @@ class Spent:
 def _scale(lines: list[BudgetBar]) -> float:
     ending = [one.spent + (one.left or 0.0) for one in lines if one.spent is not None]
     return max(ending, default=0.0) or 1.0
-
-
-def _length(spent: float | None) -> float:
-    return math.inf if spent is None else spent
-
-
-def next_step(
-    caller: Caller, found: list[Owner], sent: list[Release], run: list[Any], study: str
-) -> tuple[str, str] | None:
-    """Return what a study waits for and the command that is next; None where it has all."""
-    if caller.as_owner is not None:
-        if not sent:
-            return "You have released nothing yet. On your own machine:", "owner-agent publish"
-        return None
-    if not found:
-        sentence = "No owner has joined yet. Invite them below People, or by:"
-        who = "OWNER" if caller.role == ADMIN else "another"
-        return sentence, f"miner-service study invite {study} {who}"
-    if not sent:
-        return "Nothing was released yet. Each owner, on her machine:", "owner-agent publish"
-    if not run:
-        sentence = "No job was run yet. Start one below Jobs, or in Python:"
-        return sentence, f'study = pm.connect(ADDRESS, TOKEN, "{study}")'
-    return None

@@ -82,10 +82,7 @@ def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> No
 def receive(
     sender: str, plan: Plan, package: Package, fetch: Fetch, holding: LocalRecords
 ) -> ReceivedColumns:
-    """Fetch a package and check that it is what was announced.
-
-    Raises PeerDeviated, PeerUnreachable.
-    """
+    """Fetch a package and check it as announced. Raises PeerDeviated, PeerUnreachable."""
     bodies = []
     for part in package.parts:
         body = fetch(part.number)

@@ -25,11 +25,7 @@ from pramana_core.wire.parts import Pseudonyms, key_order
 
 @dataclass(frozen=True, eq=False)
 class LocalRecords:
-    """This owner's records: never sent, and exact for its own learning.
-
-    `keys` ascend and `columns` follow them; `names` are the session's variables that it has, and
-    `one_secret` is that of `Encoded`.
-    """
+    """This owner's records, ascending by `keys`: never sent, and exact for its own learning."""
 
     site: Site
     plan: PlannedSite
@@ -48,10 +44,7 @@ class LocalRecords:
 def hold(
     site: Site, proposal: Proposal, variables: Sequence[str], progress: Progress
 ) -> LocalRecords:
-    """Read the site's table for a session about some variables.
-
-    Raises VariablesMissing, InputError, KeyFileError.
-    """
+    """Read the table for a session. Raises VariablesMissing, InputError, KeyFileError."""
     plan = planned(site)
     names = tuple(name for name in variables if name in plan.variables)
     if not names:

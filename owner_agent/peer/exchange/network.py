@@ -1,8 +1,6 @@
 """The network that the owners' parts make together, checked whole, and the files it is kept in.
 
-Every owner makes these files from the same signed parts; they are the same bytes everywhere.
-`network.json` has the form of the miner's models, which
-`pramana_core.learn.networks.documents` reads.
+`network.json` has the form of the miner's models.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What leaves this owner for one peer: only what the peer may have, and written down first.
 
-Columns are randomized whole, by the same keyed draws as any release of the study. Columns that the
-peer did not ask for are dropped afterwards. So neither two peers nor a miner ever see two
-randomizations of one value.
+Columns are randomized whole, by the same keyed draws as any release; those not asked for are
+dropped. So nobody sees two randomizations of one value.
 """
 
 from __future__ import annotations
@@ -58,8 +57,7 @@ class OutgoingPackage:
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
     """Return what a peer entitled to some variables gets to see; None if that is nothing.
 
-    Where the channel of a joint block can be restricted to these variables, the margin of the
-    block's joint draw is sent; otherwise the whole block, for nobody could invert less of it.
+    It is the margin of a block's joint draw, or the whole block where its channel has no margin.
     """
     drawn, sent = [], []
     for block in plan.blocks:
@@ -93,10 +91,7 @@ def outgoing(
     now: datetime,
     consent: PublishOptions,
 ) -> OutgoingPackage:
-    """Randomize what a peer gets, remember it, and prepare it; the ledger is not written yet.
-
-    Raises PlanConflict, StoreCorrupt, UnprotectedVariable.
-    """
+    """Randomize what a peer gets and prepare it. Raises PlanConflict, UnprotectedVariable."""
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state

@@ -1,7 +1,6 @@
 """The loss of a session: of each column, by each owner, and of a record.
 
-Every owner announces its blocks before a byte leaves, and each owner adds up the loss of all. The
-sum bounds what colluding peers learn. Parameters that are shared exactly have no epsilon.
+The sum bounds what colluding peers learn. Parameters that are shared exactly have no epsilon.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The ledger's line about a session, with what was shared exactly and the proof that all agreed.
-
-Whoever has the proof may write the result after a new start, and send it to an owner that missed
-the last message.
-"""
+"""The ledger's line about a session, with what was shared exactly and the proof that all agreed."""
 
 from __future__ import annotations
 
@@ -30,11 +26,7 @@ class SharedFamily(Message):
 
 
 class ExactTable(Message):
-    """A table that shared parameters reveal: digests, without a value or a record.
-
-    `own` are the digests of this owner's `columns` (and the records), `groups` those of the peers'
-    columns `against` which they were shared, as the session called them.
-    """
+    """A table that shared parameters reveal: digests of own columns and of the peers' columns."""
 
     study: str
     own: list[Sha256]
@@ -68,10 +60,7 @@ def session_name(session: str) -> str:
 def session_entry(
     holding: LocalRecords, proposal: Proposal, peers: Sequence[str], now: datetime
 ) -> Entry:
-    """Return the line which says that this owner takes part in a session with some peers.
-
-    Lines about what is sent in the session have the same place and time, and other contents.
-    """
+    """Return the line which says that this owner takes part in a session with some peers."""
     return Entry(
         miner=PEER + ",".join(peers),
         study=proposal.study,

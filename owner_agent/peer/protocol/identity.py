@@ -1,8 +1,4 @@
-"""An owner's identity among its peers: a key and a certificate that the others pin.
-
-There is no authority: custodians exchange certificates. A connection or a signed statement counts
-only under exactly the certificate that the site file names.
-"""
+"""An owner's identity among its peers: a key and a certificate that the others pin."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The messages of owners in a joint session; unknown fields are refused by name.
 
-A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
-`Announcement` of each, then the `NetworkPart` of the model that each has learned.
-`owner_agent.peer.protocol.steps` says which message answers which.
+In order: `Proposal` (the initiator's), an `Offer` and an `Announcement` of each owner, then the
+`NetworkPart` that each has learned.
 """
 
 from __future__ import annotations
@@ -81,10 +80,7 @@ class Proposal(PeerMessage):
         return [name for name in self.participants if name != owner]
 
     def entitled(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
-        """Return the sender's variables that the receiver gets; the sender decides by this alone.
-
-        The order is that of the sender's own list.
-        """
+        """Return the sender's variables that the receiver gets, in the sender's order."""
         needed = self.task.needs(holdings[receiver]) if sender != receiver else ()
         return tuple(name for name in holdings[sender] if name in needed)
 
@@ -97,10 +93,7 @@ class OfferedVariable(Message):
 
 
 class Offer(Statement):
-    """What an owner has that the session names; nothing has been randomized yet.
-
-    `keys_digest` is SHA-256 of the ascending pseudonyms.
-    """
+    """What an owner has that the session names, with SHA-256 of the ascending pseudonyms."""
 
     noun = "offer"
 
@@ -119,10 +112,7 @@ class Package(Message):
 
 
 class Announcement(Statement):
-    """What an owner would send to whom, and (`offers`) the digest of all offers.
-
-    `drawn` are the blocks of what anybody gets; which part goes to whom follows from the task.
-    """
+    """The blocks an owner would send to anybody (`drawn`), and the digest of all offers."""
 
     noun = "announcement"
 
@@ -206,10 +196,7 @@ Phase = Literal[
 
 
 class Status(PeerMessage):
-    """How far an owner is with a session.
-
-    `part` is there once learned, `agreed` (what all signed) once written, `problem` once ended.
-    """
+    """How far an owner is: what it learned, agreed to, or why its session ended."""
 
     phase: Phase
     done: int = 0

@@ -1,7 +1,4 @@
-"""The steps of a session: calls to other owners, routes and answers all follow this table.
-
-A new step is one entry here and one method of the same name at the participant.
-"""
+"""The steps of a session: calls to other owners, routes and answers all follow this table."""
 
 from __future__ import annotations
 
@@ -36,13 +33,8 @@ PACKAGE_PART = _SESSION + "/parts/{number}"
 class Step(Generic[Request, Answer]):
     """One request to an owner, done by the participant's method of its name.
 
-    Attributes:
-        path: of the HTTP request, with `{session}` for the session's number.
-        answer: the kind of the answer.
-        request: the kind of the message sent, or None.
-        phase: that of the session; only its initiator may ask, and an error ends it. If None, the
-            participant's method decides who may ask, and when.
-        repeatable: whether it takes no work, and may be repeated without harm.
+    Only the initiator asks for a step of a `phase`, and an error ends the session. A `repeatable`
+    one takes no work.
     """
 
     name: str

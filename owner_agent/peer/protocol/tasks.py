@@ -1,9 +1,4 @@
-"""What owners can learn together: the ``task`` of a session file, one class for each kind.
-
-A task has the options, limits and defaults of the miner's job of that name. It also says which of a
-peer's columns an owner may ask for, and what it learns from the marginals: exact ones of its own
-columns, estimated ones of its peers'.
-"""
+"""What owners can learn together: the ``task`` of a session file, one class for each kind."""
 
 from __future__ import annotations
 

@@ -243,10 +243,39 @@ class StudyCreate(Message):
     people: People = "overlapping"
 
 
+class StudyStep(Message):
+    """A next step of a study: what it is, who takes it, and by which command, if by one.
+
+    `owners` are those whose custodians it waits for.
+    """
+
+    who: Literal["operator", "operator or custodian", "custodian", "analyst"]
+    owners: list[Name] = Field(default_factory=list)
+    what: str
+    command: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """Who takes the step, and what it is."""
+        owners = f" of {', '.join(self.owners)}" if self.owners else ""
+        return f"Next, the {self.who}{owners}: {self.what}"
+
+    @property
+    def line(self) -> str:
+        """The step with its command, in a line."""
+        return f"{self.heading}." if self.command is None else f"{self.heading}: {self.command}"
+
+
 class Study(StudyCreate):
-    """A study: the scope of owners, releases, jobs and models."""
+    """A study: the scope of owners, releases, jobs and models.
+
+    `awaited` owners are invited and have not joined; `next` says what happens next, and who does
+    it. An owner is not shown steps that depend on jobs.
+    """
 
     created: datetime
+    awaited: list[Name] = Field(default_factory=list)
+    next: list[StudyStep] = Field(default_factory=list)
 
 
 class TokenCreate(Message):

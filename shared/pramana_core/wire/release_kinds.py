@@ -93,6 +93,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
             logarithm of the probability of any content.
         unbounded: in words what it means that nothing bounds it; None where something does.
         unexamined: in words why its records are not examined; None where a plan can be.
+        command: by which an owner sends one.
         require: raises what reading does not find wrong; called when a release is announced.
         remainder: what is kept of the content of a withdrawn release.
     """
@@ -109,6 +110,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
     epsilon: Callable[[ContentT], float | None] = lambda _content: None
     unbounded: Callable[[ContentT], str | None] = lambda _content: None
     unexamined: str | None = None
+    command: str = "owner-agent publish"
     require: Callable[[ContentT], object] = lambda _content: None
     remainder: Callable[[ContentT], ContentT] = itself
 
@@ -227,6 +229,7 @@ MASKED_RECORDS: ReleaseKind[MaskedTableMessage, MaskedTableMessage] = ReleaseKin
     columns=lambda table: {c.name: c.role == "told" for c in table.columns},
     schema=lambda table: table.schema_of_parts,
     plan=lambda _table: None,
+    command="owner-agent mask --publish",
     unbounded=lambda _table: (
         "Masked records carry no gamma: nothing bounds what they tell of one record."
     ),
@@ -353,6 +356,7 @@ SHARED_TREES: ReleaseKind[SharedTreeMessage, SharedTreeMessage] = ReleaseKind(
     epsilon=lambda model: model.epsilon,
     unbounded=lambda model: None if model.epsilon is not None else NO_BOUND,
     unexamined="A shared tree has no records that could be examined.",
+    command="owner-agent share-model --publish",
     require=SharedTreeMessage.require_promised,
     remainder=SharedTreeMessage.without_tree,
 )

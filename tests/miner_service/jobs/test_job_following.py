@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from miner_service.jobs.runner import learn_model, work_once
-from miner_service.jobs.workers import DistantWorkers, workers_of
+from miner_service.jobs.workers import WorkerPool, workers_of
 from miner_service.settings import JobSettings
 from miner_service.store.queue import claim_next, show_up
 from pramana_core.errors import NotConverged, NotReady, StorageFull
@@ -122,7 +122,7 @@ def test_a_result_does_not_wait_for_longer_than_a_lease_holds(asked):
 
 def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked):
     miner, path = asked(crew=workers_of, jobs=JobSettings(workers=0, lease_seconds=0.05))
-    assert isinstance(miner.app.state.crew, DistantWorkers)
+    assert type(miner.app.state.crew) is WorkerPool
     assert not miner.app.state.crew.alive
     assert miner.analyst.get(path)["state"] == "queued"
     with miner.services.database.write() as session:

@@ -85,7 +85,7 @@ def test_files_of_another_store_and_none_are_refused_by_both_names(opened):
             opened.segments.identify(found)
         with pytest.raises(StoreCorrupt) as told:
             opened.start()
-        for word in (mine, str(found).lower(), opened.database.place, opened.segments.place):
+        for word in (mine, str(found).lower(), opened.database.place, str(opened.segments.root)):
             assert word in told.value.message
     assert opened.segments.identity() == A
 

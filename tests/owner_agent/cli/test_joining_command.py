@@ -108,6 +108,18 @@ def test_a_linkage_secret_is_made_only_where_owners_share_none(newcomer, join, p
     assert ("linkage secret is missing" in ended.out) == (people == "same")
 
 
+def test_it_says_who_is_awaited_and_whose_step_is_next(newcomer, join, command):
+    newcomer.miner.study_plan = None
+    step = {"what": "design the plan", "command": "owner-agent design PART..."}
+    newcomer.miner.standing = {
+        "awaited": ["clinic-south", "lab"], "next": [{"who": "operator or custodian", **step}]
+    }  # fmt: skip
+    for said in (join("--linkage", str(newcomer.linkage)), command("join")):
+        assert said.exit_code == 0, said.err
+        assert "clinic-south, lab" in said.out
+        assert "the operator or custodian: design the plan: owner-agent design PART" in said.out
+
+
 def test_an_invitation_for_somebody_else_is_not_used(newcomer, join, site_text):
     newcomer.write(site_text.replace('"clinic-north"', '"clinic-south"'))
     ended = join("--yes")

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from miner_service.store.people import change_people
 from pramana_core.plan import Plan
 from tests.pramana.client.world import STUDY, opened
 
@@ -67,23 +66,3 @@ def test_an_owner_reads_a_model_and_knows_its_own_plan(world, reports):
     found = guest.job(job.id).model
     assert found.to_document()["document"] == job.model.to_document()["document"]
     assert found.plan_digests_ == (reports["port"].plan.digest,)
-
-
-@pytest.mark.slow
-def test_a_study_of_different_people_learns_by_its_defaults(start):
-    """What the owners put together has all people, and nothing is said of the records."""
-    people = pm.example("titanic")
-    world = start()
-    plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.1)
-    with world.services.database.write() as session:
-        change_people(session, STUDY, "different")
-    half = len(people) // 2
-    for number, (owner, rows) in enumerate({"a": slice(0, half), "b": slice(half, None)}.items()):
-        keys, part = pm.Keys.for_experiments(number), people.iloc[rows]
-        reports = pm.randomize(part, plan, keys, record_id=part.index, study=STUDY)
-        world.publish(owner, reports)
-    study = world.study()
-    tree = study.run(pm.DecisionTree("survived", max_depth=2)).wait().model
-    assert tree.n_records_ == len(people)
-    table = study.table(["sex", "survived"]).wait().model
-    assert table["count"].sum() == pytest.approx(len(people))

@@ -10,6 +10,7 @@ import pytest
 
 import pramana as pm
 import pramana.client.connecting as connecting
+from miner_service.store.people import find_study
 from pramana.cli import main
 from tests.pramana.client.world import STUDY, URL
 
@@ -23,8 +24,17 @@ class Ended(NamedTuple):
 
 
 @pytest.fixture
-def call(world, tmp_path, monkeypatch, capsys):
-    """Type `pramana study ...` in a folder that has the analyst's access file."""
+def call_at(tmp_path, monkeypatch, capsys):
+    """Type `pramana study ...` at a miner, in a folder that has the analyst's access file."""
+    return lambda world: typing_at(world, tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def call(world, call_at):
+    return call_at(world)
+
+
+def typing_at(world, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     access = tmp_path / "analyst.json"
     told = {"miner": URL, "study": STUDY, "name": "ana", "token": world.token, "expires": None}
@@ -90,8 +100,51 @@ def test_from_a_kind_of_job_to_predictions(call, tmp_path):
     shown = call("show")
     assert "line reports class, sex." in shown.out
     told = json.loads(call("show", "--json").out)
+    assert told["next"] == []
     assert {owner["name"] for owner in told["owners"]} == {"line", "port"}
     assert told["told"][0]["of"] == "record"
+
+
+KINDS = {
+    **dict.fromkeys(
+        ("decision-tree", "linear-classifier", "bayes-classifier"), ("--target", "survived")
+    ),
+    "contingency-table": ("--variable", "sex"),
+    "association-rules": ("--set", "minimum_support=0.1"),
+    "bayes-net-structure": ("--set", "draws=0"),
+    "bayes-net-parameters": ("--set", 'structure={"sex": [], "survived": ["sex"]}'),
+}
+"""What each kind of job on randomized records needs to be typed."""
+
+
+@pytest.mark.slow
+def test_in_a_study_of_different_people_nothing_is_said_of_records(start, call_at):
+    """Every kind counts all records, by the command and by `pm` alike."""
+    world = start()
+    with world.services.database.write() as session:
+        find_study(session, STUDY).people = "different"
+    people = pm.example("titanic")
+    plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.1)
+    for number, owner in enumerate(("a", "b")):
+        part = people.iloc[number::2]
+        keys = pm.Keys.for_experiments(number)
+        world.publish(owner, pm.randomize(part, plan, keys, record_id=part.index, study=STUDY))
+    study, call = world.study(), call_at(world)
+    assert set(KINDS) == set(json.loads(call("kinds", "--json").out)) - {
+        "regression", "model-sharing"
+    }  # fmt: skip
+    jobs = {}
+    for kind, words in KINDS.items():
+        ended = call("run", kind, *words, "--json")
+        assert ended.code == 0, ended.err
+        jobs[kind] = json.loads(ended.out)
+        assert jobs[kind]["spec"]["records"] == "any"
+    tree = study.run(pm.DecisionTree("survived"))
+    assert tree.id == jobs["decision-tree"]["id"]
+    table = study.table("sex")
+    assert table.id == jobs["contingency-table"]["id"]
+    assert tree.wait().model.n_records_ == len(people)
+    assert table.wait().model["count"].sum() == pytest.approx(len(people))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from miner_service.http.access.pools import Pool
-from miner_service.http.access.shares import BodyMemory, Buckets, InFlight
+from miner_service.http.access.shares import Buckets, InFlight
 from pramana_core.errors import NotReady, TooManyRequests
 
 
@@ -59,14 +59,6 @@ def test_bodies_on_their_way_are_counted_by_token():
         with shares.held("a", 40):
             pass
     assert shares._held == {}
-
-
-def test_memory_is_given_while_there_is_some_and_given_back():
-    memory = BodyMemory(10)
-    with memory.held(6), memory.held(4), pytest.raises(TooManyRequests), memory.held(1):
-        pass
-    with memory.held(10):
-        pass
 
 
 def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -157,10 +158,20 @@ def test_a_model_is_framed_and_fetched(study):
     assert browser.get(f"/pages/models/{tree}/files/bif").status_code == 404
 
 
+def shown_file(answer, name):
+    """The file that a page offers to save, as it is shown and as it is saved."""
+    shown = re.search(r'<pre class="secret"><code>(.*?)</code>', answer.text, re.DOTALL)[1]
+    saved = re.search(f'download="{name}" href="data:application/json,([^"]*)"', answer.text)[1]
+    assert unquote(saved) == html.unescape(shown)
+    return unquote(saved)
+
+
 def test_invitations_and_tokens_are_shown_once(study):
     browser = study.browser(study.miner.admin)
     made = browser.post("/pages/studies/s/invitations", {"owner": "east", "valid_hours": "24"})
-    secret = re.search(r'<pre class="secret"><code>(i-[^<]+)</code>', made.text)[1]
+    invitation = json.loads(shown_file(made, "s-east.invitation"))
+    assert (invitation["miner"], invitation["owner"]) == ("http://testserver", "east")
+    secret = invitation["secret"]
     assert secret not in browser.get("/pages/studies/s/people").text
     listed = study.miner.admin.get("/v1/studies/s/invitations")["items"]
     (waiting,) = [one for one in listed if one["owner"] == "east"]
@@ -168,7 +179,7 @@ def test_invitations_and_tokens_are_shown_once(study):
     taken = study.miner.nobody("POST", "/v1/invitations/accept", json={"secret": secret})
     assert taken.status_code != 201
     issued = browser.post("/pages/studies/s/tokens", {"name": "bob", "valid_days": "3"})
-    token = re.search(r'<pre class="secret"><code>(t-[^<]+)</code>', issued.text)[1]
+    token = json.loads(shown_file(issued, "s-bob.json"))["token"]
     assert token not in browser.get("/pages/studies/s/people").text
     assert type(study.analyst)(study.miner.client, token)("GET", "/v1/studies/s").status_code == 200
     wrong = browser.post("/pages/studies/s/invitations", {"owner": "<b>"})

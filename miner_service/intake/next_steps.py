@@ -1,0 +1,93 @@
+"""What a study needs next, and who does it: pages, commands and the API all show this."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from miner_service.store.people import (
+    ANALYST,
+    awaited_owners,
+    find_study_plan,
+    study_message,
+)
+from miner_service.store.releases import active_owners, owners_in_use
+from miner_service.store.schema import JobRow, ReleaseRow, ReportPlanRow, StudyRow, TokenRow
+from pramana_core.wire.privacy import Study, StudyStep
+
+
+def study_now(session: Session, row: StudyRow, now: datetime, *, for_owner: bool) -> Study:
+    """Return a study with the owners that it awaits and its next steps.
+
+    An owner hears nothing of jobs: that one on other than identical records ran tells whether
+    others know a person.
+    """
+    joined = active_owners(session, row.name)
+    awaited = sorted(awaited_owners(session, row.name, now) - set(joined))
+    steps = list(_steps_of_owners(session, row, joined, awaited))
+    if not (steps or for_owner):
+        steps = list(_steps_of_analysts(session, row.name, now))
+    return study_message(row).model_copy(update={"awaited": awaited, "next": steps})
+
+
+def _steps_of_owners(
+    session: Session, row: StudyRow, joined: Sequence[str], awaited: Collection[str]
+) -> Iterator[StudyStep]:
+    """Yield the steps up to the last release."""
+    study = row.name
+    if not (joined or awaited):
+        command = f"miner-service study invite {study} OWNER..."
+        yield StudyStep(who="operator", what="invite the owners", command=command)
+        return
+    if awaited:
+        what, command = "join by the invitation's file", "owner-agent join INVITATION"
+        yield StudyStep(who="custodian", owners=list(awaited), what=what, command=command)
+    reports = session.get(ReportPlanRow, study)
+    custodians = [owner for owner in joined if reports is None or owner != reports.owner]
+    in_use = owners_in_use(session, study)
+    planned = find_study_plan(session, study) is not None
+    if not planned and _may_plan(session, row, len(custodians) + len(awaited)):
+        yield StudyStep(
+            who="operator or custodian",
+            what="design the study's plan from the owners' public parts, without any table",
+            command="owner-agent design PART... --write-study-plan plan.json",
+        )
+        command = f"miner-service study plan set {study} plan.json"
+        yield StudyStep(who="operator", what="give the study its plan", command=command)
+    elif missing := [owner for owner in custodians if owner not in in_use]:
+        what = "keep the study's plan (owner-agent join), then publish" if planned else "publish"
+        yield StudyStep(who="custodian", owners=missing, what=what, command="owner-agent publish")
+    if reports is not None and reports.owner in joined and reports.owner not in in_use:
+        what = (
+            f"put the reports of single records into use (POST /v1/studies/{study}/reports/release)"
+        )
+        yield StudyStep(who="operator", what=what)
+
+
+def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
+    """Whether several owners of the same people can still agree on a plan: nobody began."""
+    begun = select(ReleaseRow.id).where(
+        ReleaseRow.study == row.name, ReleaseRow.state != "withdrawn"
+    )
+    alone = row.people == "different" or owners <= 1
+    return not alone and session.scalar(begun.limit(1)) is None
+
+
+def _steps_of_analysts(session: Session, study: str, now: datetime) -> Iterator[StudyStep]:
+    """Yield the steps once every owner has a release in use; none once there is a job."""
+    if session.scalar(select(JobRow.id).where(JobRow.study == study).limit(1)) is not None:
+        return
+    valid = select(TokenRow.id).where(
+        TokenRow.study == study,
+        TokenRow.role == ANALYST,
+        TokenRow.revoked.is_(False),
+        TokenRow.expires.is_(None) | (TokenRow.expires > now),
+    )
+    if session.scalar(valid.limit(1)) is None:
+        what = "give an analyst access"
+        command = f"miner-service study analyst {study} --access-file analyst.json"
+        yield StudyStep(who="operator", what=what, command=command)
+    yield StudyStep(who="analyst", what="run a job", command="pramana study run KIND")
