@@ -29,8 +29,10 @@ from miner_service.store.people import ADMIN
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.privacy import (
+    AccessFile,
     Invitation,
     InvitationCreate,
+    InvitationFile,
     StudyCreate,
     TokenCreate,
     TokenIssued,
@@ -74,7 +76,7 @@ def show_people(
 def create_invitation(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Invite an owner; the secret is shown this once."""
+    """Invite an owner; the page has the file that `owner-agent join` takes, this once."""
     few = newest(SHOWN)
     try:
         body = _read(InvitationCreate, sent, "owner", "valid_hours")
@@ -88,7 +90,7 @@ def create_invitation(
 def issue_token(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Give an analyst a token; it is shown this once."""
+    """Issue a token to an analyst; the page has the access file with it, this once."""
     few = newest(SHOWN)
     try:
         body = _read(TokenCreate, sent, "name", "valid_days")
@@ -139,6 +141,17 @@ def _shown(
     error: PramanaError | None = None,
 ) -> Response:
     tokens = None
+    file: InvitationFile | AccessFile | None = None
+    known = {
+        "miner": services.settings.web.public_url or f"{request.url.scheme}://{request.url.netloc}",
+        "study": study,
+    }
+    if invited is not None:
+        found = invited.model_dump(include={"owner", "secret", "expires"})
+        file = InvitationFile.model_validate({**known, **found})
+    if issued is not None:
+        found = issued.model_dump(include={"name", "token", "expires"})
+        file = AccessFile.model_validate({**known, **found})
     if caller.role == ADMIN:
         tokens = studies.list_tokens(study, services, newest(SHOWN))
     return page(
@@ -152,6 +165,7 @@ def _shown(
         tokens=tokens,
         invited=invited,
         issued=issued,
+        file=file,
         error=error,
     )
 

@@ -16,6 +16,7 @@ from pramana_core.errors import InputError
 from pramana_core.pages.forms import HEADERS, SentForm
 from pramana_core.pages.rendering import Pages
 from pramana_core.pages.words import named, plan_words
+from pramana_core.wire.release_kinds import MASKED, RANDOMIZED, SHARED_TREE
 from pramana_core.wire.releases import Release
 
 PAGES = Pages("miner_service.http.pages")
@@ -59,6 +60,13 @@ def read_message(message: type[Read], fields: Any, leave_out: int = 0) -> Read:
 
 _NAME = "letters, digits and . _ - only, at most 64"
 
+RELEASE_COMMANDS = {
+    RANDOMIZED: "owner-agent publish",
+    MASKED: "owner-agent mask --publish",
+    SHARED_TREE: "owner-agent share-model --publish",
+}
+"""What an owner types to make a release of each kind."""
+
 SHOWN = 50
 """The rows of a page."""
 
@@ -96,9 +104,9 @@ def _words(release: _ReleaseContent) -> tuple[str, ...]:
     if release.kind == "masked-records":
         masked = [column.name for column in content.columns if column.role == "masked"]
         told = [column.name for column in content.columns if column.role == "told"]
-        told_so = f"{named(told)} told as they are." if told else ""
-        first = f"{named(masked)} masked by {content.method}."
-        return tuple(one for one in (first, told_so, *content.protection) if one)
+        unchanged = f"{named(told)}: released unchanged." if told else ""
+        first = f"{named(masked)}: masked by {content.method}."
+        return tuple(one for one in (first, unchanged, *content.protection) if one)
     if release.kind == "knowledge-model":
         if content.tree is None:
             return ("A knowledge model, which was withdrawn.",)
