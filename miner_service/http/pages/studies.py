@@ -145,13 +145,11 @@ def blocks_of(services: Services, study: str) -> Blocks:
 
 
 def sum_words(privacy: StudyPrivacy) -> str:
-    """Return why the owners' epsilons add up to the record's, or why they do not."""
+    """Return why the owners' epsilons do not add up to the record's; nothing where they do."""
     record = privacy.record.determined.epsilon
     added = sum(one.determined.epsilon or math.inf for one in privacy.owners)
-    if len(privacy.owners) < 2 or record is None or privacy.unbounded:
+    if record is None or privacy.unbounded or math.isclose(added, record, rel_tol=1e-6):
         return ""
-    if math.isclose(added, record, rel_tol=1e-6):
-        return "The epsilon of a whole record is the sum of its owners' epsilons."
     sentence = f"The owners' epsilons add up to {added:.4g}, the record's is {record:.4g}: "
     if privacy.different_people:
         return f"{sentence}the owners hold different people, so a record loses to one owner only."
