@@ -114,6 +114,14 @@ def test_the_changelog_has_the_version():
     assert f"## {version.group(1)}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_what_never_leaves_is_said_the_same_on_every_page():
+    pages = ("README.md", "docs/threat-model.md", "docs/owner-guide.md", "docs/start-custodian.md")
+    texts = [" ".join((ROOT / page).read_text(encoding="utf-8").split()) for page in pages]
+    statement = r"\*\*What never leaves an owner\*\*: .*?trees\)\."
+    assert len({tuple(re.findall(statement, text)) for text in texts}) == 1
+    assert all(len(re.findall(statement, text)) == 1 for text in texts)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_files_that_a_page_names_are_there(page: Path):

@@ -152,7 +152,7 @@ pd.DataFrame(
 #
 # ## Save
 #
-# A file of reports holds the reports and their plan, and no true value of a randomized column. A plan
+# A file of reports holds the reports and their plan, and not the table. A plan
 # can be saved by itself as JSON, for those who must agree to it before anything is randomized.
 
 # %%

@@ -84,7 +84,7 @@ class Door:
         try:
             answer = self._answer(scope)
         except PramanaError as error:
-            answer = problem_page(error)
+            answer = problem_page(error, scope["path"])
         if answer is not None:
             await answer(scope, receive, guarded)
             return
@@ -94,7 +94,7 @@ class Door:
             tell_failure("A page", error)
             # A second answer would fail, and the server would log this error with that one.
             if not started:
-                await problem_page(error)(scope, receive, guarded)
+                await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
         """Return what is said at the door; None where the request may pass."""
@@ -131,7 +131,7 @@ class Door:
             if fits:
                 self._link = None
         # A page of ours leads on: a browser sends a strict cookie only where our own site leads.
-        answer = rendered("entered.html.j2", title="Open")
+        answer = rendered("entered.html.j2", scope["path"], title="Open")
         answer.headers["Set-Cookie"] = cookie_header(self._cookie_name, self._cookie)
         return answer
 
@@ -172,7 +172,7 @@ def create_app(site: Path, environment: Environment, url: str) -> Door:
         pages.add_exception_handler(kind, _handle)
     for router in (_files, revealing.router, publishing.router):
         pages.include_router(router, prefix=ROOT)
-    pages.add_api_route("/", lambda: RedirectResponse(f"{ROOT}/", 303))
+    pages.add_api_route("/", lambda: RedirectResponse(f".{ROOT}/", 303))
     pages.add_api_route("/healthz", lambda: {"status": "ok"})
     return Door(pages, url)
 
@@ -187,11 +187,10 @@ def read_static(name: str) -> Response:
     return Response(body, media_type=media, headers={"Cache-Control": "max-age=3600"})
 
 
-def _handle(_request: Request, error: Exception) -> Response:
+def _handle(request: Request, error: Exception) -> Response:
     match error:
         case RequestValidationError():
-            return problem_page(InputError("The address is not that of a page.", where="address"))
+            error = InputError("The address is not that of a page.", where="address")
         case HTTPException():
-            return problem_page(NotFound("There is no such page.", where="address"))
-        case _:
-            return problem_page(error)
+            error = NotFound("There is no such page.", where="address")
+    return problem_page(error, request.scope["path"])

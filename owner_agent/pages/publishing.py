@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from owner_agent.pages.publications import Publication
 from owner_agent.pages.rendering import Agent, AgentDep, SentDep, SiteDep, page
 from owner_agent.release.approval import Approval
-from owner_agent.release.ledger import Ledger
+from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.options import STAGES, PublishOptions
 from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.corrected import Corrected
@@ -21,7 +21,6 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import OptionError, PramanaError
-from pramana_core.pages.forms import ROOT
 from pramana_core.pages.words import plan_words
 
 router = APIRouter()
@@ -52,7 +51,7 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
         )
     except PramanaError as error:
         return _form(request, agent, site, chosen, error)
-    return RedirectResponse(f"{ROOT}/publications/{started.id}", 303)
+    return RedirectResponse(f"publications/{started.id}", 303)
 
 
 @router.get("/publications/{identity}")
@@ -91,7 +90,9 @@ def _form(
 ) -> Response:
     approval = Approval.of(site)
     plan, miner = planned(site), site.miner
-    found, losses = _before(site, agent.environment)
+    now = _prepared(site, agent.environment)
+    found = None if now is None else Corrected.of(now, site.file.corrections)
+    losses = None if now is None else losses_by(now)
     last = agent.publications.last()
     return page(
         request,
@@ -108,18 +109,25 @@ def _form(
         lines=() if found is None else found.lines(),
         chosen=chosen,
         refused=[] if losses is None else _refused(losses),
+        sealed=None if now is None else _sealed(site, now),
         last=last,
         error=error,
     )
 
 
-def _before(site: Site, environment: Environment) -> tuple[Corrected | None, Losses | None]:
-    """Return what must be chosen because of what left; the table is read only if something did."""
+def _prepared(site: Site, environment: Environment) -> PreparedRecords | None:
+    """Return what would be sent after what left; the table is read only if something did."""
     if not any(entry.left for entry in Ledger(site.state).entries()):
-        return None, None
+        return None
     options = PublishOptions(preview=True)
-    now = PreparedRecords.of(site, lambda _stage, _done, _total: None, options, environment)
-    return Corrected.of(now, site.file.corrections), losses_by(now)
+    return PreparedRecords.of(site, lambda _stage, _done, _total: None, options, environment)
+
+
+def _sealed(site: Site, now: PreparedRecords) -> Entry | None:
+    """Return the sealed release that has all that would be sent."""
+    miner = site.miner
+    entry = Ledger(site.state).find_content(miner.url, miner.study, now.identity)
+    return entry if entry is not None and entry.state == "sealed" else None
 
 
 def _refused(losses: Losses) -> list[tuple[str, str, str]]:

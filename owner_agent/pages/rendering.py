@@ -31,10 +31,12 @@ class Agent:
 _UNFORESEEN = "The page failed with an unforeseen error; its kind stands at the terminal."
 
 
-def rendered(template: str, *, status: int = 200, title: str, **shown: Any) -> Response:
-    """Return a page."""
+def rendered(
+    template: str, address: str, *, status: int = 200, title: str, **shown: Any
+) -> Response:
+    """Return a page whose links are relative to its address."""
     named = {"owner": None, "here": "", "word": "", **shown}
-    written = PAGES.render(template, title=title, **named)
+    written = PAGES.render(template, address=address, title=title, **named)
     return Response(written, status, dict(HEADERS), "text/html")
 
 
@@ -44,18 +46,20 @@ def page(
     """Return a page for who has come in; see `rendered`."""
     owner = request.app.state.owner
     word = request.scope["state"]["word"]
+    at = request.scope["path"]
     return rendered(
-        template, status=status, title=title, here=here, owner=owner, word=word, **shown
+        template, at, status=status, title=title, here=here, owner=owner, word=word, **shown
     )
 
 
-def problem_page(error: Exception) -> Response:
+def problem_page(error: Exception, address: str) -> Response:
     """Return the page that says what was wrong; of an unforeseen error, not what it says."""
     if isinstance(error, PramanaError):
         problem = problem_of(error)
     else:
         problem = unforeseen(_UNFORESEEN, remedy=None)
-    return rendered("problem.html.j2", status=problem.status, title=problem.title, problem=problem)
+    status, title = problem.status, problem.title
+    return rendered("problem.html.j2", address, status=status, title=title, problem=problem)
 
 
 def get_agent(request: Request) -> Agent:

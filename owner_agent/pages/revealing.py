@@ -92,7 +92,7 @@ def show_left(request: Request, site: SiteDep) -> Response:
     return page(
         request,
         "left.html.j2",
-        title="What left",
+        title="What was sent",
         here="left",
         told=summary,
         how=how,
@@ -106,14 +106,14 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
     if not site.file.variables:
         return NextStep(
             "The site file names no variables to randomize. What it masks, or shares as a tree,"
-            " leaves by a command of its own: `owner-agent mask` or `owner-agent share-model`."
+            " is sent by a command of its own: `owner-agent mask` or `owner-agent share-model`."
         )
     if site.file.miner is None:
         return None
     if waiting := awaiting_plan(site):
         return NextStep(
-            f"Nothing says yet how {len(waiting)} sensitive variables are randomized. With the"
-            " study's invitation, at a terminal:",
+            f"It is not decided yet how {len(waiting)} sensitive variables are randomized. With"
+            " the study's invitation, at a terminal:",
             command="owner-agent join INVITATION",
         )
     try:
@@ -127,14 +127,14 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
         return NextStep(f"{error.message} {error.remedy or ''}")
     if any(entry.state in ("prepared", "sending") for entry in entries):
         return NextStep(
-            "A publication was interrupted. It goes on with the same bytes, and sends only what"
-            " the miner does not have.",
+            "A publication was interrupted. Publish again: it sends only what the miner does not"
+            " have, with the same bytes.",
             address="/pages/publish",
-            label="Go on with it",
+            label="Continue",
         )
     if not any(entry.left for entry in entries):
         return NextStep(
-            "Nothing has left yet. See what publishing would reveal, and then publish.",
+            "Nothing has been sent yet. See what publishing would reveal, then publish.",
             address="/pages/publish",
             label="Look at it and publish",
         )

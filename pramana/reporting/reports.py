@@ -48,7 +48,7 @@ class Reports:
     """Randomized records, and the plan that says how they were randomized.
 
     `pm.randomize` makes them from true records, `from_frame` takes those from elsewhere, `pm.join`
-    puts columns of several owners together. They have no true value of a randomized variable.
+    puts columns of several owners together. Of a randomized variable they have reports only.
 
     Attributes:
         plan: the transition matrices, by block.

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from miner_service.http.pages.job_forms import job_forms
+from owner_agent.release.joining import read_invitation
 from pramana.demo.run import Processes
 from tests.end_to_end import browsing
 from tests.miner_service.conftest import SURVEYED, Person, build, surveyed
@@ -102,15 +103,20 @@ def test_an_admin_makes_a_study_invites_an_owner_and_gives_an_analyst_a_token(so
     assert "No owner has joined yet" in page.inner_text("main")
     page.get_by_role("link", name="People").click()
     page.get_by_label("Owner").fill("north")
-    page.get_by_role("button", name="Invite").click()
-    secret = page.locator("pre.secret").inner_text()
-    taken = service.admin("POST", "/v1/invitations/accept", json={"secret": secret.strip()})
+    with page.expect_download() as invited:
+        page.get_by_role("button", name="Invite").click()
+    assert invited.value.suggested_filename == "garden-north.invitation"
+    invitation = read_invitation(invited.value.path())
+    assert invitation.miner == service.url
+    taken = service.admin("POST", "/v1/invitations/accept", json={"secret": invitation.secret})
     assert taken.status_code == 201
     page.get_by_label("Analyst").fill("bob")
-    page.get_by_role("button", name="Issue the token").click()
-    token = page.locator("pre.secret").inner_text().strip()
-    assert token not in page.content().replace(page.locator("pre.secret").inner_html(), "")
-    bob = somebody(token).page
+    with page.expect_download() as issued:
+        page.get_by_role("button", name="Issue the access file").click()
+    bob = somebody().open("/pages/sign-in")
+    bob.get_by_label("choose your access file").set_input_files(issued.value.path())
+    bob.get_by_role("heading", name="garden").wait_for()
+    bob.get_by_role("link", name="Studies").click()
     assert bob.get_by_role("link", name="garden").count() == 1
     assert bob.get_by_role("link", name="survey").count() == 0
     page.get_by_role("button", name="Sign out").click()
@@ -165,7 +171,7 @@ def models(chromium, service) -> dict[str, str]:
         for kind in (one for one in FILLED if study_of(one) == study):
             ana.open(f"/pages/studies/{study}/jobs")
             page.get_by_label("Learn").select_option(kind)
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Choose its options").click()
             fill(page, FILLED[kind])
             page.get_by_role("button", name="Start the job").click()
             page.locator("#state:is(.succeeded, .failed), .problem").first.wait_for()
@@ -251,7 +257,7 @@ def test_an_owner_sees_her_own_part_only(models, somebody, service):
         assert "smoker" in shown, part
         assert "sport" not in shown, part
     north.open("/pages/studies/survey/jobs")
-    assert page.get_by_role("button", name="Go on").count() == 0
+    assert page.get_by_role("button", name="Choose its options").count() == 0
     north.open("/pages/studies/survey/people")
     assert page.get_by_role("heading", name="Not allowed").count() == 1
     for address in ("/pages/studies/debts", models["regression"]):
@@ -328,6 +334,16 @@ def test_no_page_has_a_serious_fault_of_access(models, somebody, service):
             wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             found += [f"{address} is {wide} px too wide at {width}"] if wide > 0 else []
     assert found == []
+
+
+def test_a_print_has_the_figures_and_no_navigation(somebody, service):
+    page = somebody(service.admin.token, light="dark").open("/pages/studies/survey")
+    assert page.locator("nav:visible").count() == 2
+    page.emulate_media(media="print")
+    assert page.locator("nav:visible, form:visible, header:visible").count() == 0
+    assert page.locator("svg.bar:visible").count() > 4
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)", "no dark ground on paper"
 
 
 def test_axe_sees_a_fault_where_there_is_one(somebody, service):

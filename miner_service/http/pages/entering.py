@@ -32,6 +32,7 @@ from pramana_core.pages.forms import (
     require_word,
 )
 from pramana_core.pages.rendering import relative
+from pramana_core.wire.privacy import AccessFile
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
 
 SESSION_COOKIE, VISIT_COOKIE = "pramana_session", "pramana_visit"
@@ -79,9 +80,10 @@ async def show_sign_in(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Response:
-    """Begin a session with a token; the cookie ends by itself."""
+    """Begin a session with a token or an access file, which leads to its study."""
     try:
-        caller = await _name_caller(request, services, f"Bearer {sent.text('token')}")
+        token, study = _token_and_study(sent.text("token"))
+        caller = await _name_caller(request, services, f"Bearer {token}")
     except Unauthenticated as error:
         return _form(request, then=sent.text("then"), said=error.message, status=401)
 
@@ -89,7 +91,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
         with services.database.write() as session:
             return begin_session(session, caller.token, services.now())
 
-    home = f"{ROOT}/operator" if caller.role == MONITOR else _HOME
+    home = f"{ROOT}/operator" if caller.role == MONITOR else f"{_HOME}{study}"
     answer = RedirectResponse(_within(sent.text("then")) or home, 303)
     begun, over_tls = await run_in_threadpool(begin), request.url.scheme == "https"
     for name, value, seconds in ((SESSION_COOKIE, begun, HOURS * 3600), (VISIT_COOKIE, "", 0)):
@@ -125,6 +127,19 @@ async def read_static(name: str) -> Response:
         raise no_such("file")
     body, media = found
     return Response(body, media_type=media, headers={"Cache-Control": "max-age=3600"})
+
+
+def _token_and_study(text: str) -> tuple[str, str]:
+    """Return a token, and `/` with the study where it is in an access file's text."""
+    if not text.startswith("{"):
+        return text, ""
+    try:
+        file = AccessFile.model_validate_json(text)
+    except ValueError:
+        raise Unauthenticated(
+            "This is not an access file. An invitation is for `owner-agent join`.", where="token"
+        ) from None
+    return file.token, f"/{file.study}"
 
 
 async def _name_caller(request: Request, services: Services, header: str) -> Caller:

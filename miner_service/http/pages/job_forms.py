@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
@@ -31,6 +34,9 @@ _FIRST = ("target", "structure", *sorted(_LISTS), "minimum_support", "model", "m
 
 _NOT_ASKED = frozenset({"search.order", "items", "numeric"})
 """Fields that a form does not have: REST and Python have them."""
+
+_SETTLED = frozenset({"estimator", "order"})
+"""Fields that the miner fills in when a job leaves them out."""
 
 _SENSIBLE = {"minimum_support": "0.1"}
 """What stands at first in fields that have no default of their own."""
@@ -90,7 +96,9 @@ class Input:
 
     def said(self, option: str) -> str:
         """Return an option for people."""
-        return _SAID.get((self.path[-1], option)) or option.replace("-", " ") or "as it is best"
+        return (
+            _SAID.get((self.path[-1], option)) or option.replace("-", " ") or "the best available"
+        )
 
     @property
     def place(self) -> int | None:
@@ -249,6 +257,49 @@ class JobForm:
             values.update(one.read(sent, variables))
         spec = {"kind": self.kind, **nested(values, self.inputs)}
         return read_message(JobCreate, {"spec": spec}, leave_out=2)
+
+    def fields_of(self, spec: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return the fields that ask for a specification; the miner chooses again what it chose."""
+        found = {}
+        for one in self.inputs:
+            value: Any = spec
+            for step in one.path:
+                value = value.get(step) if isinstance(value, dict) else None
+            found[one.name] = [] if one.name in _SETTLED else _texts(value)
+        return found
+
+    def remedied(
+        self, fields: Mapping[str, list[str]], remedy: str | None
+    ) -> list[tuple[str, str]]:
+        """Return changes of a form's choices that a remedy names: in words, and as the query of
+        the form with all its fields. Without any, the words are empty and nothing is changed."""
+        quoted = re.findall(r"[\"']([\w-]+)[\"']", remedy or "")
+        named = [
+            [(one, option) for option in quoted if option in one.options]
+            for one in self.inputs
+            if one.path[-1] in (remedy or "")
+        ]
+        found = []
+        for chosen in product(*filter(None, named)):
+            words = ", ".join(f"{one.label}: {one.said(option)}" for one, option in chosen)
+            changed = {one.name: [option] for one, option in chosen}
+            query = urlencode({"kind": self.kind, **fields, **changed}, doseq=True)
+            found.append((words, query))
+        return found
+
+
+def _texts(value: Any) -> list[str]:
+    """Return what a field holds where a specification has a value."""
+    if isinstance(value, bool) or value is None:
+        return ["on" if value else ""]
+    if isinstance(value, dict):
+        links = (f"{parent} {ARROW} {node}" for node in value for parent in value[node])
+        return ["\n".join(links)]
+    return (
+        [str(one) for one in value]
+        if isinstance(value, list)
+        else [value if isinstance(value, str) else json.dumps(value)]
+    )
 
 
 @cache

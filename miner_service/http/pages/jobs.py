@@ -54,8 +54,10 @@ def show_job_form(
     services: ServicesDep,
     kind: Annotated[str, Query(max_length=64)],
 ) -> Response:
-    """Show the form of a kind of job."""
-    return _form(request, services, study, form_of(kind), SentForm({}))
+    """Show the form of a kind of job, filled in with the fields that the address names."""
+    query = SentForm.of(request.url.query.encode())
+    sent = SentForm({name: sent for name, sent in query.fields.items() if name != "kind"})
+    return _form(request, services, study, form_of(kind), sent)
 
 
 @router.post("/studies/{study}/jobs", name="create_job")
@@ -80,6 +82,10 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
     """Show a job; while it runs, the page reads itself again."""
     answer = jobs.read_job(job, services, caller, Response())
     asked = answer.spec.model_dump(mode="json", exclude_defaults=True)
+    may_run, changes = caller.role in (ADMIN, ANALYST), []
+    if answer.problem is not None and may_run:
+        form, spec = form_of(answer.spec.kind), answer.spec.model_dump(mode="json")
+        changes = form.remedied(form.fields_of(spec), answer.problem.remedy)
     return page(
         request,
         "job.html.j2",
@@ -88,7 +94,8 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
         asked=asked,
         kind=answer.spec.kind,
         runs=answer.state in UNFINISHED,
-        may_cancel=answer.state in UNFINISHED and caller.role in (ADMIN, ANALYST),
+        may_cancel=answer.state in UNFINISHED and may_run,
+        changes=changes,
     )
 
 
@@ -126,4 +133,5 @@ def _form(
         sent=sent,
         alignment=alignment,
         error=error,
+        changes=[] if error is None else form.remedied(sent.fields, error.remedy),
     )

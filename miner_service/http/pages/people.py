@@ -75,7 +75,7 @@ def show_people(
 def create_invitation(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Invite an owner; the file that `owner-agent join` takes is shown this once."""
+    """Invite an owner; the page has the file that `owner-agent join` takes, this once."""
     few = newest(SHOWN)
     try:
         body = _read(InvitationCreate, sent, "owner", "valid_hours")
@@ -96,7 +96,7 @@ def create_invitation(
 def issue_token(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Give an analyst a token, in an access file that is shown this once."""
+    """Issue a token to an analyst; the page has the access file with it, this once."""
     few = newest(SHOWN)
     try:
         body = _read(TokenCreate, sent, "name", "valid_days")

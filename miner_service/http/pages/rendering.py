@@ -96,9 +96,9 @@ def _words(release: _ReleaseContent) -> tuple[str, ...]:
     if release.kind == "masked-records":
         masked = [column.name for column in content.columns if column.role == "masked"]
         told = [column.name for column in content.columns if column.role == "told"]
-        told_so = f"{named(told)} told as they are." if told else ""
-        first = f"{named(masked)} masked by {content.method}."
-        return tuple(one for one in (first, told_so, *content.protection) if one)
+        unchanged = f"{named(told)}: released unchanged." if told else ""
+        first = f"{named(masked)}: masked by {content.method}."
+        return tuple(one for one in (first, unchanged, *content.protection) if one)
     if release.kind == "knowledge-model":
         if content.tree is None:
             return ("A knowledge model, which was withdrawn.",)

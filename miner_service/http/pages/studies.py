@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastapi import Request, Response
@@ -11,13 +12,16 @@ from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import jobs, releases, results, studies
-from miner_service.http.endpoints.results import models_of
 from miner_service.http.pages.rendering import NewestDep, newest, page, release_words
 from miner_service.intake.reports import counts
+from miner_service.services import Services
+from miner_service.store.releases import content_of, releases_in_use
 from miner_service.store.schema import ReportPlanRow
 from miner_service.store.tokens import tokens_ending
 from pramana_core.pages.forms import ROOT
+from pramana_core.pages.words import named
 from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.release_kinds import RANDOMIZED
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -55,7 +59,6 @@ def show_study(
     few = newest(_FEW)
     found = studies.list_owners(study, services, newest(100))
     with services.database.read() as session:
-        models = models_of(session, caller, study, few)
         published = caller.as_owner is None and session.get(ReportPlanRow, study) is not None
         single = counts(session, study) if published else None
     sent = releases.list_releases(study, services, caller, few)
@@ -69,11 +72,11 @@ def show_study(
         own=lambda name: caller.as_owner in (None, name),
         privacy=told,
         single=single,
-        spent=Spent.of(told, caller, _COLUMNS),
+        spent=Spent.of(told, caller, _COLUMNS, blocks_of(services, study)),
+        sums=sum_words(told),
         alignment=alignment,
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,
-        models=models.items,
     )
 
 
@@ -106,7 +109,7 @@ def show_releases(
 def show_privacy(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
-    """Show what was told of each column."""
+    """Show what has been disclosed about each column."""
     told = studies.read_privacy(study, services, caller)
     return page(
         request,
@@ -114,8 +117,38 @@ def show_privacy(
         title=f"{study}: privacy",
         study=study,
         privacy=told,
-        spent=Spent.of(told, caller, _ALL_COLUMNS),
+        spent=Spent.of(told, caller, _ALL_COLUMNS, blocks_of(services, study)),
+        sums=sum_words(told),
     )
+
+
+Blocks = Mapping[tuple[str, str], tuple[str, ...]]
+"""The variables that are randomized together with one of an owner's."""
+
+
+def blocks_of(services: Services, study: str) -> Blocks:
+    """Return the blocks of the releases in use."""
+    with services.database.read() as session:
+        rows = releases_in_use(session, study, RANDOMIZED).items()
+        plans = [(owner, content_of(row)) for owner, row in rows]
+    return {(o, n): block.names for o, plan in plans for block in plan.blocks for n in block.names}
+
+
+def sum_words(privacy: StudyPrivacy) -> str:
+    """Return why the owners' epsilons do not add up to the record's; nothing where they do."""
+    record = privacy.record.determined.epsilon
+    added = sum(one.determined.epsilon or math.inf for one in privacy.owners)
+    if record is None or privacy.unbounded or math.isclose(added, record, rel_tol=1e-6):
+        return ""
+    sentence = f"The owners' epsilons add up to {added:.4g}, the record's is {record:.4g}: "
+    if privacy.different_people:
+        return f"{sentence}the owners hold different people, so a record loses to one owner only."
+    if privacy.study_plan is not None:
+        return (
+            f"{sentence}under the study plan each record reports one set of variables at all"
+            " owners. Losses add up within a set, and the record's is that of the worst set."
+        )
+    return f"{sentence}what several releases have in common is counted once."
 
 
 @dataclass(frozen=True)
@@ -126,18 +159,22 @@ class BudgetBar:
     what: str
     spent: float | None
     left: float | None
+    joint: bool = False
 
 
 @dataclass(frozen=True)
 class Spent:
-    """The bars of a study: of owners and of the record, and of columns, the largest first."""
+    """The bars of a study: of owners and of the record, and of columns, the largest first.
+
+    Columns of a block have one bar: they share its epsilon.
+    """
 
     owners: list[BudgetBar]
     columns: list[BudgetBar]
     hidden: int
 
     @classmethod
-    def of(cls, disclosure: StudyPrivacy, caller: Caller, most: int) -> Spent:
+    def of(cls, disclosure: StudyPrivacy, caller: Caller, most: int, blocks: Blocks) -> Spent:
         """Return what a caller sees: an owner what is hers, and what all come to."""
         own, left = caller.as_owner, disclosure.budget.left_for_record
         by_owner = {one.owner: one.determined.epsilon for one in disclosure.owners}
@@ -149,15 +186,16 @@ class Spent:
         ]
         record = None if disclosure.unbounded else disclosure.record.determined.epsilon
         whose.append(BudgetBar("", "the whole record", record, left))
+        alike: dict[tuple[str, tuple[str, ...], float | None, float | None], list[str]] = {}
+        for one in disclosure.columns:
+            if own in (None, one.owner):
+                spent = None if one.amplification is None else one.amplification.epsilon
+                known = blocks.get((one.owner, one.variable), (one.variable,))
+                block = () if one.amplification is None else known
+                alike.setdefault((one.owner, block, spent, one.left), []).append(one.variable)
         columns = [
-            BudgetBar(
-                one.owner,
-                one.variable,
-                None if one.amplification is None else one.amplification.epsilon,
-                one.left,
-            )
-            for one in disclosure.columns
-            if own in (None, one.owner)
+            BudgetBar(owner, named(names), spent, rest, joint=spent is not None and len(names) > 1)
+            for (owner, _, spent, rest), names in alike.items()
         ]
         columns.sort(key=lambda line: -(math.inf if line.spent is None else line.spent))
         return cls(whose, columns[:most], len(columns) - most)

@@ -68,15 +68,14 @@ def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
     """Return a sentence on each randomized block of a plan, and one on its public variables;
     with `whole` on all of many."""
     names = None if whole else _NAMES
-    as_it_is = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
+    unchanged = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
     randomized = [block for block in plan.blocks if not block.channel.is_identity]
     shown = randomized if whole else randomized[:_BLOCKS]
     words = [_block_words(block, names) for block in shown]
     if len(randomized) > len(shown):
         words.append(f"And {len(randomized) - len(shown)} more blocks of variables.")
-    if as_it_is:
-        how = "as it is" if len(as_it_is) == 1 else "as they are"
-        words.append(f"{named(as_it_is, names)}: told {how}, not randomized.")
+    if unchanged:
+        words.append(f"{named(unchanged, names)}: released unchanged.")
     return words
 
 

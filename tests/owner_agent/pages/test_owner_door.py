@@ -29,7 +29,7 @@ def test_the_link_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(serve
     assert key not in cookie
     assert key not in answer.text
     # Our own page leads on, for a strict cookie goes only where our own site leads.
-    assert '<meta http-equiv="refresh" content="0; url=/pages/">' in answer.text
+    assert '<meta http-equiv="refresh" content="0; url=./">' in answer.text
     assert stranger.get("/pages/").status_code == 200
 
 
@@ -180,4 +180,4 @@ def test_the_root_leads_to_the_pages_and_says_that_it_lives(stranger):
     assert stranger.get("/healthz").json() == {"status": "ok"}
     assert stranger.get("/openapi.json").status_code == 401
     answer = stranger.get("/", follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/pages/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "./pages/")

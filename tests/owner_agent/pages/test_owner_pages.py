@@ -17,12 +17,12 @@ pytestmark = pytest.mark.slow
 
 def test_the_start_says_what_is_next(bench, browser, site_text):
     text = browser.get("/pages/").text
-    assert "Nothing has left yet" in text
-    assert 'href="/pages/publish"' in text
+    assert "Nothing has been sent yet" in text
+    assert 'href="../pages/publish"' in text
     assert bench.miner.requests == [], "no page asks the miner before it must"
     assert browser.publish(yes="on").status_code == 200
     text = browser.get("/pages/").text
-    assert "Nothing has left yet" not in text
+    assert "Nothing has been sent yet" not in text
     assert "2.015" in text
     (bench.state / "tokens" / "asia.token").unlink()
     assert "owner-agent join INVITATION" in browser.get("/pages/").text
@@ -44,7 +44,7 @@ def test_a_site_that_waits_for_its_plan_says_so(bench, browser, site_text):
 def test_what_a_plan_reveals_is_the_report_of_the_command(bench, browser, command):
     page = browser.get("/pages/plan")
     assert "\u2068smoker\u2069: matrix 2 x 2; gamma 7.5, epsilon 2.015." in page.text
-    assert 'src="/pages/plan/report"' in page.text
+    assert 'src="../pages/plan/report"' in page.text
     framed = browser.get("/pages/plan/report").text
     written = bench.folder / "plan.html"
     assert command("plan", "--report", str(written)).exit_code == 0
@@ -76,8 +76,13 @@ def test_publishing_by_a_yes(bench, browser):
     assert sealed[0]["manifest"].name in left
     assert "\u03b5 2.015" in left
     assert "released unchanged" in left
-    again = browser.publish(yes="on")
-    assert "is already sealed; nothing was sent" in again.text
+    seen = len(bench.miner.requests)
+    form = browser.get("/pages/publish").text
+    assert sealed[0]["manifest"].name in form
+    assert "<form" not in form, "nothing would be sent"
+    bench.write(table=bench.site.table.read_text().replace("PATIENT-00001,", "PATIENT-99999,"))
+    assert "<form" in browser.get("/pages/publish").text
+    assert len(bench.miner.requests) == seen
 
 
 @pytest.mark.parametrize("fields", [{}, {"yes": ""}, {"yes": "no"}])
@@ -146,7 +151,7 @@ def test_an_interrupted_publication_goes_on_with_the_same_bytes(bench, browser):
     bench.miner.faults = [*[None] * 6, ("before", httpx.ConnectError("down"))]
     ended = browser.publish(yes="on")
     assert "is safe in the outbox" in ended.text
-    assert "Look again and go on" in ended.text
+    assert "Look again and continue" in ended.text
     (entry,) = Ledger(bench.state).entries()
     assert entry.left
     assert "A publication was interrupted" in browser.get("/pages/").text
@@ -174,7 +179,7 @@ def test_one_publication_at_a_time_and_its_progress(bench, browser):
         "state": "running", "doing": "0 of 1 parts have arrived", "done": 0, "total": 1
     }  # fmt: skip
     page = browser.get(address).text
-    assert f'data-follow="{address}/now"' in page
+    assert f'data-follow="../..{address}/now"' in page
     assert "0 of 1 parts have arrived" in page
     assert address in browser.get("/pages/").text
     assert "one runs at a time" in browser.get("/pages/publish").text
@@ -191,7 +196,7 @@ def test_corrections_wait_for_a_choice(bench, browser, site_text, table_text):
     form = browser.get("/pages/publish").text
     assert "1 of 50 records that left before would be reported differently" in form
     assert "owner-agent new-epoch --yes" in form
-    assert "Look again and go on" in browser.publish(yes="on").text
+    assert "Look again and continue" in browser.publish(yes="on").text
     assert len(bench.miner.releases) == 1
     kept = browser.publish(yes="on", corrections="keep")
     assert "1 records keep the report of a value that was corrected" in kept.text
@@ -200,7 +205,7 @@ def test_corrections_wait_for_a_choice(bench, browser, site_text, table_text):
     assert "4.03" in browser.get("/pages/left").text
     bench.write('corrections = "keep"\n' + site_text, table=table_text(50))
     assert 'name="corrections"' not in browser.get("/pages/publish").text
-    assert "already sealed" in browser.publish(yes="on", accept_added_loss="on").text
+    assert "<form" not in browser.get("/pages/publish").text
 
 
 def test_an_added_loss_is_accepted_by_its_own_box(bench, browser, site_text):
@@ -208,6 +213,16 @@ def test_an_added_loss_is_accepted_by_its_own_box(bench, browser, site_text):
     bench.write(site_text.replace("p = 0.4", "p = 0.3"))
     assert 'name="accept_added_loss"' in browser.get("/pages/publish").text
     refused = browser.publish(yes="on")
-    assert "Look again and go on" in refused.text
+    assert "Look again and continue" in refused.text
     assert len(bench.miner.releases) == 1
     assert "is sealed" in browser.publish(yes="on", accept_added_loss="on").text
+
+
+def test_every_link_is_relative(bench, browser):
+    browser.publish(yes="on")
+    last = re.findall(r"publications/\w+", browser.get("/pages/publish").text)
+    for page in ("", "plan", "publish", "left", "nowhere", *last):
+        text = browser.get(f"/pages/{page}").text
+        links = re.findall(r'\b(?:href|src|action|data-follow)="([^"]*)"', text)
+        assert len(links) > 3
+        assert [one for one in links if one.startswith("/")] == [], page

@@ -20,3 +20,18 @@ function followAgain() {
 }
 
 if (document.querySelector("[data-follow]")) followAgain();
+
+// The file of an invitation or a token is downloaded at once; its button stays.
+document.querySelectorAll("a[data-once]").forEach((file) => file.click());
+
+// An access file signs in as its text does, pasted into the field.
+const byFile = document.getElementById("by-file");
+if (byFile) {
+  byFile.hidden = false;
+  const chosen = document.getElementById("file");
+  chosen.addEventListener("change", async () => {
+    const field = document.getElementById(chosen.dataset.into);
+    field.value = await chosen.files[0].text();
+    field.form.requestSubmit();
+  });
+}
