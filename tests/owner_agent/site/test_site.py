@@ -103,7 +103,7 @@ def good(words):
         HEAD + GOOD + GOOD,
         HEAD + GOOD + GOOD.replace('"A"', '"B"\ncolumn = "A"'),
         HEAD + GOOD.replace('"A"', '"id"'),
-        HEAD.replace("t.csv", "t.xls") + GOOD,
+        HEAD.replace("t.csv", "t.sav") + GOOD,
         HEAD + GOOD + '[[blocks]]\nvariables = ["A", "Z"]\n'
         'channel = { kind = "symmetric", p = 0.1 }\n',
         HEAD + '[miner]\nurl = "http://far.example"\nstudy = "s"\n' + GOOD,
