@@ -48,11 +48,11 @@ def site_text(
     parts = [_comment(_HEAD) + toml(head)]
     if miner is not None:
         parts.append(toml({"miner": dict(miner)}))
-    parts.append(_comment(_SENSITIVE))
-    parts += [_origin(v) + toml({"variables": [_entry(v)]}) for v in proposed.variables]
     if proposed.left_out:
         left = "".join(f"# * {name!r}: {why}\n" for name, why in proposed.left_out.items())
         parts.append("# Columns that stay at home:\n" + left)
+    parts.append(_comment(_SENSITIVE))
+    parts += [_origin(v) + toml({"variables": [_entry(v)]}) for v in proposed.variables]
     return "\n".join(parts)
 
 
