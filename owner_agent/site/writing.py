@@ -138,7 +138,7 @@ def _kept(
             continue
         if header[1] == "variables":
             document = tomlkit.parse(part)
-            section = document["variables"][0]  # type: ignore[index]
+            section: Any = document["variables"][0]
             if (keys := variables.pop(section["name"], {})) is None:
                 continue
             for key, value in keys.items():
