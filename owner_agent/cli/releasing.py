@@ -96,17 +96,6 @@ class ReleaseCommand:
         """Whether the release is to leave: to the miner, or into a file."""
         return self.publish or self.out is not None
 
-    def begins(self, section: str, *options: object) -> bool:
-        """Whether a section of the site file is to be written first. Raises OptionError."""
-        absent = getattr(self.site.file, section) is None
-        if not absent and any(option is not None for option in options):
-            raise OptionError(
-                f"The site file has a section [{section}] already.",
-                where=section,
-                remedy="Leave these options out; or take the section out of the site file.",
-            )
-        return absent
-
     def ask_names(self, option: str, question: str, default: str | None = None) -> list[str]:
         """Ask for names of columns. Raises OptionError: nobody can be asked."""
         if not at_terminal() or self.yes:
@@ -261,14 +250,14 @@ def mask(
 ) -> None:
     """Mask the confidential columns, report on them, and publish them or write them into a file.
 
-    Without a section [mask] in the site file the columns are asked for, or given by options; the
-    section is written.
+    Without a section [mask] in the site file the columns are asked for, or given by options. The
+    section is written, in place of the one that is there.
     """
     from owner_agent.release.masked import PreparedMask
     from owner_agent.report.masked import PAGE, report_of
 
     asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
-    if asked.begins("mask", confidential, tell):
+    if asked.site.file.mask is None or confidential or tell:
         from owner_agent.table.proposing_sections import with_mask
 
         names = confidential or asked.ask_names("confidential", "Columns of numbers to mask")
@@ -302,20 +291,23 @@ def share_model(
 ) -> None:
     """Learn a tree, make it anonymous or private, show it, and publish it or write it into a file.
 
-    Without a section [share_model] in the site file the target is asked for, or given by options;
-    the section is written.
+    Without a section [share_model] in the site file the target is asked for, or given by options.
+    The section is written, in place of the one that is there.
     """
     from owner_agent.release.tree import PreparedTree
     from owner_agent.report.trees import PAGE, report_of
 
     asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
-    if asked.begins("share_model", target, k, epsilon):
+    shared = asked.site.file.share_model
+    if shared is None or any(option is not None for option in (target, k, epsilon)):
         from owner_agent.table.proposing_sections import SMALLEST_PATH, with_tree
 
         if k is not None and epsilon is not None:
             raise OptionError("Give --k or --epsilon, not both.", where="epsilon")
-        (name,) = [target] if target else asked.ask_names("target", "The variable to predict")[:1]
-        asked = asked.extended(with_tree(asked.site, site, name, k or SMALLEST_PATH, epsilon))
+        if target is None and shared is not None:
+            target = shared.target.column
+        target = target or ",".join(asked.ask_names("target", "The variable to predict"))
+        asked = asked.extended(with_tree(asked.site, site, target, k or SMALLEST_PATH, epsilon))
     options = PublishOptions(accept_added_loss=accept_added_loss)
     _beside_records(PreparedTree, asked, options, PAGE, report_of)
 

@@ -150,7 +150,7 @@ def propose_site(
             dates.append(name)
             found = replace(found, note="dates, of which the year is read")
         if isinstance(found, str):
-            left_out[name] = found
+            left_out[name] = f"of its dates the years are read: {found}" if are_dates else found
         else:
             variables.append(found)
     source = replace(source, dates_as_years=tuple(dates))

@@ -42,6 +42,7 @@ CHUNK_ROWS = 1 << 17
 _SHOWN_NAMES = 20
 _PAGE_BYTES = 1 << 20
 _BATCH_ROWS = 1 << 16
+_FIRST_ROWS = 6
 _FAILURES = (
     pa.ArrowException, OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error, LookupError,
 )  # fmt: skip
@@ -265,17 +266,19 @@ def _names(written: Sequence[str]) -> list[str]:
 def _open_csv(source: TableSource) -> _Content:
     path, form = source.path, CsvFormat.of(source)
     try:
-        header = next(form.rows(path), None)
+        first = list(itertools.islice(form.rows(path), _FIRST_ROWS))
     except csv.Error:
         raise fault(source) from None
-    if header is None or _is_cut(path):
+    if not first or _is_cut(path):
         raise EmptyTable(
             f"The table {path} is empty: no line of it is complete.",
             where=str(path),
             remedy="Check that the export was complete.",
         )
+    header = first[0]
     if any("\n" in name or "\r" in name for name in header) and _has_odd_marks(path):
         raise fault(source)
+    _require_names(source, first)
     names = _names([unmarked(name.strip()) for name in header])
     size = path.stat().st_size
     file = pa.OSFile(str(path))
@@ -377,14 +380,8 @@ def _open_sheet(source: TableSource) -> _Content:
             where=str(source),
             remedy="Check that the export was complete.",
         )
+    _require_names(source, rows[:_FIRST_ROWS])
     header = series_cells(rows[0], "The header").to_pylist()
-    if 2 * sum(map(bool, header)) <= len(header):
-        raise TableError(
-            f"The first row of the sheet in {source} names {sum(map(bool, header))} of"
-            f" {len(header)} columns.",
-            where=str(source),
-            remedy="The names of the columns must be the first row; titles above it must go.",
-        )
     names = _names(header)
     return _Content(
         names,
@@ -396,6 +393,17 @@ def _open_sheet(source: TableSource) -> _Content:
 
 def _is(cell: object) -> bool:
     return cell not in ("", None)
+
+
+def _require_names(source: TableSource, rows: Sequence[Sequence[object]]) -> None:
+    """Refuse a first row that is a title: rows below it have more than twice as many cells."""
+    named, *below = (sum(map(_is, row)) for row in rows)
+    if 2 * named < max(below, default=0):
+        raise TableError(
+            f"The first row of {source} fills {named} cells, and a row below it {max(below)}.",
+            where=str(source),
+            remedy="The names of the columns must be the first row; titles above it must go.",
+        )
 
 
 def _open_parquet(source: TableSource) -> _Content:

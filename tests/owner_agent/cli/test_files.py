@@ -168,13 +168,28 @@ def test_wrong_options_write_nothing(ward, command, words, where):
     assert (path.read_bytes(), ward.files()) == (before, {})
 
 
-def test_a_file_that_is_there_and_a_section_that_is_there_are_not_written_over(ward, command):
+def test_a_file_that_is_there_is_not_written_over_and_a_section_only_after_a_yes(ward, command):
     ward.out.write_text("mine")
     assert command(*MASK, "--out", str(ward.out), "--yes").exit_code == 2
     assert ward.out.read_text() == "mine"
     assert Ledger(ward.state).entries() == ()
-    again = command(*MASK, "--yes")
-    assert (again.exit_code, "[mask]" in again.err) == (2, True)
+    other = ("mask", "--confidential", "income", "--tell", "sex", "--tell", "children")
+    assert command(*other).exit_code == 2
+    assert load_site(ward.folder / "site.toml").file.mask.told == ("sex",)
+    assert command(*other, "--yes").exit_code == 0
+    assert load_site(ward.folder / "site.toml").file.mask.told == ("sex", "children")
+
+
+def test_a_requirement_that_no_split_meets_is_changed_by_an_option(ward, command):
+    refused = command(*TREE, "--k", "200", "--out", str(ward.out), "--yes")
+    assert (refused.exit_code, "(requirement-unmet)" in refused.err) == (2, True)
+    assert not ward.out.exists()
+    ended = command("share-model", "--k", "5", "--out", str(ward.out), "--yes")
+    assert ended.exit_code == 0, ended.err
+    file = load_site(ward.folder / "site.toml").file
+    assert (file.share_model.required.k, file.share_model.missing) == (5, "refuse")
+    assert file.share_model.attributes[-1].missing == "?"
+    assert json.loads(ward.out.read_text())["requirement"]["k"] == 5
 
 
 def test_columns_of_the_studys_plan_are_not_released_in_another_form(ward, command):
