@@ -300,7 +300,7 @@ def fetch(
 def predict(
     context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Its id, or its file.")],
-    table: Annotated[Path, typer.Argument(help="The records: .csv, .csv.gz or .parquet.")],
+    table: Annotated[Path, typer.Argument(help="The records: CSV, Parquet or a workbook.")],
     record_id: Annotated[str | None, typer.Option(help="The column of record ids.")] = None,
     out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
     json: JsonOption = False,
@@ -310,6 +310,7 @@ def predict(
 
     from owner_agent.cli.reading import predict_by
     from owner_agent.table.predicting import RecordSource, read_model
+    from owner_agent.table.table import detect
 
     file = Path(model)
     with TemporaryDirectory() as folder:
@@ -319,7 +320,7 @@ def predict(
             file = Path(folder) / "model.json"
             file.write_bytes(content)
         read = read_model(file)
-    predict_by(read, Path(model).stem, RecordSource(table, record_id), out, json=json)
+    predict_by(read, Path(model).stem, RecordSource(detect(table), record_id), out, json=json)
 
 
 @contextmanager

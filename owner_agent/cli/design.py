@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from owner_agent.cli.options import SITE, JsonOption, SiteOption, write_changes
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console, print_json, progress_bar
 
@@ -43,9 +43,10 @@ def design(
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
     family: Annotated[str | None, typer.Option(help="Choose this one instead of the best.")] = None,
-    write: Annotated[
-        Path | None, typer.Option(help="A new file for the variables and blocks chosen.")
-    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write it into the site file: shows the lines, asks.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write it without asking.")] = False,
     write_study_plan: Annotated[
         Path | None,
         typer.Option(help="A new file for the plan of a study of several owners (JSON)."),
@@ -58,9 +59,9 @@ def design(
     records. Owners who know different things of the same people design one plan together from the
     public parts of their site files: owner-agent design PART... --write-study-plan FILE.
     """
-    from owner_agent.cli.designs_shown import show_design, show_design_written
+    from owner_agent.cli.designs_shown import recommendation, show_design, show_next_step
     from owner_agent.design.parts import variables_of_parts
-    from owner_agent.design.site_text import site_text, study_plan_text
+    from owner_agent.design.site_text import site_with, study_plan_text
     from owner_agent.site.planning import planned, without_protection
     from owner_agent.site.site import load_site
     from owner_agent.state.private_files import COMMON_MODE, save
@@ -94,19 +95,22 @@ def design(
             family,
             lambda name, done, total: bar.stage(f"predicting {name}", done, total),
         )
-    if write is not None:
-        if opened is None:
-            raise OptionError(
-                "A plan of several owners is not written for one site file.",
-                where="write",
-                remedy="Write it with --write-study-plan; `owner-agent join` names it in each"
-                " owner's site file.",
-            )
-        save(write, site_text(made, opened).encode(), "write", COMMON_MODE)
+    if apply and opened is None:
+        raise OptionError(
+            "A plan of several owners is not written into one site file.",
+            where="apply",
+            remedy="Write it with --write-study-plan; `owner-agent join` names it in each owner's"
+            " site file.",
+        )
+    extended = site_with(made, opened, site) if apply and opened is not None else None
     if write_study_plan is not None:
         save(write_study_plan, study_plan_text(made).encode(), "write-study-plan", COMMON_MODE)
+    words = recommendation(made, learn)
     if json:
-        print_json(made.as_dict())
-        return
-    show_design(console(), made)
-    show_design_written(console(), write, write_study_plan, made.study_plan)
+        print_json({**made.as_dict(), "recommendation": words})
+    else:
+        show_design(console(), made)
+        console().print(words, markup=False, style="bold")
+    applied = extended is not None and write_changes(extended, yes=yes, show=not json)
+    if not json:
+        show_next_step(console(), write_study_plan, made.study_plan, applied=applied)

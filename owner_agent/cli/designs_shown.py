@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pramana_core.design import NOTE, Design, Option
+from pramana_core.privacy import PRIOR, Amplification
 from pramana_core.study_plan import StudyPlan
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
@@ -110,10 +112,38 @@ def _described(option: Option) -> str:
     return next(b.channel.told for b in blocks if not b.channel.is_identity)
 
 
-def show_design_written(
-    console: Console, path: Path | None, study_plan: Path | None, plan: StudyPlan | None
+_LEARNED = {
+    "counts": "how often each category occurs",
+    "pairs": "how each two variables depend on each other",
+    "itemsets": "which categories occur together",
+    "structure": "a network of what depends on what",
+    "tree": "a tree that predicts {!r}",
+    "classifier": "a Bayes classifier that predicts {!r}",
+}
+
+
+def recommendation(made: Design, learn: str) -> str:
+    """Say in words what the chosen design learns, how well, and at which bound."""
+    chosen, prediction = made.chosen, made.chosen.prediction
+    length, error = min(prediction.by_length.items())
+    size = "one variable" if length == 1 else f"{length} variables"
+    typical = f"; a cell of {size} is off by {error:.0%} of itself" if error < _HOPELESS else ""
+    shown = "Moderate" if made.useful else "Only strong"
+    learned = _LEARNED[learn].format(made.problem.goal.target)
+    bound = Amplification(math.log(chosen.gamma))
+    return (
+        f"Recommended: {chosen.family}. It learns {learned} from {made.problem.records:,} records."
+        f" {shown} associations show: {prediction.kept:.0%} of a moderate one is left beside the"
+        f" noise{typical}. The bound: no report changes the odds of anything about a record more"
+        f" than {bound.written_gamma} times (gamma), so that a belief of {PRIOR:.0%} grows to"
+        f" {bound.grown(PRIOR):.1%} at most."
+    )
+
+
+def show_next_step(
+    console: Console, study_plan: Path | None, plan: StudyPlan | None, *, applied: bool
 ) -> None:
-    """Print how a designed plan gets into the site file, or the study plan to its owners."""
+    """Print how a design gets into the site file, or the study plan to its owners."""
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         sentence = (
@@ -122,12 +152,8 @@ def show_design_written(
             else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
             f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"
         )
-        console.print(sentence, markup=False, soft_wrap=study_plan is not None)
-        return
-    sentence = (
-        "To use it, add --write FILE: it gets the variables and blocks for the site file."
-        if path is None
-        else f"Wrote {path}. Put its variables and blocks in place of the site file's, then run"
-        " `owner-agent plan`."
-    )
-    console.print(sentence, markup=False, soft_wrap=path is not None)
+    elif applied:
+        sentence = "It is in the site file. Next: owner-agent plan, then publish."
+    else:
+        sentence = "To use it, add --apply: it shows what changes in the site file, and asks."
+    console.print(sentence, markup=False, soft_wrap=study_plan is not None)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, SiteOption
+from owner_agent.cli.options import SITE, SiteOption, show_lines
+from owner_agent.site.table_source import MARKED
 from pramana_core.alike import first_few
 from pramana_core.errors import InputError, OptionError
 from pramana_core.terminal import at_terminal, console, progress_bar
@@ -57,7 +58,9 @@ _NAMES = "letters, digits and . _ -, a letter or digit first"
 
 
 def init(
-    table: Annotated[Path, typer.Argument(help="The table: .csv, .csv.gz or .parquet.")],
+    table: Annotated[
+        Path, typer.Argument(help="The table: CSV, Parquet or a workbook (.xlsx, .ods).")
+    ],
     owner: Annotated[
         str | None, typer.Option(help="Your name in the study; an invitation says it, too.")
     ] = None,
@@ -74,6 +77,12 @@ def init(
             help="The first row holds the names of the columns, although it looks like a record.",
         ),
     ] = False,
+    encoding: Annotated[
+        str | None, typer.Option(help="The file's encoding, where a wrong one is found: cp1250.")
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="The character between cells, where a wrong one is found.")
+    ] = None,
     categories: Annotated[
         list[str] | None,
         typer.Option(metavar="VAR=A,B,C", help="The public categories of a column. Repeatable."),
@@ -110,11 +119,13 @@ def init(
     from owner_agent.state.private_files import COMMON_MODE, require_absent, save
     from owner_agent.table.proposing import propose_site, require_columns
     from owner_agent.table.site_text import site_text, write_site
+    from owner_agent.table.table import detect
 
     require_absent(site, "site")
     asking = at_terminal() and not yes
     with progress_bar("reading the table"):
-        proposed = propose_site(table, record_id, header=header)
+        proposed = propose_site(detect(table, encoding, separator), record_id, header=header)
+    _show_reading(proposed)
     lists = _typed_lists(categories or [], cuts or [])
     choices = [*lists, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
@@ -294,6 +305,19 @@ def _confirmed(
                 return variable.listed([part.strip() for part in listed.split(",")], kind)
             except InputError as error:
                 out.print(error.message, markup=False)
+
+
+def _show_reading(proposed: ProposedSite) -> None:
+    """Print how the text was read, where it is not UTF-8 and points, and what was taken for what.
+
+    Nothing of it is a value of the table.
+    """
+    source = proposed.table
+    if source.encoding != MARKED:
+        show_lines([f"The text is read as {source.encoding}; --encoding names another."])
+    if source.decimal == ",":
+        show_lines(["Numbers are read with decimal commas."])
+    show_lines(f"{v.name!r} holds {v.note}." for v in proposed.variables if v.note)
 
 
 def _show(proposed: ProposedSite) -> None:

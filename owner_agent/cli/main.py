@@ -36,7 +36,7 @@ EXAMPLES = {
     "join": "join nursery-family.invitation --linkage linkage.key",
     "plan": "plan --report approval.html",
     "publish": "publish --yes",
-    "design": "design --gamma 19 --learn pairs --write plan.toml",
+    "design": "design --gamma 19 --learn pairs --apply",
     "ledger": "ledger --json",
     "mask": "mask --publish",
     "share-model": "share-model --report tree.html",

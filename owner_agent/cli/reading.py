@@ -170,11 +170,12 @@ def predict(
     """Predict a class for your own records; nothing is sent."""
     from owner_agent.site.site import load_site
     from owner_agent.table.predicting import RecordSource, read_model
+    from owner_agent.table.table import detect
 
     if site is not None:
         source = RecordSource.of_site(load_site(site), table, record_id)
     elif table is not None:
-        source = RecordSource(table, record_id)
+        source = RecordSource(detect(table), record_id)
     else:
         raise OptionError(
             "No table of records is named.",
@@ -198,7 +199,8 @@ def predict_by(
         require_absent(out, "out")
     with progress_bar("predicting") as tick:
         found = predict_classes(model, source, tick)
-    place = out or source.table.with_name(f"{source.table.name}.{name}.predictions.csv")
+    beside = source.table.path
+    place = out or beside.with_name(f"{beside.name}.{name}.predictions.csv")
     if out is None:
         write_replacing(place, found.csv())
     else:

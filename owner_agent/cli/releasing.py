@@ -17,6 +17,7 @@ from owner_agent.cli.options import (
     SiteOption,
     environment_of,
     show_lines,
+    write_changes,
 )
 from owner_agent.release.options import PART_RECORDS, STAGES, PublishOptions
 from pramana_core.errors import OptionError
@@ -28,11 +29,18 @@ if TYPE_CHECKING:
     from owner_agent.release.prepared import PreparedRelease
     from owner_agent.release.publish import PublishOutcome
     from owner_agent.site.site import Site
+    from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.environment import Environment
     from pramana_core.report.report import Report
 
 PublishOption = Annotated[
     bool, typer.Option("--publish", help="Show it, ask, and send it; without it nothing leaves.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Show it, ask, and write it into this new file, without a miner; it is a release."
+    ),
 ]
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Publish without showing the report and asking.")
@@ -68,6 +76,7 @@ class ReleaseCommand:
     report: Path | None
     no_report: bool
     json: bool
+    out: Path | None = None
 
     @classmethod
     def of(cls, context: typer.Context, path: Path, *choices: Any) -> Self:
@@ -79,6 +88,32 @@ class ReleaseCommand:
     def __post_init__(self) -> None:
         if self.report is not None and self.no_report:
             raise OptionError("Give --report or --no-report, not both.", where="report")
+        if self.publish and self.out is not None:
+            raise OptionError("Give --publish or --out, not both.", where="out")
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the release is to leave: to the miner, or into a file."""
+        return self.publish or self.out is not None
+
+    def ask_names(self, option: str, question: str, default: str | None = None) -> list[str]:
+        """Ask for names of columns. Raises OptionError: nobody can be asked."""
+        if not at_terminal() or self.yes:
+            raise OptionError(
+                f"The site file has no such section yet, and --{option} is not given.",
+                where=option,
+                remedy=f"Give --{option} COLUMN; or run it at a terminal, which asks.",
+            )
+        columns = ", ".join(v.source for v in self.site.file.variables)
+        show_lines([f"Variables of {self.path}: {columns}."])
+        names = typer.prompt(f"{question} (names with commas)", default=default)
+        return [] if names == "none" else [name.strip() for name in names.split(",")]
+
+    def extended(self, extended: ExtendedSite) -> Self:
+        """Have a site file with a new section approved, and go on with it."""
+        if not write_changes(extended, yes=self.yes, show=not self.json):
+            raise typer.Exit
+        return replace(self, site=extended.site)
 
     def approval(self) -> Approval | None:
         """Return the yes to what the site says now, if somebody is to be asked."""
@@ -89,13 +124,13 @@ class ReleaseCommand:
     @property
     def asking(self) -> bool:
         """Whether a person is shown the release and asked."""
-        return self.publish and not self.yes
+        return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
         """Return where the report goes, or None: JSON without --publish has none by itself."""
         from owner_agent.report.files import place
 
-        if self.no_report or (self.json and not self.publish and self.report is None):
+        if self.no_report or (self.json and not self.leaves and self.report is None):
             return None
         return place(self.site.state, self.report, name)
 
@@ -119,8 +154,10 @@ class ReleaseCommand:
                 remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
             )
         show()
-        miner = self.site.miner
-        if not typer.confirm(f"Publish this to {miner.study} at {miner.url}?"):
+        question = f"Write this into {self.out}?"
+        if self.publish:
+            question = f"Publish this to {self.site.miner.study} at {self.site.miner.url}?"
+        if not typer.confirm(question):
             console().print("Nothing was sent.", markup=False)
             raise typer.Exit
 
@@ -194,7 +231,16 @@ def _records(
 def mask(
     context: typer.Context,
     site: SiteOption = SITE,
+    confidential: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column of numbers to mask. Repeatable."),
+    ] = None,
+    tell: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column that leaves as it is. Repeatable."),
+    ] = None,
     publish: PublishOption = False,
+    out: OutOption = None,
     yes: YesOption = False,
     report: ReportOption = None,
     no_report: NoReportOption = False,
@@ -202,11 +248,23 @@ def mask(
     accept_added_loss: AcceptOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Mask the confidential columns, report on them, and publish them if asked to."""
+    """Mask the confidential columns, report on them, and publish them or write them into a file.
+
+    Without a section [mask] in the site file the columns are asked for, or given by options. The
+    section is written, in place of the one that is there.
+    """
     from owner_agent.release.masked import PreparedMask
     from owner_agent.report.masked import PAGE, report_of
 
-    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json)
+    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
+    if asked.site.file.mask is None or confidential or tell:
+        from owner_agent.table.proposing_sections import with_mask
+
+        names = confidential or asked.ask_names("confidential", "Columns of numbers to mask")
+        if tell is None and not confidential:
+            public = ",".join(v.source for v in asked.site.file.variables if not v.sensitive)
+            tell = asked.ask_names("tell", "Columns that leave as they are", public or "none")
+        asked = asked.extended(with_mask(asked.site, site, names, tell))
     options = PublishOptions(part_records, accept_added_loss)
     _beside_records(PreparedMask, asked, options, PAGE, report_of)
 
@@ -214,18 +272,42 @@ def mask(
 def share_model(
     context: typer.Context,
     site: SiteOption = SITE,
+    target: Annotated[
+        str | None, typer.Option(help="The variable that the tree predicts from all others.")
+    ] = None,
+    k: Annotated[
+        float | None, typer.Option("--k", help="The fewest records on a path; 10 by default.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="A private tree of this epsilon instead.")
+    ] = None,
     publish: PublishOption = False,
+    out: OutOption = None,
     yes: YesOption = False,
     report: ReportOption = None,
     no_report: NoReportOption = False,
     accept_added_loss: AcceptOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
+    """Learn a tree, make it anonymous or private, show it, and publish it or write it into a file.
+
+    Without a section [share_model] in the site file the target is asked for, or given by options.
+    The section is written, in place of the one that is there.
+    """
     from owner_agent.release.tree import PreparedTree
     from owner_agent.report.trees import PAGE, report_of
 
-    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json)
+    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
+    shared = asked.site.file.share_model
+    if shared is None or any(option is not None for option in (target, k, epsilon)):
+        from owner_agent.table.proposing_sections import SMALLEST_PATH, with_tree
+
+        if k is not None and epsilon is not None:
+            raise OptionError("Give --k or --epsilon, not both.", where="epsilon")
+        if target is None and shared is not None:
+            target = shared.target.column
+        target = target or ",".join(asked.ask_names("target", "The variable to predict"))
+        asked = asked.extended(with_tree(asked.site, site, target, k or SMALLEST_PATH, epsilon))
     options = PublishOptions(accept_added_loss=accept_added_loss)
     _beside_records(PreparedTree, asked, options, PAGE, report_of)
 
@@ -247,7 +329,7 @@ def _beside_records(
     if asked.json:
         answer = None if outcome is None else outcome.as_dict()
         print_json({**made.as_dict(), "release": answer})
-    if outcome is None and not KeyStore(site.state).path("draw").exists():
+    if not asked.leaves and not KeyStore(site.state).path("draw").exists():
         without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
         print_warnings(
             console(stderr=True), [f"{without} what leaves will be drawn by them, anew."]
@@ -264,9 +346,11 @@ def _release(
 ) -> tuple[Report, PublishOutcome | None]:
     """Make a release, report on it, and publish it if `approval` (the yes) allows."""
     from owner_agent.release.publish import publish as publish_release
+    from owner_agent.release.publish import release_to_file
     from owner_agent.report.files import write
     from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.site.site import load_site
+    from owner_agent.state.keys import KeyStore
     from pramana_core.report.terminal import print_warnings
 
     site, page, outcome = asked.site, asked.page(name), None
@@ -291,7 +375,14 @@ def _release(
             approval.require(load_site(asked.path))
             return replace(options, accept_new_people=agreed)
 
-        if asked.publish:
+        if asked.out is not None:
+            keys = KeyStore(site.state)
+            if not keys.path("draw").exists():
+                keys.create("draw", asked.environment.random_bytes)
+                show_lines([f"Made your draw key, {keys.path('draw')}: it never leaves this site."])
+            into = partial(release_to_file, kind, asked.out)
+            outcome = into(site, asked.environment, replace(options, alone=True), watch, show)
+        elif asked.publish:
             outcome = publish_release(kind, site, asked.environment, options, watch, show)
         else:
             show(kind.of(site, watch, replace(options, preview=True), asked.environment))

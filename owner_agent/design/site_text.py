@@ -1,39 +1,41 @@
-"""The chosen plan as text: variables and blocks for a site file, or the owners' study plan."""
+"""The chosen plan in a site file, or as the owners' study plan."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from owner_agent.site.site import Site
-from owner_agent.site.writing import toml
+from owner_agent.site.writing import ExtendedSite
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import Design, Requirements
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block
 
 
-def site_text(design: Design, site: Site) -> str:
-    """Return a site's `[[variables]]` and `[[blocks]]` by the chosen plan. Raises OptionError."""
+def site_with(design: Design, site: Site, path: Path) -> ExtendedSite:
+    """Return a site's file with the channels of the chosen plan, not written yet.
+
+    The gamma is the one demanded; weights are exact multiples of 2^-32. Raises OptionError: the
+    chosen family has no plan.
+    """
     needs, plan = design.problem.needs, design.plan
     alone = {b.names[0]: b for b in plan.blocks if len(b.names) == 1}
-    content: dict[str, list[dict[str, Any]]] = {"variables": []}
-    for section in site.file.variables:
-        keys = section.model_dump(exclude={"channel"}, exclude_none=True, exclude_defaults=True)
-        if section.sensitive and section.name in alone:
-            keys["channel"] = _channel(alone[section.name], needs)
-        content["variables"].append(keys)
+    channels = {
+        one.name: {
+            "channel": _channel(alone[one.name], needs)
+            if one.sensitive and one.name in alone
+            else None
+        }
+        for one in site.file.variables
+        if one.channel is not None or (one.sensitive and one.name in alone)
+    }
     blocks = [
         {"variables": list(block.names), "channel": _channel(block, needs)}
         for block in plan.blocks
         if len(block.names) > 1
     ]
-    if blocks:
-        content["blocks"] = blocks
-    return toml(
-        content,
-        f"{design.chosen.family}: gamma {design.chosen.gamma:.6g} about the whole record.",
-        "Put these in place of the variables and blocks of the site file.",
-    )
+    return ExtendedSite.of(path, {"blocks": blocks}, channels)
 
 
 def study_plan_text(design: Design) -> str:

@@ -35,6 +35,10 @@ PEER = "peer:"
 """The prefix of peers' names, in the place of a miner's address."""
 
 
+FILE = "file:"
+"""The prefix of the names of files that releases were written into, in the same place."""
+
+
 class Form(Enum):
     """In which form a column leaves."""
 

@@ -6,7 +6,7 @@ The same table masked again is the same release. No message quotes a cell.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -32,6 +32,7 @@ from owner_agent.table.mixed import (
     read_records,
 )
 from pramana_core.alike import first_few
+from pramana_core.csv_text import csv_text
 from pramana_core.determined import PairCounts
 from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.mask import METHODS, Masked
@@ -276,7 +277,7 @@ class PreparedMask(PreparedRelease):
         if options.preview and not entries:
             secrets = store.load_or_passing(environment.random_bytes)
         else:
-            secrets = store.load()
+            secrets = store.load_alone() if options.alone else store.load()
         chosen = MaskPlan.of(site, secrets, watch)
         return cls(
             identity=chosen.identity,
@@ -289,6 +290,19 @@ class PreparedMask(PreparedRelease):
             chosen=chosen,
             masked=chosen.masked(watch),
         )
+
+    def file_content(self) -> bytes:
+        """Return the masked records as CSV, without ids or pseudonyms, in the order of these."""
+        table = self.chosen.table
+        columns: list[Iterable[Any]] = [
+            [column.categories[code] for code in column.codes]
+            if isinstance(column, CategoricalColumn)
+            else [int(number) if number.is_integer() else number for number in column.values]
+            for column in table.told.columns
+        ]
+        columns += self.masked.matrix.T.tolist()
+        names = [*table.told.names, *table.confidential.names]
+        return csv_text(names, zip(*columns, strict=True)).encode()
 
     def outgoing(self) -> Outgoing:
         """Return the masked records."""

@@ -35,3 +35,4 @@ class PublishOptions:
     corrections: CorrectionChoice | None = None
     accept_new_people: bool = False
     preview: bool = False
+    alone: bool = False

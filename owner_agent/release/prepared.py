@@ -16,10 +16,10 @@ from owner_agent.release.outbox import Outgoing
 from owner_agent.release.populations import sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
+from pramana_core.errors import OptionError
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Column
 from pramana_core.wire.release_kinds import ReleaseKindName
-from pramana_core.wire.releases import ReleaseCreate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -75,17 +75,23 @@ class PreparedRelease(ABC):
         """Check the release against the study's plan. Raises as `Delivery`."""
         delivery.require_beside_plan([draw.column for draw in self.draws], self.section)
 
-    def entry(self, site: Site, manifest: ReleaseCreate, now: datetime) -> Entry:
-        """Return the ledger's entry of it, prepared now."""
+    def file_content(self) -> bytes:
+        """Return what leaves as a file that needs no miner. Raises OptionError: there is none."""
+        raise OptionError(f"Releases of the kind {self.kind} go to a miner.", where="out")
+
+    def entry(
+        self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
+    ) -> Entry:
+        """Return the ledger's entry of it, prepared now for a miner, or a file, and a study."""
         return Entry(
-            miner=site.miner.url,
-            study=site.miner.study,
-            name=manifest.name,
+            miner=to[0],
+            study=to[1],
+            name=f"r-{digest[:12]}",
             content=self.identity,
-            digest=manifest.digest,
-            plan_digest=manifest.release_kind.read(manifest.content).digest,
+            digest=digest,
+            plan_digest=plan_digest,
             records=self.records,
-            parts=len(manifest.parts),
+            parts=parts,
             state="prepared",
             prepared=now,
             changed=now,

@@ -32,7 +32,7 @@ from owner_agent.release.corrections import (
 )
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.history import known_entries
-from owner_agent.release.ledger import Draw, Entry, Ledger
+from owner_agent.release.ledger import FILE, Draw, Entry, Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import OUTBOX, Outgoing, discard, prepare, reopen
 from owner_agent.release.populations import population_of
@@ -43,6 +43,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
 from owner_agent.state.lock import publishing_alone
+from owner_agent.state.private_files import COMMON_MODE, require_absent, save
 from owner_agent.state.tokens import TokenStore
 from owner_agent.table.encode import (
     FoundRows,
@@ -236,7 +237,8 @@ def _digest(about: bytes, *parts: str) -> str:
 class PublishOutcome:
     """A sealed release; `already` if nothing had to be sent. Other fields: see `PreparedRelease`.
 
-    `consistency` and `repeated` are the miner's checks; `asked`: it was asked.
+    `consistency` and `repeated` are the miner's checks; `asked`: it was asked. `file`:
+    the name of the file that it was written into, if no miner has it.
     """
 
     kind: str
@@ -246,6 +248,7 @@ class PublishOutcome:
     parts: int
     digest: str
     already: bool
+    file: str | None = None
     asked: bool = True
     method: str = ""
     dropped: int = 0
@@ -278,19 +281,9 @@ def publish(
     `show` shows the release before it is in the outbox, and may return other options. `approval` is
     of what was shown before. Raises InputError, ChangedSinceShown, Refused, Unreachable and others.
     """
-    options = replace(options, corrections=options.corrections or site.file.corrections)
     with publishing_alone(site.state):
         token = TokenStore(site.state).load(site.miner.study)
-        if approval is not None:
-            approval.require(site)
-        now = kind.of(site, watch, options, environment)
-        if approval is not None:  # Meanwhile its table was read.
-            approval.require(site)
-        now.require_allowed(options)
-        # 8: show; 9: approve.
-        options = show(now) or options
-        if now.large_exchange is not None and not options.accept_new_people:
-            now.large_exchange.require_small("--accept-new-people")
+        now, options = _shown(kind, site, environment, options, watch, show, approval)
         ledger, outbox = Ledger(site.state), site.state / OUTBOX
         entry = ledger.find_content(site.miner.url, site.miner.study, now.identity)
         if entry is not None and entry.state == "withdrawn":
@@ -304,7 +297,10 @@ def publish(
         if stored is None:
             ledger.begin()
             stored = prepare(outbox, now.outgoing(), options.part_records)
-        entry = upsert_entry(ledger, now.entry(site, stored.manifest, environment.now()), outbox)
+        manifest, to = stored.manifest, (site.miner.url, site.miner.study)
+        plan_digest = manifest.release_kind.read(manifest.content).digest
+        made = now.entry(to, manifest.digest, plan_digest, len(manifest.parts), environment.now())
+        entry = upsert_entry(ledger, made, outbox)
         with Miner.of(site, token, environment) as miner:
             command = KINDS[now.kind].command
             delivery = Delivery(miner, stored, entry, ledger, environment.now, command)
@@ -321,6 +317,62 @@ def publish(
             return _outcome(now, entry, release.id, release, already=already)
 
 
+def _shown(
+    kind: type[Made],
+    site: Site,
+    environment: Environment,
+    options: PublishOptions,
+    watch: StagedProgress,
+    show: Callable[[Made], PublishOptions | None],
+    approval: Approval | None,
+) -> tuple[Made, PublishOptions]:
+    """Make a release that may leave, and have it shown and approved."""
+    options = replace(options, corrections=options.corrections or site.file.corrections)
+    if approval is not None:
+        approval.require(site)
+    now = kind.of(site, watch, options, environment)
+    if approval is not None:  # Meanwhile its table was read.
+        approval.require(site)
+    now.require_allowed(options)
+    # 8: show; 9: approve.
+    options = show(now) or options
+    if now.large_exchange is not None and not options.accept_new_people:
+        now.large_exchange.require_small("--accept-new-people")
+    return now, options
+
+
+def release_to_file(
+    kind: type[Made],
+    path: Path,
+    site: Site,
+    environment: Environment,
+    options: PublishOptions,
+    watch: StagedProgress = lambda _stage, _done, _total: None,
+    show: Callable[[Made], PublishOptions | None] = lambda _now: None,
+    approval: Approval | None = None,
+) -> PublishOutcome:
+    """Release into a new file, without a miner; the ledger has it, with the file's digest, before.
+
+    A file that has the same content stays. Arguments and errors are those of `publish`.
+    """
+    with publishing_alone(site.state):
+        now, _ = _shown(kind, site, environment, options, watch, show, approval)
+        content = now.file_content()
+        if path.exists() and (not path.is_file() or path.read_bytes() != content):
+            require_absent(path, "out")
+        ledger, time = Ledger(site.state), environment.now()
+        ledger.begin()
+        digest, plan_digest = hashlib.sha256(content).hexdigest(), now.outgoing().content.digest
+        entry = now.entry((f"{FILE}{path.name}", ""), digest, plan_digest, 1, time)
+        found = ledger.find(*entry.key)
+        already = found is not None and found.state == "sealed" and path.exists()
+        if not already:
+            ledger.put(replace(entry, state="sending"))
+            save(path, content, "out", COMMON_MODE)
+            ledger.mark(entry, "sealed", time, entry.digest)
+        return _outcome(now, entry, entry.digest, None, already=already, asked=True)
+
+
 def _other_content(entry: Entry) -> StoreCorrupt:
     return StoreCorrupt(
         f"The release {entry.name} is in the ledger with another content than was shown now.",
@@ -330,17 +382,24 @@ def _other_content(entry: Entry) -> StoreCorrupt:
 
 
 def _outcome(
-    now: PreparedRelease, entry: Entry, release_id: str, release: Release | None, *, already: bool
+    now: PreparedRelease,
+    entry: Entry,
+    release_id: str,
+    release: Release | None,
+    *,
+    already: bool,
+    asked: bool = False,
 ) -> PublishOutcome:
     return PublishOutcome(
         kind=now.kind,
         name=entry.name,
         release_id=release_id,
+        file=entry.miner.removeprefix(FILE) if entry.miner.startswith(FILE) else None,
         records=entry.records,
         parts=entry.parts,
         digest=entry.digest,
         already=already,
-        asked=release is not None,
+        asked=asked or release is not None,
         method=now.method,
         dropped=now.dropped,
         leaves=now.leaves,

@@ -253,6 +253,10 @@ class PreparedTree(PreparedRelease):
                 remedy="Rename the columns and categories in the table and in [share_model].",
             ) from None
 
+    def file_content(self) -> bytes:
+        """Return the tree as JSON."""
+        return self.message.model_dump_json(indent=1).encode() + b"\n"
+
     def outgoing(self) -> Outgoing:
         """Return the tree, checked as its receiver will."""
         KINDS[SHARED_TREE].require(self.message)

@@ -10,6 +10,8 @@ from pramana_core.wire.release_kinds import SHARED_TREE
 def outcome_lines(outcome: PublishOutcome) -> list[str]:
     """Return what a publication ended with, in sentences."""
     done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
+    if outcome.file is not None:
+        done = f"{'was' if outcome.already else 'is'} written into {outcome.file}"
     said = [f"Release {outcome.name} {done}: {_content(outcome)}, digest {outcome.digest[:12]}."]
     if not outcome.asked:
         said.append(

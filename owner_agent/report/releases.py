@@ -55,7 +55,7 @@ class LedgerSummary:
         """Return the sections of a report: each release, and the losses of columns."""
         releases = (
             Column("prepared (UTC)", lambda row: row["prepared"][:16].replace("T", " "), False),
-            Column("study", lambda row: row["study"], number=False),
+            Column("study", lambda row: row["study"] or row["miner"], number=False),
             Column("release", lambda row: row["release"], number=False),
             Column("state", lambda row: row["state"], number=False),
             Column("records", lambda row: count(row["records"])),

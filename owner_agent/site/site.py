@@ -6,7 +6,7 @@ import itertools
 import tomllib
 from bisect import bisect_right
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -28,14 +28,13 @@ from owner_agent.site.sections import (
     Section,
     StudyPlanSection,
 )
+from owner_agent.site.table_source import MARKED, TABLE_SUFFIXES, TableSource
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls_files import TlsFiles
 from pramana_core.alike import did_you_mean, repeated_in
 from pramana_core.errors import ConfigError
 from pramana_core.text_files import read_text
 from pramana_core.wire.base import KEY_COLUMN, Label, Name
-
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 
 class VariableSection(Section):
@@ -114,6 +113,10 @@ class SiteFile(Section):
     table: str
     record_id: ColumnName
     state: str = ".pramana"
+    encoding: str = MARKED
+    separator: str | None = None
+    decimal: Literal[".", ","] = "."
+    dates_as_years: tuple[ColumnName, ...] = ()
     corrections: CorrectionChoice | None = None
     miner: MinerSection | None = None
     peer: PeerSection | None = None
@@ -138,7 +141,7 @@ class SiteFile(Section):
                 "missing key variables, and there is no [mask] and no [share_model]: nothing would"
                 " leave"
             )
-        if not self.table.endswith(TABLE_SUFFIXES):
+        if not self.table.lower().endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
             mistakes.append(f"peer.known names {self.owner!r}, the owner of this file")
@@ -161,9 +164,16 @@ class Site(BaseModel):
         return self.file.owner
 
     @property
-    def table(self) -> Path:
-        """The table's path."""
-        return self.folder / self.file.table
+    def table(self) -> TableSource:
+        """The table, and how its text is read."""
+        file = self.file
+        return TableSource(
+            self.folder / file.table,
+            file.encoding,
+            file.separator,
+            file.decimal,
+            file.dates_as_years,
+        )
 
     @property
     def state(self) -> Path:

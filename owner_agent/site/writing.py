@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from tomlkit.items import Item, Table
 
 from owner_agent.site.site import Site, site_from
 from owner_agent.state.private_files import replacing
-from pramana_core.errors import OptionError
+from pramana_core.errors import ConfigError, OptionError
 from pramana_core.text_files import read_text
 
 WIDTH = 100
@@ -65,19 +67,46 @@ def _fits(key: str, item: Item) -> bool:
 
 @dataclass(frozen=True)
 class ExtendedSite:
-    """A site file with further sections, which is valid and not written yet."""
+    """A site file with other sections, which is valid and not written yet."""
 
     path: Path
     text: str
     site: Site
+    before: str
 
     @classmethod
-    def of(cls, path: Path, sections: Mapping[str, Mapping[str, Any]]) -> ExtendedSite:
-        """Add sections that a site file does not have. Raises ConfigError if they do not fit it."""
-        before = read_text(path)
-        text = f"{before.rstrip()}\n\n{toml(sections)}" if sections else before
-        site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
-        return cls(path, text, site)
+    def of(
+        cls,
+        path: Path,
+        sections: Mapping[str, Any],
+        variables: Mapping[str, Mapping[str, Any] | None] | None = None,
+    ) -> ExtendedSite:
+        """Put sections into a site file, in place of those of their names; the rest stays.
+
+        `variables` have other keys (None removes one), or are taken out. Empty sections too.
+        Raises ConfigError: the file is not valid then.
+        """
+        before, changes = read_text(path), dict(variables or {})
+        kept = "".join(_kept(before, sections, changes)).rstrip() + "\n"
+        added = {name: keys for name, keys in sections.items() if keys}
+        text = f"{kept}\n{toml(added)}" if added else kept
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            changes |= dict.fromkeys(sections)
+        if changes:
+            raise ConfigError(
+                f"The entries of {', '.join(changes)} in {path} were not found.",
+                where=str(path),
+                remedy="Write each under a header of its own, [[variables]] or [section].",
+            )
+        return cls(path, text, site_from(content, path.resolve().parent, str(path)), before)
+
+    @property
+    def diff(self) -> str:
+        """The lines that change."""
+        old, new = self.before.splitlines(), self.text.splitlines()
+        return "\n".join(difflib.unified_diff(old, new, "now", "then", n=1, lineterm=""))
 
     def write(self) -> None:
         """Put it in the place of the file, with the rights that that had, whole or not at all."""
@@ -90,3 +119,31 @@ class ExtendedSite:
             raise OptionError(
                 f"{self.path} cannot be written: {error.strerror}.", where="site"
             ) from None
+
+
+_HEADER = re.compile(r"(?m)^(?:#.*\n)*\[\[?([\w-]+)\]\]?[ \t]*(?:#.*)?$")
+"""The first line of a section, with the comments above it."""
+
+
+def _kept(
+    text: str, sections: Collection[str], variables: dict[str, Mapping[str, Any] | None]
+) -> Iterator[str]:
+    """Yield the parts of a site file that stay; take what was changed out of `variables`."""
+    found = list(_HEADER.finditer(text))
+    ends = [header.start() for header in found] + [len(text)]
+    yield text[: ends[0]]
+    for header, end in zip(found, ends[1:], strict=True):
+        part = text[header.start() : end]
+        if header[1] in sections:
+            continue
+        if header[1] == "variables":
+            document = tomlkit.parse(part)
+            section: Any = document["variables"][0]
+            if (keys := variables.pop(section["name"], {})) is None:
+                continue
+            for key, value in keys.items():
+                section.pop(key, None)
+                if value is not None:
+                    section.add(key, _value(key, value))
+            part = document.as_string().rstrip() + "\n\n" if keys else part
+        yield part

@@ -118,6 +118,13 @@ class KeyStore:
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
+    def load_alone(self) -> Secrets:
+        """Return both secrets; a missing linkage secret follows from the draw key: nobody's records
+        are matched by it. Raises KeyFileError."""
+        draw = self.load_draw()
+        alone = hmac.new(draw, b"pramana/linkage-alone/1", hashlib.sha256).digest()
+        return Secrets(draw, self.find("linkage") or alone)
+
     def load_draw(self) -> bytes:
         """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError."""
         return self.load().draw if self.path("linkage").exists() else self.read("draw")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site, VariableSection
+from owner_agent.site.table_source import TableSource
 from owner_agent.table.encode import record_id_problems, rows_text
-from owner_agent.table.table import read_table
+from owner_agent.table.table import detect, read_table
 from pramana_core.alike import did_you_mean
 from pramana_core.csv_text import csv_text
 from pramana_core.domain import Variable
@@ -35,7 +36,7 @@ ROW = "row"
 class RecordSource:
     """A table of records; `sections` say how some of its variables are read."""
 
-    table: Path
+    table: TableSource
     record_id: str | None = None
     sections: Mapping[str, VariableSection] = field(default_factory=dict)
 
@@ -43,7 +44,10 @@ class RecordSource:
     def of_site(cls, site: Site, table: Path | None, record_id: str | None) -> RecordSource:
         """Return the records that a site file describes, in another table if one is given."""
         sections = {section.name: section for section in site.file.variables}
-        return cls(table or site.table, record_id or site.file.record_id, sections)
+        source = site.table
+        if table is not None:
+            source = replace(detect(table), dates_as_years=source.dates_as_years)
+        return cls(source, record_id or site.file.record_id, sections)
 
     def column(self, variable: str) -> str:
         """Return the column of a variable."""

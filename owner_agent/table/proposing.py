@@ -6,17 +6,21 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from owner_agent.site.planning import raise_together
+from owner_agent.site.table_source import TableSource
+from owner_agent.table.encode import record_id_problems
 from owner_agent.table.table import (
+    DATE,
     begins_with_record,
     column_names,
     read_table,
     unusable_columns,
+    years,
 )
 from pramana_core.alike import did_you_mean
 from pramana_core.discretize import by_halves, equal_frequency, interval_labels
@@ -45,8 +49,12 @@ _FINENESS = 20
 _FEW_ROWS = 20
 _MISSING_WORDS = ("?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-")
 _IDENTIFIES = re.compile(
-    r"(^|[_\W])(id|key|nr|no|number|uuid|pseudonym)$|[a-z]I[Dd]$", re.IGNORECASE
+    r"(^|[_\W])(id|key|nr|no|number|uuid|pseudonym)$|[a-z]I[Dd]$|[a-z](nr|nummer|kennung)$",
+    re.IGNORECASE,
 )
+_UNNAMED = re.compile(r"column [0-9]+")
+_NEARLY = 0.9
+"""A column named as ids are that differs in this share of the rows is one, with repeated ids."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
     `rare` is how many categories fewer than `FEWEST_RECORDS` records have: their names would reveal
-    these. A `public` list is not from the table.
+    these. A `public` list is not from the table. `note` is what its values were taken for.
     """
 
     name: str
@@ -64,6 +72,7 @@ class ProposedVariable:
     rare: int = 0
     public: bool = False
     sensitive: bool = True
+    note: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -98,7 +107,7 @@ class ProposedVariable:
 class ProposedSite:
     """What a table is proposed to be; `left_out` says why a column is no variable."""
 
-    table: Path
+    table: TableSource
     rows: int
     columns: tuple[str, ...]
     record_id: str
@@ -106,36 +115,47 @@ class ProposedSite:
     left_out: Mapping[str, str]
 
 
-def propose_site(path: Path, record_id: str | None = None, *, header: bool = False) -> ProposedSite:
+def propose_site(
+    source: TableSource, record_id: str | None = None, *, header: bool = False
+) -> ProposedSite:
     """Read a table and propose what its site file says; with `header` the first row holds names.
 
     Without `record_id` it looks for one. Raises TableError, MissingColumn or OptionError.
     """
-    names = column_names(path)
-    if not header and begins_with_record(path):
+    names = column_names(source)
+    if not header and begins_with_record(source):
         raise TableError(
-            f"The first row of {path} looks like a record and not like a header: its cells would"
+            f"The first row of {source} looks like a record and not like a header: its cells would"
             " become public as the names of variables. Nothing was written.",
-            where=str(path),
+            where=str(source),
             remedy="Put the names of the columns into a row above it; or say --header if they are"
             " names.",
         )
     require_columns([] if record_id is None else [record_id], names)
-    left_out = unusable_columns(path)
-    table = read_table(path, [name for name in names if name not in left_out])
+    left_out = unusable_columns(source)
+    table = read_table(source, [name for name in names if name not in left_out])
     counts = {name: pc.value_counts(column) for name, column in table.columns.items()}
-    candidates = tuple(name for name in counts if _identifies(counts[name], table.rows))
-    chosen = record_id or _likeliest(candidates)
+    chosen = record_id or _record_id(table.columns, counts)
     variables: list[ProposedVariable] = []
+    dates: list[str] = []
     for name, counted in counts.items():
         if name == chosen:
             continue
-        found = _proposed(name, table.columns[name], counted, table.rows)
+        cells = table.columns[name]
+        if are_dates := _are_dates(counted.field("values")):
+            cells = years(cells)
+            counted = pc.value_counts(cells)
+        found = _proposed(name, cells, counted, table.rows)
+        if are_dates and not isinstance(found, str):
+            dates.append(name)
+            found = replace(found, note="dates, of which the year is read")
         if isinstance(found, str):
-            left_out[name] = found
+            left_out[name] = f"of its dates the years are read: {found}" if are_dates else found
         else:
             variables.append(found)
-    return ProposedSite(path, table.rows, tuple(table.columns), chosen, tuple(variables), left_out)
+    source = replace(source, dates_as_years=tuple(dates))
+    columns = tuple(table.columns)
+    return ProposedSite(source, table.rows, columns, chosen, tuple(variables), left_out)
 
 
 def require_columns(asked: Sequence[str], names: Sequence[str]) -> None:
@@ -157,23 +177,38 @@ def _identifies(counted: pa.StructArray, rows: int) -> bool:
     return not (np.isfinite(read).all() and (read % 1).any())
 
 
-def _likeliest(candidates: Sequence[str]) -> str:
-    named = [name for name in candidates if _IDENTIFIES.search(name)]
-    for name in (*named, *candidates):
-        if name:
+def _are_dates(values: pa.Array) -> bool:
+    """Whether a column's different values are dates, and too many to be labels."""
+    filled = pc.filter(values, pc.invert(pc.is_in(values, pa.array(["", *_MISSING_WORDS]))))
+    return len(filled) > _FEW_YEARS and bool(pc.all(pc.match_substring_regex(filled, DATE)).as_py())
+
+
+def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructArray]) -> str:
+    """Return the column that identifies the records. Raises OptionError, DuplicateRecordId."""
+    rows = len(next(iter(columns.values())))
+    candidates = [name for name in counts if _identifies(counts[name], rows)]
+    named = [name for name in counts if _IDENTIFIES.search(name)]
+    if found := [name for name in named if name in candidates]:
+        return found[0]
+    for name in named:
+        if len(counts[name]) >= _NEARLY * rows:
+            raise_together(record_id_problems(columns[name], name))
+    for name in candidates:
+        if not _UNNAMED.fullmatch(name):
             return name
     if candidates:
         raise OptionError(
-            "The column that identifies the records has no name: its cell in the header is empty.",
+            f"Only {candidates[0]!r}, which has no name in the header, identifies the records. It"
+            " may number the rows: another export numbers other people.",
             where="record-id",
-            remedy="Write a name there, such as id.",
+            remedy=f"If its values stay with the records, say --record-id '{candidates[0]}'.",
         )
     raise OptionError(
         "No column identifies the records: none has another value in each row.",
         where="record-id",
         remedy="Add a column of ids, by which the same record is found again, and by which owners"
-        " of the same people find each other's; or name one with --record-id, and `owner-agent"
-        " check` says what is wrong with it.",
+        " of the same people find each other's; or name one with --record-id, and the rows of"
+        " repeated ids are named.",
     )
 
 
@@ -202,6 +237,7 @@ def _proposed(
         return "it identifies records"
     numbered = [text for text in texts if text not in words] if numeric else []
     codes = why_codes(name, numbered) if numeric else ""
+    note = f"codes and no numbers: {codes}" if codes else ""
     many = _FEW_YEARS if are_years(numbered) else _FEW_NUMBERS
     # Empty cells, and a word for missing ones, are one category.
     missing = words[0] if words else "?" if empty else None
@@ -225,7 +261,9 @@ def _proposed(
     if empty:
         counted[str(missing)] = counted.get(str(missing), 0) + found[""]
     rare = sum(number < FEWEST_RECORDS for number in counted.values())
-    return ProposedVariable(name, tuple(ordered), missing=missing if empty else None, rare=rare)
+    return ProposedVariable(
+        name, tuple(ordered), missing=missing if empty else None, rare=rare, note=note
+    )
 
 
 def _number(text: str) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 from owner_agent.site.planning import planned, raise_together, without_protection
 from owner_agent.site.site import site_from
+from owner_agent.site.table_source import TableSource
 from owner_agent.site.writing import toml
 from owner_agent.state.private_files import save
 from owner_agent.table.encode import inspect
@@ -31,19 +32,27 @@ def site_text(
     proposed: ProposedSite, folder: Path, owner: str, miner: Mapping[str, str] | None
 ) -> str:
     """Return the text of a site file in a folder."""
-    head = {
+    source = proposed.table
+    head: dict[str, Any] = {
         "owner": owner,
-        "table": os.path.relpath(proposed.table, folder),
+        "table": os.path.relpath(source.path, folder),
         "record_id": proposed.record_id,
+    }
+    # Later commands read the text as it was read here.
+    facts = ("encoding", "separator", "decimal", "dates_as_years")
+    head |= {
+        name: getattr(source, name)
+        for name in facts
+        if getattr(source, name) != getattr(TableSource(source.path), name)
     }
     parts = [_comment(_HEAD) + toml(head)]
     if miner is not None:
         parts.append(toml({"miner": dict(miner)}))
-    parts.append(_comment(_SENSITIVE))
-    parts += [_origin(v) + toml({"variables": [_entry(v)]}) for v in proposed.variables]
     if proposed.left_out:
         left = "".join(f"# * {name!r}: {why}\n" for name, why in proposed.left_out.items())
         parts.append("# Columns that stay at home:\n" + left)
+    parts.append(_comment(_SENSITIVE))
+    parts += [_origin(v) + toml({"variables": [_entry(v)]}) for v in proposed.variables]
     return "\n".join(parts)
 
 
@@ -68,9 +77,10 @@ def _entry(variable: ProposedVariable) -> dict[str, Any]:
 def _origin(variable: ProposedVariable) -> str:
     if variable.public:
         return "# A public list.\n"
+    held = f"# It holds {variable.note}.\n" if variable.note else ""
     if variable.cuts:
-        return "# Cuts proposed from the table, at round numbers.\n"
-    return "# The table's own list, which you confirmed.\n"
+        return f"{held}# Cuts proposed from the table, at round numbers.\n"
+    return f"{held}# The table's own list, which you confirmed.\n"
 
 
 def _comment(text: str) -> str:

@@ -6,26 +6,35 @@ header. No message quotes a cell.
 
 from __future__ import annotations
 
-import gzip
-import re
+import csv
+import itertools
 import unicodedata
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from owner_agent.site.table_source import MARKED, TABLE_SUFFIXES, TableSource
+from owner_agent.table.csv_format import (
+    CsvFormat,
+    fault,
+    find_encoding,
+    find_fault,
+    has_decimal_commas,
+    opened,
+    with_points,
+)
 from pramana_core.alike import did_you_mean, first_few
-from pramana_core.cells import clean_cells
+from pramana_core.cells import clean_cells, series_cells
 from pramana_core.csv_text import FORMULA, unmarked
-from pramana_core.errors import EmptyTable, MissingColumn, TableError
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
 from pramana_core.spellings import looks_like_record
-from pramana_core.text_files import encoding_of
 
 CHUNK_ROWS = 1 << 17
 """So many rows are read at a time where a table is not held whole."""
@@ -33,7 +42,18 @@ CHUNK_ROWS = 1 << 17
 _SHOWN_NAMES = 20
 _PAGE_BYTES = 1 << 20
 _BATCH_ROWS = 1 << 16
-_FAILURES = (pa.ArrowException, OSError, UnicodeDecodeError, EOFError, zlib.error)
+_FIRST_ROWS = 6
+_FAILURES = (
+    pa.ArrowException, OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error, LookupError,
+)  # fmt: skip
+
+_CLOCK = r"(?:[ T][0-9:.]+Z?)?"
+DATE = (
+    rf"^(?:([0-9]{{4}})[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_CLOCK}"
+    rf"|[0-9]{{1,2}}[-/.][0-9]{{1,2}}[-/.]([0-9]{{4}}){_CLOCK}"
+    r"|((?:18|19|20|21)[0-9]{2})(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01]))$"
+)
+"""A date, of which one group is the year: 2020-01-31, 31.01.2020, 1/31/2020 or 20200131."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +70,25 @@ class TextTable:
 
 
 def read_table(
-    path: Path, columns: Sequence[str], optional: Collection[str] = frozenset()
+    source: TableSource, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read columns of a CSV (`.csv`, `.csv.gz`) or Parquet file, and the `optional` ones it has.
+    """Read columns of a table, and the `optional` ones it has.
 
     Raises TableError, MissingColumn or EmptyTable.
     """
-    chunks = list(read_chunks(path, columns, optional))
+    chunks = list(read_chunks(source, columns, optional))
     try:
         whole = {
             name: pa.concat_arrays([chunk.columns[name] for chunk in chunks])
             for name in chunks[0].columns
         }
     except pa.ArrowException:  # One column's text is longer than an array may be.
-        raise _unreadable(path) from None
+        raise _unreadable(source) from None
     return TextTable(whole, sum(chunk.rows for chunk in chunks), chunks[0].others)
 
 
 def read_chunks(
-    path: Path,
+    source: TableSource,
     columns: Sequence[str],
     optional: Collection[str] = frozenset(),
     rows: int = CHUNK_ROWS,
@@ -77,27 +97,37 @@ def read_chunks(
 
     What is wrong with a row is found when it is read; rows of another length at the end.
     """
-    _require_file(path)
     read = 0
     try:
-        opened = _open_parquet if path.name.endswith(".parquet") else _open_csv
-        names, present, batches, done = opened(path, columns, optional)
-        others = tuple(name for name in present if name not in names)
-        for table in cut(batches, rows):
+        content = _open(source)
+        wanted = _present(source, content.names, columns, optional)
+        others = tuple(name for name in content.names if name not in wanted)
+        for table in cut(content.batches(wanted), rows):
             read += table.num_rows
-            cleaned = {name: clean_cells(table.column(called)) for name, called in names.items()}
-            if opened is _open_csv:
+            cleaned = {name: clean_cells(table.column(name)) for name in wanted}
+            if content.is_csv:
                 cleaned = {name: _unmarked_cells(cells) for name, cells in cleaned.items()}
-            yield TextTable(cleaned, table.num_rows, others, done(read))
+            if source.decimal == ",":
+                cleaned = {name: with_points(cells) for name, cells in cleaned.items()}
+            for name in cleaned.keys() & set(source.dates_as_years):
+                cleaned[name] = years(cleaned[name])
+            yield TextTable(cleaned, table.num_rows, others, content.progress(read))
+        if content.is_csv and _has_odd_marks(source.path) and (found := find_fault(source)):
+            raise found
     except _FAILURES:
         # What the reader says may quote a row: it goes neither into the message nor its cause.
-        raise _unreadable(path) from None
+        raise _unreadable(source) from None
     if read == 0:
         raise EmptyTable(
-            f"The table {path} has no rows.",
-            where=str(path),
+            f"The table {source} has no rows.",
+            where=str(source),
             remedy="Check that the export was complete.",
         )
+
+
+def years(cells: pa.Array) -> pa.Array:
+    """Return the year of each cell that is a date, and the other cells as they are."""
+    return pc.replace_substring_regex(cells, DATE, r"\1\2\3")
 
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
@@ -115,50 +145,57 @@ def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of a table's columns. Raises TableError and EmptyTable."""
-    _require_file(path)
+def column_names(source: TableSource) -> list[str]:
+    """Return the names of a table's columns. Raises TableError and EmptyTable.
+
+    A column without a name is called by its place, "column 3"; columns of one name are numbered.
+    """
     try:
-        if path.name.endswith(".parquet"):
-            return list(map(_clean, pa.parquet.ParquetFile(path).schema_arrow.names))
-        return [unmarked(_clean(name)) for name in _header(path)]
+        return _open(source).names
     except _FAILURES:
-        raise _unreadable(path) from None
+        raise _unreadable(source) from None
 
 
-def _require_file(path: Path) -> None:
-    if not path.is_file():
-        raise TableError(
-            f"There is no table at {path}.",
-            where=str(path),
-            remedy="Name a file that ends in .csv, .csv.gz or .parquet.",
-        )
+def detect(path: Path, encoding: str | None = None, separator: str | None = None) -> TableSource:
+    """Return a file with the facts by which its text can be read: encoding and decimal sign.
+
+    Raises TableError and EmptyTable.
+    """
+    source = TableSource(path, encoding or MARKED, separator)
+    _require_file(source)
+    if source.is_parquet:
+        return source
+    try:
+        if not source.is_sheet and encoding is None:
+            source = replace(source, encoding=find_encoding(path))
+        content = _open(source)
+        chunk = next(read_chunks(source, content.names))
+    except _FAILURES:
+        raise _unreadable(source) from None
+    commas = has_decimal_commas(list(chunk.columns.values()), content.separator)
+    return replace(source, decimal="," if commas else ".")
 
 
-def unusable_columns(path: Path) -> dict[str, str]:
+def unusable_columns(source: TableSource) -> dict[str, str]:
     """Return the columns that hold no single values, each with what they hold."""
-    if not path.name.endswith(".parquet"):
+    if not source.is_parquet:
         return {}
-    schema = pa.parquet.ParquetFile(path).schema_arrow
+    schema = pa.parquet.ParquetFile(source.path).schema_arrow
     return {_clean(f.name): f"it holds {_kind(f.type)}" for f in schema if _kind(f.type)}
 
 
-def begins_with_record(path: Path) -> bool:
-    """Return whether a CSV file probably has no header: its first row looks like a record."""
-    if path.name.endswith(".parquet"):
+def begins_with_record(source: TableSource) -> bool:
+    """Return whether a table probably has no header: its first row looks like a record."""
+    if source.is_parquet:
         return False
-    block: list[pa.RecordBatch] = []
     try:
-        names = len(_header(path))
-        kinds = {f"f{place}": pa.string() for place in range(names)}
-        options = pa.csv.ReadOptions(autogenerate_column_names=True, encoding=_encoding(path))
-        converted = pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False)
-        with pa.csv.open_csv(path, options, _lenient(), converted) as reader:
-            block.append(reader.read_next_batch())
-    except (*_FAILURES, StopIteration):
-        return False  # What is wrong with it is said by whoever reads it.
-    columns = [clean_cells(pa.chunked_array([column])).to_pylist() for column in block[0].columns]
-    return looks_like_record([c[0] for c in columns], [c[1:] for c in columns])
+        content = _open(source)
+        chunk = next(read_chunks(source, content.names, rows=_BATCH_ROWS))
+    except (*_FAILURES, TableError):
+        return False  # What is wrong with it is reported by whoever reads it.
+    header = with_points(pa.array(content.written)) if source.decimal == "," else content.written
+    cells = [chunk.columns[name].to_pylist() for name in content.names]
+    return looks_like_record([str(name) for name in header], cells)
 
 
 def _kind(kind: pa.DataType) -> str:
@@ -173,88 +210,105 @@ def _clean(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def _unreadable(path: Path) -> TableError:
-    """Return why a table cannot be read: the line that is not UTF-8, or the format at all."""
-    parquet = path.name.endswith(".parquet")
-    if not parquet and (line := _line_not_utf8(path)):
-        return TableError(
-            f"Line {line} of the table {path} is not in UTF-8.",
-            where=str(path),
-            remedy='Export it again in UTF-8; spreadsheets call that "CSV UTF-8".',
-        )
+def _unreadable(source: TableSource) -> TableError:
+    """Return why a table cannot be read."""
+    if not (source.is_parquet or source.is_sheet):
+        return fault(source)
+    kind = "Parquet" if source.is_parquet else "a workbook"
     return TableError(
-        f"The table {path} cannot be read as {'Parquet' if parquet else 'CSV'}.",
-        where=str(path),
-        remedy="Open it with the tool that wrote it and export it again. In CSV a quotation mark"
-        " that is never closed takes in all that follows it.",
+        f"The table {source} cannot be read as {kind}.",
+        where=str(source),
+        remedy="Open it with the tool that wrote it and export it again.",
     )
 
 
-def _opened(path: Path) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path) if path.name.endswith(".gz") else path.open("rb"))
+def _require_file(source: TableSource) -> None:
+    if not source.path.is_file():
+        raise TableError(
+            f"There is no table at {source}.",
+            where=str(source),
+            remedy=f"Name a file that ends in {', '.join(TABLE_SUFFIXES)}.",
+        )
 
 
-def _line_not_utf8(path: Path) -> int:
-    """Return the number of the first line of a file that is not UTF-8; 0 where all are."""
+@dataclass(frozen=True)
+class _Content:
+    """An open table: its column names, as they are used and as they are written; the rows of some
+    columns; and how far so many rows are."""
+
+    names: list[str]
+    written: list[str]
+    batches: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    progress: Callable[[int], tuple[int, int]]
+    is_csv: bool = False
+    separator: str = ""
+
+
+def _open(source: TableSource) -> _Content:
+    """Open a table by the reader of its format. Raises TableError, EmptyTable, `_FAILURES`."""
+    _require_file(source)
+    if source.is_parquet:
+        return _open_parquet(source)
+    return _open_sheet(source) if source.is_sheet else _open_csv(source)
+
+
+def _names(written: Sequence[str]) -> list[str]:
+    """Return distinct names of columns by what the header holds."""
+    named = [_clean(name) or f"column {place}" for place, name in enumerate(written, 1)]
+    times, seen = Counter(named), Counter[str]()
+    names = []
+    for name in named:
+        seen[name] += 1
+        names.append(f"{name} ({seen[name]})" if times[name] > 1 else name)
+    return names
+
+
+def _open_csv(source: TableSource) -> _Content:
+    path, form = source.path, CsvFormat.of(source)
     try:
-        with _opened(path) as file:
-            if encoding_of(file.read(4)).startswith("utf-8"):
-                file.seek(0)
-                for number, line in enumerate(file, 1):
-                    try:
-                        line.decode()
-                    except UnicodeDecodeError:
-                        return number
-    except (OSError, EOFError, zlib.error):
-        pass  # A damaged archive.
-    return 0
-
-
-def _encoding(path: Path) -> str:
-    """Return a CSV file's encoding as Arrow calls it, which takes UTF-8's mark by itself."""
-    with _opened(path) as file:
-        found = encoding_of(file.read(4))
-    return "utf8" if found.startswith("utf-8") else found
-
-
-def _lenient() -> Any:
-    """Return options of a reader that skips rows of another length than the first."""
-    return pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=lambda _row: "skip")
-
-
-_Reading = tuple[
-    dict[str, str], list[str], Iterator[pa.RecordBatch], Callable[[int], tuple[int, int]]
-]
-"""What the columns that are read are called in the file, the names of all, the rows, and how far
-so many rows are."""
-
-
-def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Reading:
-    ragged: list[tuple[int | None, int, int]] = []
-
-    def note(row: Any) -> str:
-        ragged.append((row.number, row.expected_columns, row.actual_columns))
-        return "skip"
-
-    parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
-    written = _header(path)
-    present = [unmarked(_clean(name)) for name in written]
-    called = dict(zip(present, written, strict=True))
-    columns = _present(path, present, columns, optional)
-
+        first = list(itertools.islice(form.rows(path), _FIRST_ROWS))
+    except csv.Error:
+        raise fault(source) from None
+    if not first or _is_cut(path):
+        raise EmptyTable(
+            f"The table {path} is empty: no line of it is complete.",
+            where=str(path),
+            remedy="Check that the export was complete.",
+        )
+    header = first[0]
+    if any("\n" in name or "\r" in name for name in header) and _has_odd_marks(path):
+        raise fault(source)
+    _require_names(source, first)
+    names = _names([unmarked(name.strip()) for name in header])
     size = path.stat().st_size
     file = pa.OSFile(str(path))
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        packed = path.name.endswith(".gz")
-        wanted = [called[name] for name in columns]
+    def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if form.blanks:
+            yield from _batches(itertools.islice(form.rows(path), 1, None), names, wanted, source)
+            return
+        ragged: list[object] = []
+
+        def skip(row: object) -> str:
+            ragged.append(row)
+            return "skip"
+
+        packed = path.name.lower().endswith(".gz")
         with (
             file,
             pa.csv.open_csv(
                 pa.CompressedInputStream(file, "gzip") if packed else file,
-                # One thread, or the reader could not number the rows it finds ragged.
-                read_options=pa.csv.ReadOptions(use_threads=False, encoding=_encoding(path)),
-                parse_options=parse,
+                read_options=pa.csv.ReadOptions(
+                    use_threads=False,
+                    # Arrow takes UTF-8's mark by itself.
+                    encoding="utf8" if form.encoding.startswith("utf-8") else form.encoding,
+                    column_names=names,
+                    skip_rows=int(form.declared),
+                    skip_rows_after_names=1,
+                ),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=form.separator, newlines_in_values=True, invalid_row_handler=skip
+                ),
                 convert_options=pa.csv.ConvertOptions(
                     column_types=dict.fromkeys(wanted, pa.string()),
                     include_columns=wanted,
@@ -264,85 +318,124 @@ def _open_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
         ):
             yield from reader
         if ragged:
-            number, expected, actual = ragged[0]
-            raise TableError(
-                f"{len(ragged)} rows of {path} do not have the {expected} cells of the header; the"
-                f" first is line {number}, with {actual}.",
-                where=str(path),
-                remedy="Cells that hold commas must be quoted, the header must not end with a"
-                " comma more than the rows, and totals or notes below the table must go.",
-            )
+            raise fault(source, f": {len(ragged)} rows have other counts of cells than the header")
 
-    names = {name: called[name] for name in columns}
-    return names, present, batches(), lambda _rows: (size if file.closed else file.tell(), size)
-
-
-def _header(path: Path) -> list[str]:
-    """Return the column names as they are written. Raises EmptyTable, TableError."""
-    _require_commas(path)
-    try:
-        options = pa.csv.ReadOptions(encoding=_encoding(path))
-        with pa.csv.open_csv(path, options, _lenient()) as reader:
-            names: list[str] = reader.schema.names
-            return names
-    except pa.ArrowInvalid as error:
-        if "Empty CSV" in str(error):
-            with _opened(path) as file:
-                if b'"' in file.read(_START):  # It may open a cell that never ends.
-                    raise _unreadable(path) from None
-            raise EmptyTable(
-                f"The table {path} is empty: no line of it is complete.",
-                where=str(path),
-                remedy="Check that the export was complete.",
-            ) from None
-        raise
+    return _Content(
+        names,
+        header,
+        batches,
+        lambda _rows: (size if file.closed else file.tell(), size),
+        is_csv=True,
+        separator=form.separator,
+    )
 
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-_START = 1 << 16
+def _is_cut(path: Path) -> bool:
+    """Whether a file has no complete line."""
+    with opened(path) as file:
+        start = file.read(_PAGE_BYTES)
+    return len(start) < _PAGE_BYTES and b"\n" not in start and b"\r" not in start
 
 
-def _require_commas(path: Path) -> None:
-    """Refuse a table whose cells are separated by something else, as its header shows."""
-    with _opened(path) as file:
-        start = file.read(_START)
-    header = start.decode(encoding_of(start), errors="replace").lstrip().splitlines()[:1]
-    plain = re.sub(r'"[^"]*"', "", "".join(header))
-    mark = max(_SEPARATORS, key=plain.count)
-    if plain.count(mark) > plain.count(","):
-        raise TableError(
-            f"The cells of the table {path} are separated by {_SEPARATORS[mark]}, not by commas.",
-            where=str(path),
-            remedy="Export it again with commas between cells and points in numbers.",
+def _batches(
+    rows: Iterable[Sequence[object]],
+    names: Sequence[str],
+    wanted: Sequence[str],
+    source: TableSource,
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows of values as columns of text."""
+    places = {name: names.index(name) for name in wanted}
+    rows = iter(rows)
+    while block := list(itertools.islice(rows, _BATCH_ROWS)):
+        if any(len(row) != len(names) for row in block):
+            raise fault(source)
+        yield pa.RecordBatch.from_pydict(
+            {
+                name: series_cells([row[place] for row in block], f"Column {name!r}")
+                for name, place in places.items()
+            }
         )
 
 
-def _open_parquet(path: Path, columns: Sequence[str], optional: Collection[str]) -> _Reading:
+def _open_sheet(source: TableSource) -> _Content:
+    try:
+        import python_calamine
+    except ImportError:
+        raise OptionError(
+            f"Reading {source} needs python-calamine, which is not installed.",
+            where=str(source),
+            remedy="Install it with pip install 'pramana[sheets]', or save the sheet as CSV UTF-8.",
+        ) from None
+    try:
+        with python_calamine.load_workbook(source.path) as book:
+            # The first sheet with cells: workbooks begin with empty ones.
+            filled = (s for s in map(book.get_sheet_by_name, book.sheet_names) if s.height)
+            sheet = next(filled, None)
+            rows = [] if sheet is None else [row for row in sheet.to_python() if any(map(_is, row))]
+    except python_calamine.CalamineError:
+        raise _unreadable(source) from None
+    if not rows:
+        raise EmptyTable(
+            f"The workbook {source} has no cells.",
+            where=str(source),
+            remedy="Check that the export was complete.",
+        )
+    _require_names(source, rows[:_FIRST_ROWS])
+    header = series_cells(rows[0], "The header").to_pylist()
+    names = _names(header)
+    return _Content(
+        names,
+        header,
+        lambda wanted: _batches(rows[1:], names, wanted, source),
+        lambda read: (read, len(rows) - 1),
+    )
+
+
+def _is(cell: object) -> bool:
+    return cell not in ("", None)
+
+
+def _require_names(source: TableSource, rows: Sequence[Sequence[object]]) -> None:
+    """Refuse a first row that is a title: rows below it have more than twice as many cells."""
+    named, *below = (sum(map(_is, row)) for row in rows)
+    if 2 * named < max(below, default=0):
+        raise TableError(
+            f"The first row of {source} fills {named} cells, and a row below it {max(below)}.",
+            where=str(source),
+            remedy="The names of the columns must be the first row; titles above it must go.",
+        )
+
+
+def _open_parquet(source: TableSource) -> _Content:
     # Pages are read as they are needed, or a row group would be held whole.
-    file = pa.parquet.ParquetFile(path, buffer_size=_PAGE_BYTES)
+    file = pa.parquet.ParquetFile(source.path, buffer_size=_PAGE_BYTES)
     written = list(file.schema_arrow.names)
-    present = list(map(_clean, written))
-    columns = _present(path, present, columns, optional)
-    names = {name: written[present.index(name)] for name in columns}
-    for name in columns:
-        if kind := _kind(file.schema_arrow.field(names[name]).type):
-            raise TableError(
-                f"Column {name!r} of the table {path} holds {kind} and no single values.",
-                where=name,
-                remedy="Leave it out, or export a column for each value.",
-            )
-    batches = file.iter_batches(_BATCH_ROWS, columns=list(names.values()), use_threads=False)
-    return names, present, batches, lambda rows: (rows, file.metadata.num_rows)
+    names = list(map(_clean, written))
+
+    def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        called = {written[names.index(name)]: name for name in wanted}
+        for name in called:
+            if kind := _kind(file.schema_arrow.field(name).type):
+                raise TableError(
+                    f"Column {called[name]!r} of the table {source} holds {kind} and no single"
+                    " values.",
+                    where=called[name],
+                    remedy="Leave it out, or export a column for each value.",
+                )
+        for batch in file.iter_batches(_BATCH_ROWS, columns=list(called), use_threads=False):
+            yield batch.rename_columns([called[name] for name in batch.schema.names])
+
+    return _Content(names, written, batches, lambda rows: (rows, file.metadata.num_rows))
 
 
 def _present(
-    path: Path, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
+    source: TableSource, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
 ) -> list[str]:
     """Return the columns to read; what is not there may only be optional."""
     wanted = [name for name in columns if name in present or name not in optional]
     if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(
-            f"The table {path} has no column {', '.join(map(repr, missing))}"
+            f"The table {source} has no column {', '.join(map(repr, missing))}"
             f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
             remedy=f"It has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the table, or"
@@ -350,11 +443,17 @@ def _present(
         )
     if twice := sorted({name for name in wanted if list(present).count(name) > 1}):
         raise TableError(
-            f"The table {path} has more than one column called {twice}.",
+            f"The table {source} has more than one column called {twice}.",
             where=", ".join(twice),
             remedy="Give each column a name of its own.",
         )
     return wanted
+
+
+def _has_odd_marks(path: Path) -> bool:
+    """Whether a file's quotation marks are odd in number: an open one swallows the rest of it."""
+    with opened(path) as file:
+        return sum(block.count(b'"') for block in iter(lambda: file.read(_PAGE_BYTES), b"")) % 2 > 0
 
 
 def _unmarked_cells(cells: pa.Array) -> pa.Array:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from owner_agent.table.table import column_names, read_table
+from owner_agent.table.table import column_names, detect, read_table
 from pramana.simulate.sources import TableSource
 from pramana_core.discretize import Discretization, by_halves, equal_width, given_cuts
 from pramana_core.domain import Domain, Variable
@@ -253,7 +253,7 @@ MOST_INTERVALS = 64
 """Numbers are cut into at most this many intervals."""
 
 _REMEDY = "Name the columns to use with --variables."
-_COMMAS = "The table has one column: is it separated by commas?"
+_COMMAS = "The table has one column: separate cells by commas, semicolons, tabs or bars."
 
 
 def read_source(
@@ -306,11 +306,12 @@ def read_source(
 
 
 def read_cells(path: Path) -> pd.DataFrame:
-    """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
+    """Return the cells of a table as text, without blanks around; empty ones as "".
 
     Raises TableError, EmptyTable.
     """
-    columns = read_table(path, column_names(path)).columns
+    source = detect(path)
+    columns = read_table(source, column_names(source)).columns
     return pd.DataFrame({n: cells.to_pylist() for n, cells in columns.items()}, dtype=object)
 
 

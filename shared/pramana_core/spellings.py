@@ -21,8 +21,9 @@ def plainest(text: str) -> str:
 
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NAMED_CODE = re.compile(
-    r"(?i:(?:^|[\W_])(?:zip|postal|post|plz|phone|telephone|tel|mobile|fax|code|icd|ssn|iban)"
-    r"(?:code)?s?(?:[\W_]|$))|[a-z](?:Zip|Code|Phone)$"
+    r"(?i:(?:^|[\W_])(?:zip|postal|post|plz|phone|telephone|tel|mobile|fax|code|icd|ssn|iban|ags"
+    r"|isco|nace|nuts|ops)(?:code)?s?(?:[\W_]|$))|[a-z](?:Zip|Code|Phone)$"
+    r"|(?i:schl(?:ü|ue)ssel|kennziffer|leitzahl)"
 )
 _DAY = re.compile(r"(?:18|19|20|21)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])")
 _LONGEST_NUMBER = 15

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from owner_agent.site.table_source import TableSource
 from owner_agent.table.table import column_names, read_table
 from pramana.simulate.tables import read_cells
 from pramana_core.csv_text import csv_cell, csv_text, unmarked
@@ -75,7 +76,10 @@ def cleaned(text: str) -> str:
 @settings(max_examples=40)
 @given(
     st.lists(
-        TEXTS.map(cleaned).filter(lambda text: text and not set(text) & set(";\t")),
+        # A file of a few such cells may be one of other separators, or of decimal commas.
+        TEXTS.map(cleaned).filter(
+            lambda text: text and not (set(text) & set(";\t|") or re.fullmatch(r".*,\d+", text))
+        ),
         min_size=2,
         max_size=8,
         unique=True,
@@ -86,8 +90,8 @@ def test_the_products_own_readers_read_it_back(tmp_path_factory, texts):
     path = Path(tmp_path_factory.mktemp("table")) / "table.csv"
     written = csv_text(texts, [texts, texts[::-1]])
     path.write_bytes(written.encode())
-    table = read_table(path, texts)
-    assert column_names(path) == texts
+    table = read_table(TableSource(path), texts)
+    assert column_names(TableSource(path)) == texts
     for place, name in enumerate(texts):
         assert [cleaned(t) for t in table.columns[name].to_pylist()] == [
             texts[place], texts[-1 - place],

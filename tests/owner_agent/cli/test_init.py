@@ -10,6 +10,7 @@ import pytest
 from owner_agent.cli import init as module
 from owner_agent.site.public_part import read_part
 from owner_agent.site.site import load_site
+from tests.owner_agent.table.workbooks import write_workbook
 
 NAMES = ["usual", "pretentious", "great_pret"]
 SECRETS = ("SECRET-DIAGNOSIS", "remark of person", "CHILD-0")
@@ -273,4 +274,100 @@ def test_numbers_that_count_the_records_and_columns_without_a_name_stay_at_home(
     (fresh.folder / "site.toml").unlink()
     nameless, _ = _proposed(fresh, command, ",kind", [f"x{i},{'ab'[i % 2]}" for i in range(40)])
     assert nameless.exit_code == 2
-    assert "has no name" in nameless.err
+    assert "--record-id 'column 1'" in nameless.err
+    (fresh.folder / "family.public.toml").unlink()
+    ended = command("init", str(fresh.folder / "other.csv"), "--owner", "family", "--yes",
+                    "--record-id", "column 1")  # fmt: skip
+    assert ended.exit_code == 0, ended.err
+    assert load_site(fresh.folder / "site.toml").file.record_id == "column 1"
+
+
+WARD = [
+    ["Fallnr", "Geschlecht", "PLZ", "Jahrgang", "BMI", "Station", "Geburtsdatum", "Rückfall"],
+    *(
+        [
+            str(1001 + i), "MF"[i % 2], ("01067", "10115", "04109")[i % 3], str(1950 + i % 40),
+            f"{18 + i % 17},{i % 7}", ("Groß", "Müller")[i % 5 > 1],
+            f"{1 + i % 28:02d}.{1 + i % 12:02d}.{1940 + i % 60}", ("ja", "nein")[i % 4 > 0],
+        ]
+        for i in range(120)
+    ),
+]  # fmt: skip
+
+
+def _lines(separator=";", end="\n", *, quoted=False):
+    cell = '"{}"'.format if quoted else str
+    return end.join(separator.join(map(cell, row)) for row in WARD) + end
+
+
+EXPORTS = {
+    "excel.csv": _lines(end="\r\n").encode("cp1252"),
+    "marked.csv": _lines().encode("utf-8-sig"),
+    "tabs.TXT": _lines("\t").encode("utf-16"),
+    "unmarked.csv": _lines("\t").encode("utf-16-le"),
+    "declared.csv": ("sep=|\n" + _lines("|")).encode(),
+    "blanks.csv": _lines(", ", quoted=True).encode(),
+    "index.csv": "".join(
+        f"{i - 1 if i else ''};{line}" for i, line in enumerate(_lines().splitlines(True))
+    ).encode(),
+    "trailing.csv": _lines().replace("\n", ";;\n").encode(),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_as_it_is_becomes_a_site_file_by_which_it_is_read_again(fresh, command, name):
+    table = fresh.folder / name
+    table.write_bytes(EXPORTS[name])
+    ended = command("init", str(table), "--owner", "family", "--yes")
+    assert ended.exit_code == 0, ended.err
+    file = load_site(fresh.folder / "site.toml").file
+    found = {v.name: v for v in file.variables}
+    assert (file.record_id, set(found)) == ("Fallnr", set(WARD[0]) - {"Fallnr"})
+    assert found["PLZ"].categories == ("01067", "04109", "10115")
+    assert found["Station"].categories == ("Groß", "Müller")
+    assert all(18 < cut < 36 for cut in found["BMI"].cuts)
+    assert file.dates_as_years == ("Geburtsdatum",)
+    assert all(1940 < cut < 2000 for cut in found["Geburtsdatum"].cuts)
+    assert "'PLZ' holds codes" in ended.out
+    assert "'Geburtsdatum' holds dates" in ended.out
+    checked = command("check")
+    assert checked.exit_code == 0, checked.err
+    assert "120 rows, 7 variables (7 sensitive), 0 problems." in checked.out
+
+
+def test_a_repeated_id_is_named_by_its_rows_and_not_by_its_value(fresh, command):
+    table = fresh.folder / "twice.csv"
+    table.write_text(_lines() + ";".join(WARD[8]) + "\n")
+    ended = command("init", str(table), "--owner", "family", "--yes")
+    assert (ended.exit_code, "(record-id-duplicate)" in ended.err) == (2, True)
+    assert "'Fallnr'" in ended.err
+    assert "rows 8, 121" in ended.err
+    assert WARD[8][0] not in ended.out + ended.err
+    assert not (fresh.folder / "site.toml").exists()
+
+
+def test_an_encoding_that_was_guessed_wrong_is_named(fresh, command):
+    table = fresh.folder / "ward.csv"
+    table.write_bytes(_lines().replace("Müller", "Wałęsa").encode("cp1250", errors="replace"))
+    for words, labels in (((), 1), (("--encoding", "cp1250"), 0)):
+        (fresh.folder / "site.toml").unlink(missing_ok=True)
+        (fresh.folder / "family.public.toml").unlink(missing_ok=True)
+        ended = command("init", str(table), "--owner", "family", "--yes", *words)
+        assert ended.exit_code == 0, ended.err
+        file = load_site(fresh.folder / "site.toml").file
+        station = next(v for v in file.variables if v.name == "Station")
+        assert ("Wałęsa" not in station.categories) == labels
+        assert ("--encoding" in ended.out, file.encoding[:4]) == (True, "cp12")
+    assert command("init", str(table), "--encoding", "none").exit_code == 2
+
+
+def test_a_workbook_becomes_a_site_file(fresh, command):
+    pytest.importorskip("python_calamine")
+    table = fresh.folder / "ward.xlsx"
+    rows = [[int(row[0]), *row[1:4], float(row[4].replace(",", ".")), *row[5:]] for row in WARD[1:]]
+    write_workbook(table, [WARD[0], *rows])
+    ended = command("init", str(table), "--owner", "family", "--yes")
+    assert ended.exit_code == 0, ended.err
+    file = load_site(fresh.folder / "site.toml").file
+    assert (file.record_id, len(file.variables)) == ("Fallnr", 7)
+    assert "0 problems" in command("check").out

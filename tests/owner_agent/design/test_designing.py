@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import tomllib
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from owner_agent.design.site_text import site_text
+from owner_agent.cli import options
+from owner_agent.design.site_text import site_with
 from owner_agent.site.planning import planned, without_protection
-from owner_agent.site.site import Site, site_from
+from owner_agent.site.site import Site, load_site, site_from
+from owner_agent.site.writing import toml
 from pramana_core.design import Design, Problem, Requirements, builds, goal, option
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
@@ -45,28 +48,64 @@ def problem_of(site: Site, gamma: float = 9.0) -> Problem:
 @pytest.mark.parametrize("variables", [VARIABLES, VARIABLES[:1]], ids=["four", "one"])
 def test_what_is_written_makes_the_same_plan(variables, tmp_path):
     """Through TOML, the site file's models and its channels: every digit of every family's plan."""
-    site = site_of(variables)
+    site, path = site_of(variables), tmp_path / "site.toml"
+    path.write_text(toml({**HEAD, "variables": variables}, "Mine."))
     problem = problem_of(site)
     made = [option(problem, name, build) for name, build in builds(problem).items()]
     written = [one for one in made if one.plan is not None]
     assert len(written) >= len(made) - 1
     for one in written:
-        text = site_text(Design(problem, (one,), one), site)
-        back = site_from({**HEAD, **tomllib.loads(text)}, tmp_path)
+        # Each in place of the one before.
+        site_with(Design(problem, (one,), one), load_site(path), path).write()
+        back = load_site(path)
         assert planned(back).plan.digest == one.plan.digest, one.family
         bare = [v.model_copy(update={"channel": None}) for v in back.file.variables]
         assert bare == list(site.file.variables)
-        lines = [line for line in text.splitlines() if not line.startswith("    ")]
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("    ")]
         assert max(map(len, lines)) <= 100
+        assert lines[0] == "# Mine."
 
 
-def test_an_option_without_a_plan_is_not_written():
+def test_an_option_without_a_plan_is_not_written(tmp_path):
     site = site_of(VARIABLES)
     problem = problem_of(site, 1.5)
     one = option(problem, "cut-and-paste-3", builds(problem)["cut-and-paste-3"])
     with pytest.raises(OptionError) as error:
-        site_text(Design(problem, (one,), one), site)
+        site_with(Design(problem, (one,), one), site, tmp_path / "site.toml")
     assert error.value.where == "family"
+
+
+@pytest.fixture
+def sits_at_terminal(monkeypatch):
+    """Sit at a terminal and answer."""
+
+    def sit(*lines):
+        monkeypatch.setattr(options, "at_terminal", lambda: True)
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+    return sit
+
+
+def test_the_recommended_plan_is_written_into_the_site_file(bench, command, sits_at_terminal):
+    path = bench.folder / "site.toml"
+    before = path.read_text()
+    words = ("design", "--gamma", "19", "--records", "3000", "--apply")
+    nobody = command(*words)
+    assert (nobody.exit_code, "--yes" in nobody.err, path.read_text()) == (2, True, before)
+    sits_at_terminal("n")
+    assert command(*words).exit_code == 0
+    assert path.read_text() == before
+    sits_at_terminal("y")
+    shown = command(*words).out
+    data = json.loads(command(*words, "--yes", "--json").out)
+    assert f"Recommended: {data['best']}" in data["recommendation"]
+    assert "+[[blocks]]" in shown
+    assert '-channel = { kind = "symmetric", p = 0.4 }' in shown
+    # The miner, columns and lists stay as they were written.
+    assert path.read_text().startswith(before[: before.index("[[variables]]")])
+    (digest,) = (o["plan_digest"] for o in data["options"] if o["family"] == data["best"])
+    assert planned(bench.site).plan.digest == digest
+    assert command("plan").exit_code == 0
 
 
 def test_the_command_shows_all_options_and_what_to_do(bench, command):
@@ -83,8 +122,8 @@ def test_the_command_shows_all_options_and_what_to_do(bench, command):
         if made["error"] is not None:
             assert f"{100 * made['errors_by_length']['2']:.3g}" in ended.out
     text = " ".join(ended.out.split())
-    assert "These cannot do it: cut-and-paste-1: By moments: Reports of cut and paste" in text
-    assert "add --write FILE" in text
+    assert "These cannot do it: cut-and-paste-1: By moments:" in text
+    assert "add --apply" in text
     assert sorted(bench.folder.rglob("*")) == before
     assert bench.miner.requests == []
 
@@ -93,25 +132,17 @@ def test_the_command_designs_for_the_site(bench, command, site_text):
     """Its variables, cuts and columns, and the number of rows; its channels are not needed."""
     for text in (site_text, re.sub(r"^channel = .*$", "", site_text, flags=re.MULTILINE)):
         bench.write(text.replace('missing = "?"\n', "representatives = [20, 35, 50, 70]\n"))
-        target = bench.folder / "plan.toml"
-        target.unlink(missing_ok=True)
-        words = ("design", "--gamma", "19", "--json", "--write", str(target))
-        ended = command(*words)
+        site = bench.site
+        ended = command("design", "--gamma", "19", "--json", "--apply", "--yes")
         assert (ended.exit_code, ended.err) == (0, "")
         data = json.loads(ended.out)
         assert data["records"] == 50
-        site = bench.site
-        lines = bench.site.file.model_dump(exclude_none=True, exclude={"variables", "blocks"})
-        made = planned(site_from({**lines, **tomllib.loads(target.read_text())}, site.folder))
+        made = planned(bench.site)
         (digest,) = (o["plan_digest"] for o in data["options"] if o["family"] == data["best"])
         assert made.plan.digest == digest
         assert made.variables == planned(without_protection(site)).variables
         assert made.columns == {"smoker": "smokes", "age": "age", "region": "region"}
         assert made.sensitive == {"smoker", "age"}
-    assert command(*words).exit_code == 0, "the same content stays"
-    target.write_text("changed")
-    assert command(*words).exit_code == 2
-    assert target.read_text() == "changed"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def test_the_plan_of_all_parts_is_written_and_fits_each_owner(part, design, tmp_
     assert ended.exit_code == 0, ended.err
     said = " ".join(ended.out.split())
     assert "of 2 owners: gamma 19 about a record over all of them" in said
-    assert f"--owners family,care --people same --plan {plan}" in said
+    assert "--owners family,care --people same" in said
+    assert str(plan) in said.rpartition("--people same")[2]
     made = read_study_plan(plan)
     assert 18.9 < made.amplification.gamma <= 19 * (1 + 1e-9)
     for owner, variables in (("family", FAMILY), ("care", CARE)):
@@ -77,7 +78,7 @@ def test_a_study_plan_is_described_as_it_is_written(part, design, tmp_path):
     shown = " ".join(design(*words).out.split())
     assert f"Study plan {made.digest[:12]}... of 2 owners" in shown
     assert "would multiply to 361" in shown
-    elsewhere = design(*words, "--write", tmp_path / "site.toml")
+    elsewhere = design(*words, "--apply", "--yes")
     assert (elsewhere.exit_code, "several owners" in elsewhere.err) == (2, True)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
+from owner_agent.site.writing import ExtendedSite
 from pramana_core.channels import Grouped, Symmetric
 from pramana_core.errors import ConfigError, PlanError, UnprotectedVariable
 from tests.owner_agent.site.written import HEAD, channel_of, one, site_of
@@ -103,7 +104,7 @@ def good(words):
         HEAD + GOOD + GOOD,
         HEAD + GOOD + GOOD.replace('"A"', '"B"\ncolumn = "A"'),
         HEAD + GOOD.replace('"A"', '"id"'),
-        HEAD.replace("t.csv", "t.xls") + GOOD,
+        HEAD.replace("t.csv", "t.sav") + GOOD,
         HEAD + GOOD + '[[blocks]]\nvariables = ["A", "Z"]\n'
         'channel = { kind = "symmetric", p = 0.1 }\n',
         HEAD + '[miner]\nurl = "http://far.example"\nstudy = "s"\n' + GOOD,
@@ -294,3 +295,13 @@ def test_a_variable_reveals_others_only_where_it_leaves_as_it_is(tmp_path, entry
             f'[[variables]]\nname = "sex"\n{listed}sensitive = true\n'
             f'[[variables]]\nname = "flag"\n{listed}{entry}\n',
         )
+
+
+def test_entries_that_are_not_under_headers_are_not_changed(tmp_path):
+    path = tmp_path / "site.toml"
+    inline = 'variables = [{ name = "A", categories = ["a", "b"], sensitive = true }]\n'
+    path.write_text(HEAD + inline + "blocks = []\n")
+    for sections, variables in (({}, {"A": None}), ({"blocks": [{"variables": ["A"]}]}, {})):
+        with pytest.raises(ConfigError) as raised:
+            ExtendedSite.of(path, sections, variables)
+        assert raised.value.where == str(path)

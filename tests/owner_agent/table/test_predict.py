@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from owner_agent.cli.main import build
+from owner_agent.site.table_source import TableSource
 from owner_agent.state.environment import Environment
 from owner_agent.table.predicting import RecordSource, predict, read_model
 from pramana_core.domain import Domain, Variable
@@ -188,7 +189,7 @@ def test_a_parquet_table_in_several_pieces(folder):
     columns = {"age": pa.array(ages, pa.float64()), "region": pa.array(regions).dictionary_encode()}
     pyarrow.parquet.write_table(pa.table(columns), folder / "table.parquet")
     steps = []
-    source = RecordSource(folder / "table.parquet")
+    source = RecordSource(TableSource(folder / "table.parquet"))
     model = read_model(folder / "tree.json")
     found = predict(model, source, lambda *step: steps.append(step), at_once=4)
     assert [ILL.categories[code] for code in found.codes] == [told(*r) for r in RECORDS]

@@ -1,6 +1,8 @@
 """One table through CSV, Parquet, pandas and Arrow: the same texts, codes and release."""
 
+import csv
 import datetime as dt
+import io
 from decimal import Decimal
 
 import numpy as np
@@ -10,10 +12,12 @@ import pyarrow.csv
 import pytest
 
 import pramana as pm
-from owner_agent.table.table import column_names, read_table
+from owner_agent.site.table_source import TableSource
+from owner_agent.table.table import column_names, detect, read_table
 from pramana.frames.codes import distinct_texts
 from pramana_core.errors import EmptyTable, TableError
 from pramana_core.spellings import plainest
+from tests.owner_agent.table.workbooks import write_workbook
 
 ROWS = 60
 DAYS = [dt.date(2020, 1, 31), dt.date(1987, 12, 1), None]
@@ -60,7 +64,7 @@ def readers(frame, tmp_path_factory):
     read = {
         name: {
             c: cells.to_pylist()
-            for c, cells in read_table(folder / name, list(frame)).columns.items()
+            for c, cells in read_table(TableSource(folder / name), list(frame)).columns.items()
         }
         for name in ("t.parquet", "pandas.csv", "arrow.csv")
     }
@@ -77,9 +81,9 @@ def test_a_value_has_one_text_in_every_reader(readers, name):
     )
     assert set(arrow[name].categories) == {text or "(empty)" for text in expected}
     assert readers["t.parquet"][name][:3] == expected
-    for csv in ("pandas.csv", "arrow.csv"):
+    for file in ("pandas.csv", "arrow.csv"):
         # A CSV file holds text already: of a number it may have other zeros, of a truth other case.
-        assert [plainest(text).lower() for text in readers[csv][name][:3]] == [
+        assert [plainest(text).lower() for text in readers[file][name][:3]] == [
             plainest(text).lower() for text in expected
         ]
 
@@ -105,21 +109,105 @@ def pm_table(table):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("id;a;b\n1;2,5;x\n", "semicolons"), ("id\ta\tb\n1\t2\tx\n", "tabs"),
-        ('id|"a,b"|c\n1|2|x\n', "vertical bars"),
-        ("id;sex, coded;b\n1;2;3\n", "semicolons"),
-        ("id,a,\n1,2\n2,3\n", "line 2, with 2"),
-        ("id,a\n1,2\nTotal: 1\n", "line 3, with 1"),
-        ("id,a\n1,\xe9\n".encode("latin-1"), "Line 2"),
-        ("id,a\n1,x\n2,\xe9\n".encode("cp1252"), "Line 3"),
+        ("id,a,\n1,2\n2,3\n", "Line 2"),
+        ("id,a\n1,2\nTotal: 1\n", "Line 3"),
+        ("Visits of 2024\n\nid;a;b\n1;2;3\n2;3;4\n", "fills 1 cells"),
+        ("Visits;of 2024\nid;a;b\n1;2;3\n2;3;4\n", "Line 2"),
+        ('id,a\n1,"x\ny"\n2,3\n4,5,6\n', "Line 5"),
+        ("id,a\n1,\xe9\n".encode("latin-1"), "Line 2, column 2"),
+        ("id,a\n1,x\n2,\xe9\n".encode("cp1252"), "Line 3, column 2"),
+        ('id,a,b\n1,x,y\n2,"x,y\n3,x,y\n', "line 3, column 2"),
+        ('id,a\n1,x\n2,"y\n3,z\n', "line 3, column 2"),
+        ('id,a\n1,"x"y\n2,"x\ny"z"\n', "line 2, column 2"),
+        ('id, a, b\n1, "x, y", 2\n2, "x, y\n3, z, 4\n', "line 3, column 2"),
+        ("id;a\r\n1;2\r\n2;3;4\r\n".encode("utf-16"), "Line 3"),
+        ("sep=;\nid;a\n1;2;3\n", "Line 3"),
+        ("Visits of 2024;;\n;;\nid;a;b\n1;2;3\n", "fills 1 cells"),
+        (b"PK\x03\x04\x00\x00\n\xff\n", ".xlsx"),
     ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path, content, says):
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_line_and_column(tmp_path, content, says):
     path = tmp_path / "t.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(TableError) as raised:
-        read_table(path, [name for name in column_names(path) if name])
+        read_table(TableSource(path), column_names(TableSource(path)))
     assert says in raised.value.message
+    assert raised.value.where == str(path)
+
+
+ROWS_OF_A_WARD = [
+    ("id", "größe", "b", "note"),
+    ("1", "1,5", "é", "x; y, z"),
+    ("2", "1.234,5", "z", 'two\n"lines"'),
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("separator", [";", "\t", ",", "|"])
+def test_a_csv_as_people_have_it_is_one_table(tmp_path, encoding, end, separator):
+    path = tmp_path / "T.CSV"
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=separator, lineterminator=end).writerows(ROWS_OF_A_WARD)
+    path.write_bytes(text.getvalue().encode(encoding))
+    source = detect(path)
+    assert (source.decimal, column_names(source)) == (",", list(ROWS_OF_A_WARD[0]))
+    columns = read_table(source, ["größe", "b", "note"]).columns
+    assert {name: cells.to_pylist() for name, cells in columns.items()} == {
+        "größe": ["1.5", "1234.5"], "b": ["é", "z"], "note": ["x; y, z", 'two\n"lines"'],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('id, a, b\n1, "x, y", 2\n2, z, 3\n', {"id": "12", "a": ["x, y", "z"], "b": "23"}),
+        (",a,a\n0,x,1\n1,y,2\n", {"column 1": "01", "a (1)": "xy", "a (2)": "12"}),
+        ("sep=|\nid|a;b\n1|x\n2|y\n", {"id": "12", "a;b": "xy"}),
+        ("id;sex (1=m, 2=w, 3=d)\n1;2\n2;1\n", {"id": "12", "sex (1=m, 2=w, 3=d)": "21"}),
+        ('"id";"two\nlines"\n1;2\n\n2;1\n', {"id": "12", "two\nlines": "21"}),
+        ('id,price\n1,"1,234"\n2,"2,000"\n', {"id": "12", "price": ["1,234", "2,000"]}),
+    ],
+)
+def test_headers_and_cells_as_programs_write_them(tmp_path, text, expected):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    source = detect(path)
+    columns = read_table(source, column_names(source)).columns
+    assert {name: cells.to_pylist() for name, cells in columns.items()} == {
+        name: list(cells) for name, cells in expected.items()
+    }
+
+
+def test_of_dates_only_years_are_read_where_the_source_says_so(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,born\n1,31.01.1980\n2,1990-2-1 12:30\n3,5/6/2001\n4,\n5,2001\n6,soon\n")
+    columns = read_table(TableSource(path, dates_as_years=("born",)), ["id", "born"]).columns
+    assert columns["born"].to_pylist() == ["1980", "1990", "2001", "", "2001", "soon"]
+
+
+def test_a_workbook_is_read_as_its_csv_is(tmp_path):
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    rows = [
+        ["id", "PLZ", "BMI", "seen", "BMI"],
+        [1, "01067", 22.5, dt.date(2020, 1, 31), True],
+        [2, "10115", None, dt.date(1999, 12, 1), False],
+    ]
+    write_workbook(path, rows)
+    source = detect(path)
+    columns = read_table(source, column_names(source)).columns
+    assert {name: cells.to_pylist() for name, cells in columns.items()} == {
+        "id": ["1", "2"], "PLZ": ["01067", "10115"], "BMI (1)": ["22.5", ""],
+        "seen": ["2020-01-31", "1999-12-01"], "BMI (2)": ["True", "False"],
+    }  # fmt: skip
+    for wrong in ([], [["Visits of 2024", None, None], ["id", "a", "b"], [1, 2, 3]]):
+        write_workbook(path, wrong)
+        with pytest.raises(TableError):
+            column_names(TableSource(path))
+    path.write_bytes(b"id,a\n1,2\n")
+    with pytest.raises(TableError) as raised:
+        column_names(TableSource(path))
     assert raised.value.where == str(path)
 
 
@@ -128,8 +216,8 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path, content, say
 def test_a_csv_of_any_marked_encoding_and_line_end_is_one_table(tmp_path, encoding, end):
     path = tmp_path / "t.csv"
     path.write_bytes(f'id, größe ,b{end}1, é ,"x, y"{end}2,z,{end}'.encode(encoding))
-    assert column_names(path) == ["id", "größe", "b"]
-    read = read_table(path, ["größe", "b"])
+    assert column_names(TableSource(path)) == ["id", "größe", "b"]
+    read = read_table(TableSource(path), ["größe", "b"])
     assert {name: cells.to_pylist() for name, cells in read.columns.items()} == {
         "größe": ["é", "z"], "b": ["x, y", ""],
     }  # fmt: skip
@@ -142,7 +230,7 @@ def test_a_column_without_single_values_is_called_by_its_name(tmp_path, cells, k
     frame = pd.DataFrame({"id": range(40), "sex": ["f", "m"] * 20, "drugs": cells * 20})
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     with pytest.raises(TableError) as raised:
-        read_table(tmp_path / "t.parquet", ["id", "drugs"])
+        read_table(TableSource(tmp_path / "t.parquet"), ["id", "drugs"])
     assert (raised.value.where, kind in raised.value.message) == ("drugs", True)
     for table in (frame, pa.Table.from_pandas(frame)):
         with pytest.raises(pm.TableError) as refused:
@@ -155,17 +243,17 @@ def test_a_column_without_single_values_is_called_by_its_name(tmp_path, cells, k
 
 def test_a_table_that_is_not_there_or_empty_is_said_to_be(tmp_path):
     with pytest.raises(TableError):
-        column_names(tmp_path / "none.csv")
+        column_names(TableSource(tmp_path / "none.csv"))
     (tmp_path / "t.csv").write_text("")
     with pytest.raises(EmptyTable):
-        column_names(tmp_path / "t.csv")
+        column_names(TableSource(tmp_path / "t.csv"))
 
 
 def test_a_quotation_mark_that_is_never_closed_is_no_empty_table(tmp_path):
     (tmp_path / "t.csv").write_text('id,"a\n1,x\n2,y\n')
     with pytest.raises(TableError) as raised:
-        column_names(tmp_path / "t.csv")
-    assert "quotation mark" in raised.value.remedy
+        column_names(TableSource(tmp_path / "t.csv"))
+    assert "line 1, column 2" in raised.value.message
     (tmp_path / "t.csv").write_text("id,a")
     with pytest.raises(EmptyTable):
-        column_names(tmp_path / "t.csv")
+        column_names(TableSource(tmp_path / "t.csv"))

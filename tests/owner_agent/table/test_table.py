@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from owner_agent.site.planning import planned
+from owner_agent.site.table_source import TableSource
 from owner_agent.table.encode import encode, inspect
 from owner_agent.table.table import read_table
 from pramana_core.errors import (
@@ -100,7 +101,7 @@ def test_a_ragged_table_is_refused(bench, content):
 def test_a_file_that_is_not_what_its_name_says(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TableError) as raised:
-        read_table(tmp_path / name, ["a", "b"])
+        read_table(TableSource(tmp_path / name), ["a", "b"])
     assert raised.value.__suppress_context__
 
 

@@ -1,0 +1,60 @@
+"""Where a table is and how its text is read: facts that `init` finds and the site file keeps."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from pathlib import Path
+
+from pramana_core.errors import OptionError
+
+PARQUET = ".parquet"
+SHEETS = (".xlsx", ".xls", ".ods")
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".txt", PARQUET, *SHEETS)
+
+MARKED = "utf-8"
+"""The encoding of CSV without a byte order mark; a mark names the file's own."""
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table in a file; `owner_agent.table.table` reads it in chunks.
+
+    Attributes:
+        path: the file; its suffix names the format.
+        encoding: of a CSV file without a byte order mark, as Python calls it.
+        separator: the character between cells of CSV; None if the file shows it.
+        decimal: the sign before a number's fraction, a point or a comma.
+        dates_as_years: columns of dates; only their years are read.
+    """
+
+    path: Path
+    encoding: str = MARKED
+    separator: str | None = None
+    decimal: str = "."
+    dates_as_years: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise OptionError(
+                f"There is no encoding {self.encoding!r}.",
+                where="encoding",
+                remedy="Name it as Python does, such as utf-8, cp1252, cp1250 or utf-16.",
+            ) from None
+        if self.separator is not None and len(self.separator) != 1:
+            raise OptionError("The separator must be one character.", where="separator")
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the file is Parquet."""
+        return self.path.name.lower().endswith(PARQUET)
+
+    @property
+    def is_sheet(self) -> bool:
+        """Whether the file is a workbook of a spreadsheet program."""
+        return self.path.name.lower().endswith(SHEETS)

@@ -1,0 +1,241 @@
+"""The format of a CSV file: encoding, separator, decimal sign, and the place of a fault in it."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.site.table_source import MARKED, TableSource
+from pramana_core.errors import TableError
+from pramana_core.text_files import encoding_of
+
+SEPARATORS = ",;\t|"
+ENCODINGS = (MARKED, "cp1252")
+"""The encodings that are tried where no byte order mark names one: Windows of Western Europe last,
+for it fits nearly every file."""
+
+_START = 1 << 16
+_ROWS_LOOKED_AT = 200
+_DECLARED = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
+_OTHER_FORMATS = {b"PK\x03\x04": ".xlsx", b"\xd0\xcf\x11\xe0": ".xls", b"PAR1": ".parquet"}
+
+_GROUPED = r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?$"
+_COMMA = r"^([+-]?[0-9]*),([0-9]+)$"
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a CSV file is read.
+
+    Attributes:
+        encoding: as Python calls it.
+        separator: the character between cells.
+        declared: whether the first line only names the separator, as Excel writes it.
+        blanks: whether quotation marks follow blanks.
+    """
+
+    encoding: str
+    separator: str
+    declared: bool
+    blanks: bool
+
+    @classmethod
+    def of(cls, source: TableSource) -> CsvFormat:
+        """Look at the first lines of a file. Raises OSError, LookupError."""
+        with opened(source.path) as file:
+            content = file.read(_START)
+        found = encoding_of(content)
+        if found == MARKED:
+            found = source.encoding
+        start = content.decode(found, errors="replace").removeprefix("\ufeff")
+        line = _DECLARED.match(start)
+        start = start[line.end() :] if line else start
+        separator = source.separator or (line and line[1]) or _separator(start)
+        blanks = re.search(rf'(?m)(?:^|{re.escape(separator)}) +"', start) is not None
+        return cls(found, separator, line is not None, blanks)
+
+    def rows(self, path: Path) -> Iterator[list[str]]:
+        """Yield the rows of a file, the header first; empty lines are no rows.
+
+        Raises OSError, UnicodeDecodeError, csv.Error.
+        """
+        with opened(path) as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
+            if self.declared:
+                text.readline()
+            read = csv.reader(
+                text, delimiter=self.separator, skipinitialspace=True, strict=self.blanks
+            )
+            yield from filter(None, read)
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file, unpacked if its name ends in .gz."""
+    packed = path.name.lower().endswith(".gz")
+    return cast("BinaryIO", gzip.open(path) if packed else path.open("rb"))
+
+
+def _separator(start: str) -> str:
+    """Return the separator by which most rows have as many cells as the header, or, below a title,
+    as each other."""
+
+    def score(separator: str) -> tuple[int, int, int]:
+        text = io.StringIO(start, newline="")
+        read = csv.reader(text, delimiter=separator, skipinitialspace=True)
+        sizes = [len(row) for row in itertools.islice(read, _ROWS_LOOKED_AT) if row]
+        header = sizes[0] if sizes else 0
+        common = max(map(sizes.count, {*sizes} - {1}), default=0)
+        return (sizes.count(header) if header > 1 else 0, header, common)
+
+    try:
+        return max(SEPARATORS, key=score)
+    except csv.Error:  # A cell that is too long is named by whoever reads it.
+        return SEPARATORS[0]
+
+
+def find_encoding(path: Path) -> str:
+    """Return the encoding in which a file without a byte order mark can be read whole.
+
+    Raises OSError, EOFError.
+    """
+    with opened(path) as file:
+        start = file.read(_START)
+    if encoding_of(start) != MARKED:
+        return MARKED
+    # Text of two bytes a letter has a zero beside nearly each letter.
+    for place, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if 2 * start[place::2].count(0) > len(start[place::2]):
+            return encoding
+    return next((one for one in ENCODINGS if _decodes(path, one)), MARKED)
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with opened(path) as file:
+        try:
+            while block := file.read(1 << 20):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def has_decimal_commas(columns: Sequence[pa.Array], separator: str) -> bool:
+    """Whether all numbers of a column have commas before their fractions, by its filled cells.
+
+    Between commas, 1,234 may be a thousand: one cell must have another count of digits.
+    """
+    for column in columns:
+        cells = pc.filter(column, pc.not_equal(column, ""))
+        commas = pc.match_substring(cells, ",")
+        number = pc.or_(
+            pc.match_substring_regex(cells, r"^[+-]?[0-9]+(,[0-9]+)?$"),
+            pc.match_substring_regex(cells, _GROUPED),
+        )
+        plain = pc.match_substring_regex(cells, r"^[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))$")
+        if pc.all(number).as_py() and pc.any(plain if separator == "," else commas).as_py():
+            return True
+    return False
+
+
+def with_points(cells: pa.Array) -> pa.Array:
+    """Return cells in which numbers with decimal commas have points: 1.234,5 is 1234.5."""
+    if not pc.any(pc.match_substring_regex(cells, "^[+-]?[0-9.]*[,.][0-9]+$")).as_py():
+        return cells
+    grouped = pc.match_substring_regex(cells, _GROUPED)
+    cells = pc.if_else(grouped, pc.replace_substring(cells, ".", ""), cells)
+    return pc.replace_substring_regex(cells, _COMMA, r"\1.\2")
+
+
+def fault(source: TableSource, reason: str = "") -> TableError:
+    """Return why a CSV file cannot be read, with line and column; without these, the `reason`."""
+    try:
+        found = find_fault(source)
+    except (OSError, EOFError, LookupError, zlib.error):
+        found = None
+    return found or TableError(
+        f"The table {source} cannot be read as CSV{reason}.",
+        where=str(source),
+        remedy="Open it with the tool that wrote it and export it again.",
+    )
+
+
+def find_fault(source: TableSource) -> TableError | None:
+    """Return the first fault of a CSV file, if it has any; quotes no cell. Raises OSError."""
+    path = source.path
+    with opened(path) as file:
+        content = file.read()
+    if suffix := next((s for mark, s in _OTHER_FORMATS.items() if content.startswith(mark)), None):
+        return TableError(
+            f"The table {path} is no CSV file: it begins as a {suffix} file.",
+            where=str(path),
+            remedy=f"Give it a name that ends in {suffix}.",
+        )
+    form = CsvFormat.of(source)
+    try:
+        text = content.decode(form.encoding)
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode(form.encoding, errors="replace")
+        line = before.count("\n") + 1
+        cell = before.rpartition("\n")[2].count(form.separator) + 1
+        return TableError(
+            f"Line {line}, column {cell} of the table {path} is not in {form.encoding.upper()}.",
+            where=str(path),
+            remedy='Name its encoding with encoding = "..." in the site file (`owner-agent init`'
+            ' finds it); or export it again: spreadsheets call UTF-8 "CSV UTF-8".',
+        )
+    if (found := _first_fault(text.removeprefix("\ufeff"), form)) is None:
+        return None
+    line, cells, width = found
+    if width:
+        return TableError(
+            f"Line {line} of the table {path} has {cells} cells, and its header has {width}.",
+            where=str(path),
+            remedy="Cells that hold a separator must be quoted. Titles above the header, and totals"
+            " or notes below the table, must go.",
+        )
+    return TableError(
+        f"In line {line}, column {cells} of the table {path} a quotation mark is never closed, or"
+        " text follows it.",
+        where=str(path),
+        remedy="Close the cell there with a quotation mark; inside a cell each mark is written"
+        " twice.",
+    )
+
+
+def _first_fault(text: str, form: CsvFormat) -> tuple[int, int, int] | None:
+    """Return line, cell count and the header's width of the first row of another width; or line,
+    column and 0 of the first wrong quotation mark."""
+    sign = re.escape(form.separator)
+    cell = re.compile(rf'( *"(?:[^"]|"")*" *|(?! *")[^{sign}\r\n]*)({sign}|\r\n|\r|\n|\Z)')
+    place, line, width = 0, 1, 0
+    if form.declared:
+        place, line = text.index("\n") + 1, 2
+    while place < len(text):
+        row, cells, end, empty = line, 0, form.separator, False
+        while end == form.separator:
+            read = cell.match(text, place)
+            if read is None:
+                return line, cells + 1, 0
+            place, end = read.end(), read[2]
+            cells += 1
+            line += len(re.findall(r"\r\n|\r|\n", read[0]))
+            empty = cells == 1 and not read[1]
+        if empty:
+            continue
+        width = width or cells
+        if cells != width:
+            return row, cells, width
+    return None

@@ -1,0 +1,123 @@
+"""`[mask]` and `[share_model]` proposed from the variables of a site file that `init` wrote."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from owner_agent.site.planning import planned, without_protection
+from owner_agent.site.site import Site, VariableSection
+from owner_agent.site.tree_section import AttributeSection, TargetSection
+from owner_agent.site.writing import ExtendedSite
+from owner_agent.table.proposing import require_columns
+from owner_agent.table.table import column_names
+from pramana_core.errors import OptionError
+
+SMALLEST_PATH = 10
+"""The fewest records on a path of a shared tree, if nobody names another number."""
+
+
+def with_mask(
+    site: Site, path: Path, confidential: Sequence[str], tell: Sequence[str] | None
+) -> ExtendedSite:
+    """Return a site file with this `[mask]`, not written yet; by default what may leave is told.
+
+    A sensitive variable of one of its columns is taken out: it would leave in two forms.
+    Raises MissingColumn, OptionError, ConfigError.
+    """
+    if tell is None:
+        public = (v.source for v in site.file.variables if not v.sensitive)
+        tell = [column for column in public if column not in confidential]
+    require_columns([*confidential, *tell], column_names(site.table))
+    columns = _columns(site)
+    told = [{"column": c} | _listed(columns.get(c, {})) for c in tell]
+    numeric = [*confidential, *(one["column"] for one in told if "categories" not in one)]
+    section = {"confidential": list(confidential), "tell": told}
+    taken = [
+        v.name
+        for v in site.file.variables
+        if v.source in confidential or (v.sensitive and v.source in tell)
+    ]
+    return _extended(site, path, "mask", section, numeric, taken)
+
+
+def with_tree(
+    site: Site, path: Path, target: str, smallest_path: float, epsilon: float | None
+) -> ExtendedSite:
+    """Return a site file with `[share_model]` of all its columns, not written yet.
+
+    The ranges of numbers follow from their public cuts. With `epsilon` the tree is private; of
+    another one sensitive variables are taken out, as by `with_mask`.
+    Raises OptionError, ConfigError.
+    """
+    columns = _columns(site)
+    if "categories" not in columns.get(target, {}):
+        raise OptionError(
+            f"The site file lists no categories of {target!r}.",
+            where="target",
+            remedy=f"Name a variable with categories, one of {', '.join(columns)}; `owner-agent"
+            " init --categories` lists some.",
+        )
+    protection: dict[str, Any] = {"requirement": {"k": smallest_path}}
+    if epsilon is not None:
+        protection = {"private": {"epsilon": epsilon}}
+    others = [one for column, one in columns.items() if column != target]
+    section = {"target": columns[target], "attributes": others, **protection}
+    numeric = [one["column"] for one in others if "categories" not in one]
+    taken = [v.name for v in site.file.variables if v.sensitive and epsilon is None]
+    return _extended(site, path, "share_model", section, numeric, taken)
+
+
+def _listed(column: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: column[key] for key in ("categories", "missing") if key in column}
+
+
+def _columns(site: Site) -> dict[str, dict[str, Any]]:
+    """Return what the site file lists of each column: categories, or the range of its numbers."""
+    found: dict[str, dict[str, Any]] = {}
+    shared, domain = site.file.share_model, planned(without_protection(site)).variables
+    parts: list[AttributeSection | TargetSection] = []
+    if shared is not None:
+        parts = [*shared.attributes, shared.target]
+    for one in parts:
+        found[one.column] = one.model_dump(exclude_unset=True)
+    for variable in site.file.variables:
+        known: dict[str, Any] = {"column": variable.source}
+        if variable.cuts is not None:
+            known |= _range(variable)
+        else:
+            known["categories"] = list(domain[variable.name].categories)
+            known |= {} if variable.missing is None else {"missing": variable.missing}
+        found[variable.source] = known
+    return found
+
+
+def _extended(
+    site: Site,
+    path: Path,
+    name: str,
+    section: Mapping[str, Any],
+    numeric: Sequence[str],
+    taken: Sequence[str],
+) -> ExtendedSite:
+    """Return the site file with a section; records are left out where numbers may be missing."""
+    if taken and site.file.study_plan is not None:
+        raise OptionError(
+            f"The study's plan randomizes {', '.join(taken)}: they would leave in two forms.",
+            where="study_plan",
+            remedy="Name other columns, or write a site file of its own with `owner-agent init`.",
+        )
+    before = getattr(site.file, name)
+    gaps = any(v.missing is not None and v.source in numeric for v in site.file.variables)
+    if gaps or (before is not None and before.missing == "drop"):
+        section = {**section, "missing": "drop"}
+    return ExtendedSite.of(path, {name: section}, dict.fromkeys(taken))
+
+
+def _range(variable: VariableSection) -> dict[str, float]:
+    """Return a range by the public cuts alone: one interval more on each side."""
+    cuts = variable.cuts or ()
+    steps = [high - low for low, high in itertools.pairwise(cuts)] or [abs(cuts[0]) or 1.0]
+    return {"low": cuts[0] - steps[0], "high": cuts[-1] + steps[-1]}
