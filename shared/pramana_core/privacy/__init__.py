@@ -3,7 +3,8 @@
 Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
 them. Under equal priors: `conditional_entropy` (on average), `k_anonymity`, posteriors and the
 attacker's accuracy. Each is exact for structured channels of any size. `largest_proportion_se` is
-the error that the miner will have. `total_loss` adds up all releases of a study.
+the error that the miner will have. `total_loss` adds up all releases of a study. `ShuffledReport`
+has the central bounds of whoever cannot tell whose report is whose.
 """
 
 from pramana_core.privacy.accuracy import largest_proportion_se
@@ -25,6 +26,14 @@ from pramana_core.privacy.posterior import (
     posterior_range,
     worst_posterior,
 )
+from pramana_core.privacy.shuffling import (
+    CentralLoss,
+    ShuffledReport,
+    largest_gamma,
+    lower_central_delta,
+    records_in_set,
+    smallest_group,
+)
 from pramana_core.privacy.study_loss import (
     BlockDisclosure,
     CoinDisclosure,
@@ -38,8 +47,10 @@ __all__ = [
     "PRIOR",
     "Amplification",
     "BlockDisclosure",
+    "CentralLoss",
     "CoinDisclosure",
     "Extremes",
+    "ShuffledReport",
     "StudyDisclosure",
     "attacker_accuracy",
     "composed",
@@ -49,9 +60,13 @@ __all__ = [
     "gamma_for_breach",
     "gamma_within_groups",
     "k_anonymity",
+    "largest_gamma",
     "largest_proportion_se",
+    "lower_central_delta",
     "posterior_range",
     "record_loss",
+    "records_in_set",
+    "smallest_group",
     "total_loss",
     "worst_posterior",
 ]

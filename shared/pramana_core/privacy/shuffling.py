@@ -1,0 +1,460 @@
+"""The central bound: the loss of a record to somebody who cannot tell whose report is whose.
+
+A release is a set of reports sorted by keyed pseudonyms. For whoever lacks the linkage secret and
+the draw keys this order is a uniform permutation, so that a report hides among those of the other
+records: the shuffle model. The neighbours are two tables of n records that differ in one record; n
+is public. A bound is a central epsilon at a delta. Who knows which report is whose has the local
+bound alone (`Amplification`): the owner, a peer, and a miner that conspires with an owner.
+
+What is released counts like this:
+
+* All reports under the same pseudonyms are one report of the record: `ShuffledReport.together`.
+  The same draw released again adds nothing; a new draw is one more report.
+* Releases under different linkage secrets are shuffled apart: their `CentralLoss` adds.
+* Whoever knows something of a record, such as its public columns, its owners or its batch, finds it
+  among the records that agree in this: n is `smallest_group`. Records that a replaced release
+  changed are a group. A withdrawn release has been seen, and counts.
+* Who knows beforehand which set a record reports finds it among those of the set: `records_in_set`.
+
+Pages and models made from true records are outside of this bound.
+
+The upper bound is a variation-ratio reduction (Wang et al. 2023; Feldman, McMillan, Talwar 2022).
+With gamma p and total variation beta, alpha = beta / (p - 1) and rho = 1 - alpha - p alpha, the two
+truths are reported as p alpha Q + alpha R + rho S and as alpha Q + p alpha R + rho S, and every
+other truth as at least alpha Q + alpha R + (rho / p) S, a blanket (Balle et al. 2019). What a
+report under the blanket is worth then has four values Y, and of n reports
+
+    delta <= E[max(0, Y_1 + ... + Y_n)] / n,   e = e^epsilon
+    Y = p - e, 1 - e p, p (1 - e), 0   with probabilities   alpha, alpha, rho / p and the rest.
+
+(Where rho > 0 the count of the reports outside of Q and R alone is no bound: it would let the
+record's own S hide among reports that it cannot be.) The sum's law is an n-fold convolution. The
+values are spread over two points of a grid each, which keeps means and so can only raise delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.channels import LISTED_ENTRIES, OneHot, Product, Sampled, Transition
+from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Plan
+from pramana_core.privacy.gamma import (
+    Amplification,
+    Part,
+    composed,
+    listed_matrix,
+    parts_of,
+    record_loss,
+)
+
+GAMMA_LIMIT = 1e4
+"""A central bound alone allows no larger local gamma than this."""
+
+_RELATIVE_ERROR = 1e-9
+"""The relative error of a sum's terms is below this: tests compare with whole numbers."""
+
+_TAIL = 50.0
+"""Sums are taken but for what has a probability of 2 e^-50, which the bounds add."""
+
+_TRANSFORM_ERROR = 1e-12
+"""The error of a convolved law's mean, in units of the grid's end: tests compare with exact sums.
+"""
+
+_GRID = 32
+"""So many points of the grid are a report's root mean square worth, up to 2^22 points in all."""
+
+_PAIRS = 1 << 28
+"""Rows of a listed matrix are compared pair by pair up to this many entries."""
+
+
+@dataclass(frozen=True)
+class CentralLoss:
+    """A bound for whoever sees the shuffled reports alone: epsilon, but for a chance of delta."""
+
+    epsilon: float
+    delta: float
+
+    def __add__(self, other: CentralLoss) -> CentralLoss:
+        """Return the loss by two releases under different linkage secrets."""
+        return CentralLoss(self.epsilon + other.epsilon, self.delta + other.delta)
+
+
+@dataclass(frozen=True)
+class ShuffledReport:
+    """All that is reported of one record, as shuffling sees it.
+
+    Args:
+        amplification: the local bound.
+        variation: at least the total variation between the reports of any two records.
+    """
+
+    amplification: Amplification
+    variation: float
+
+    @classmethod
+    def of_gamma(cls, gamma: float) -> Self:
+        """Return the worst report of a local gamma. Raises OptionError below 1."""
+        amplification = Amplification.of_gamma(gamma)
+        return cls(amplification, _largest_variation(amplification))
+
+    @classmethod
+    def of(cls, released: Transition | Plan) -> Self:
+        """Return the report of a record by a channel, or by all randomized blocks of a plan.
+
+        Raises:
+            LimitExceeded: see `gamma`.
+        """
+        if isinstance(released, Plan):
+            noisy = [b.channel for b in released.blocks if not b.channel.is_identity]
+            return cls(record_loss(released), _together(map(total_variation, noisy)))
+        return cls(Amplification.of(released), total_variation(released))
+
+    @classmethod
+    def together(cls, reports: Iterable[ShuffledReport]) -> Self:
+        """Return the report that independent draws make of the same record."""
+        each = list(reports)
+        return cls(
+            composed(report.amplification for report in each),
+            _together(report.variation for report in each),
+        )
+
+    def central_delta(self, records: int, epsilon: float) -> float:
+        """Return an upper bound of delta for `records` shuffled reports at a central epsilon.
+
+        Raises:
+            OptionError: no records, or a negative epsilon.
+        """
+        _require_records(records)
+        Amplification(epsilon)  # refuses a negative one
+        # Every operation here errs by some 2^-52.
+        p = math.exp(self.amplification.epsilon) * (1 + 1e-13)
+        beta = min(self.variation, _largest_variation(self.amplification)) * (1 + 1e-13)
+        if beta <= 0 or epsilon >= self.amplification.epsilon:
+            return 0.0
+        if not math.isfinite(p):
+            return min(1.0, beta)
+        alpha, e = beta / (p - 1), math.exp(epsilon)
+        rest = max(0.0, 1 - alpha - p * alpha)
+        worth = np.array([p - e, 1 - e * p, p * (1 - e)])
+        return min(1.0, beta, _mean_excess(records, worth, np.array([alpha, alpha, rest / p])))
+
+    def central_epsilon(self, records: int, delta: float) -> float:
+        """Return an upper bound of the central epsilon of `records` shuffled reports at delta.
+
+        It is never above the local epsilon.
+
+        Raises:
+            OptionError: no records, or a delta that is not above 0 and below 1.
+        """
+        _require_delta(delta)
+        local = self.amplification.epsilon
+        if self.central_delta(records, 0.0) <= delta or not math.isfinite(local):
+            return 0.0 if self.variation <= delta or math.isfinite(local) else math.inf
+        return _crossing(lambda e: self.central_delta(records, e), delta, local)
+
+    def central_loss(self, records: int, delta: float) -> CentralLoss:
+        """Return `central_epsilon` with its delta."""
+        return CentralLoss(self.central_epsilon(records, delta), delta)
+
+
+def largest_gamma(
+    records: int,
+    central: CentralLoss,
+    report: Callable[[float], ShuffledReport] = ShuffledReport.of_gamma,
+) -> float:
+    """Return the largest local gamma, up to `GAMMA_LIMIT`, that keeps a central bound.
+
+    It is at least e^epsilon, where shuffling earns nothing.
+
+    Args:
+        records: the number of records, or the smallest group.
+        central: the central bound that must hold.
+        report: the report of a record by a mechanism of a local gamma.
+
+    Raises:
+        OptionError: no records, or a bound without a positive epsilon and delta.
+    """
+    _require_records(records)
+    _require_delta(central.delta)
+    if not 0 < central.epsilon < math.inf:
+        raise OptionError(
+            f"A central epsilon must be above 0, not {central.epsilon}.", where="central_epsilon"
+        )
+
+    def delta(inverse: float) -> float:
+        return report(GAMMA_LIMIT / math.exp(inverse)).central_delta(records, central.epsilon)
+
+    if delta(0.0) <= central.delta:
+        return GAMMA_LIMIT
+    most = math.log(GAMMA_LIMIT) - central.epsilon
+    return GAMMA_LIMIT / math.exp(_crossing(delta, central.delta, most))
+
+
+def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:
+    """Return a lower bound of delta: what one pair of tables and one way to look at them give.
+
+    Raises:
+        LimitExceeded: see `gamma`.
+        OptionError: no records, or a negative epsilon.
+    """
+    _require_records(records)
+    Amplification(epsilon)  # refuses a negative one
+    total, error = _divergence(records, contrast(channel), epsilon)
+    return max(0.0, total - error)
+
+
+def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
+    """Return the number of records in the smallest group that agrees in all that is known.
+
+    Args:
+        known: columns of n entries each, such as public columns, owners that have the record, and
+            batches.
+
+    Raises:
+        OptionError: columns of different lengths, or none.
+    """
+    columns = [np.asarray(column) for column in known]
+    if not columns or len({len(column) for column in columns}) != 1 or not len(columns[0]):
+        raise OptionError(
+            "The columns that are known must have an entry for each record.", where="known"
+        )
+    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in columns], axis=1)
+    return int(np.unique(codes, axis=0, return_counts=True)[1].min())
+
+
+def records_in_set(records: int, weight: float, delta: float) -> int:
+    """Return how many of the records report a set, one of them known to, but for a chance of delta.
+
+    Add this chance to the delta of the bound. The count of a set that is released is better.
+
+    Args:
+        records: the number of all records.
+        weight: the probability of reporting the set.
+        delta: the chance of fewer.
+
+    Raises:
+        OptionError: no records, or a delta or weight that is not above 0 and at most 1.
+    """
+    _require_records(records)
+    _require_delta(delta)
+    if not 0 < weight <= 1:
+        raise OptionError(f"The weight of a set is a probability, not {weight}.", where="weight")
+    if weight == 1:
+        return records
+    mean = (records - 1) * weight
+    # Chernoff: P(X <= mean - t) <= exp(-t^2 / (2 mean)).
+    return max(1, 2 + math.floor(mean - math.sqrt(2 * mean * -math.log(delta)) - 1e-9))
+
+
+@singledispatch
+def total_variation(channel: Part) -> float:
+    """Return the total variation between the reports of two truths, or an upper bound of it.
+
+    Raises:
+        LimitExceeded: see `gamma`.
+    """
+    if not _has_contrast(channel):
+        return 1.0
+    (first, _), (second, _), _ = contrast(channel)
+    return float(first - second) * (1 + 1e-13)
+
+
+@total_variation.register
+def _(channel: Product) -> float:
+    return _together(map(total_variation, channel.channels))
+
+
+@total_variation.register
+def _(channel: Sampled) -> float:
+    return math.fsum(w * total_variation(part) for w, part in parts_of(channel)) / 2**32
+
+
+@singledispatch
+def contrast(channel: Part) -> Tensor:
+    """Return what tells two truths apart best: a 3 x 2 array of probabilities.
+
+    Rows are the two truths and that of all other records, which hides the two least; columns are
+    the reports that are likelier under the first truth, and those under the second.
+
+    Raises:
+        LimitExceeded: see `gamma`.
+    """
+    if channel.exact_mixture is not None:
+        off, keep = sorted(map(float, channel.exact_mixture))
+        others = off if channel.shape[0] > 2 else keep
+        return np.array([[keep, off], [off, keep], [off, others]])
+    matrix = listed_matrix(channel)
+    if not _has_contrast(channel):
+        return _of_pair(matrix, int(matrix[:, 0].argmax()), int(matrix[:, 0].argmin()))
+    from scipy.spatial.distance import cdist
+
+    distances = cdist(matrix, matrix, "cityblock")
+    first, second = divmod(int(distances.argmax()), len(matrix))
+    return _of_pair(matrix, first, second)
+
+
+@contrast.register
+def _(channel: OneHot) -> Tensor:
+    off, keep = sorted((channel.flip_units / 2**32, 1 - channel.flip_units / 2**32))
+    # Of the two items in which the truths differ, the first alone or the second alone.
+    others = [off * keep] * 2 if channel.size > 2 else [off * off, keep * keep]
+    return np.array([[keep * keep, off * off], [off * off, keep * keep], others])
+
+
+@contrast.register
+def _(channel: Product) -> Tensor:
+    return contrast(max(channel.channels, key=total_variation))
+
+
+@contrast.register
+def _(channel: Sampled) -> Tensor:
+    return np.asarray(sum(w * contrast(part) for w, part in parts_of(channel)) / 2**32)
+
+
+def _has_contrast(channel: Part) -> bool:
+    """Return whether the pair of truths is found that differs most."""
+    true, reported = channel.shape
+    small = true * reported <= LISTED_ENTRIES and true * true * reported <= _PAIRS
+    return small or channel.exact_mixture is not None or isinstance(channel, OneHot)
+
+
+def _of_pair(matrix: Tensor, first: int, second: int) -> Tensor:
+    likelier = matrix[first] > matrix[second]
+    less = matrix[first] < matrix[second]
+    sums = np.stack([matrix[:, likelier].sum(axis=1), matrix[:, less].sum(axis=1)], axis=1)
+    return sums[[first, second, int(sums.sum(axis=1).argmin())]]
+
+
+def _largest_variation(amplification: Amplification) -> float:
+    """Return the largest total variation at a local bound, (gamma - 1) / (gamma + 1)."""
+    return math.tanh(amplification.epsilon / 2)
+
+
+def _together(variations: Iterable[float]) -> float:
+    """Return the most by which independent reports can vary together."""
+    return 1 - math.prod(1 - min(1.0, variation) for variation in variations)
+
+
+def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, float]:
+    """Return the divergence at e^epsilon of two tables' counts of two sets of reports, its error.
+
+    The tables differ in one record. `truths` has the probabilities of both sets for this record in
+    one table and in the other, and for all other records (see `contrast`).
+    """
+    (f0, f1), (g0, g1), (h0, h1) = truths.tolist()
+    share = h0 + h1
+    if share <= 0 or f0 - g0 <= 0 or f1 - g1 > 0:
+        return 0.0, 0.0
+    e, t = math.exp(epsilon), h0 / share
+    if t in {0.0, 1.0}:
+        return 0.0, 0.0
+    low, weights = _binomial(records - 1, min(1.0, share))
+    # c reports in the two sets: all of other records, or one of the record itself.
+    c = np.arange(low, low + len(weights) + 1)
+    without, including = np.append(weights, 0.0), np.append(0.0, weights)
+    # The difference of the two laws at a reports in the first set: Bin(c, t)(a) (level + slope a).
+    rest = max(0.0, 1 - f0 - f1) - e * max(0.0, 1 - g0 - g1)
+    first, second = (f0 - e * g0) / t, (f1 - e * g1) / (1 - t)
+    slope = including / np.maximum(c, 1) * (first - second)
+    level = without * rest + including * second
+    rising = slope > 0
+    start = np.where(level > 0, 0, c + 1).astype(float)
+    np.divide(-level, slope, out=start, where=rising)
+    start = np.clip(np.where(rising, np.floor(start) + 1, start), 0, c + 1)
+    shares, means = _upper(c, start, t), c * t * _upper(c - 1, start - 1, t)
+    parts = level * shares, slope * means
+    error = _RELATIVE_ERROR * float(np.abs(parts).sum()) + 2 * math.exp(-_TAIL)
+    return float(np.sum(parts)), error
+
+
+def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
+    """Return the first count and the probabilities of all counts but for the tails of `_TAIL`."""
+    spread = _TAIL / 3 + math.sqrt(_TAIL**2 / 9 + 2 * _TAIL * trials * p * (1 - p))  # Bernstein
+    low = max(0, math.floor(trials * p - spread))
+    high = min(trials, math.ceil(trials * p + spread))
+    mode = min(high, math.floor((trials + 1) * p))
+    if p >= 1 or low == high:
+        return high, np.ones(1)
+    odds = p / (1 - p)
+    up, down = np.arange(mode, high), np.arange(mode, low, -1)
+    rising = np.cumprod((trials - up) / (up + 1) * odds)
+    falling = np.cumprod(down / (trials - down + 1) / odds)
+    weights = np.concatenate([falling[::-1], [1.0], rising])
+    return low, weights / weights.sum()
+
+
+def _upper(trials: npt.NDArray[np.int64], least: Tensor, p: float) -> Tensor:
+    """Return the probabilities that binomial counts reach `least`."""
+    from scipy.special import betainc
+
+    inside = (least >= 1) & (least <= trials)
+    a, b = np.where(inside, least, 1), np.where(inside, trials - least + 1, 1)
+    return np.where(inside, betainc(a, b, p), np.where(least < 1, 1.0, 0.0))
+
+
+def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
+    """Return an upper bound of E[max(0, Y_1 + ... + Y_n)] / n; each Y is 0 or has these values."""
+    mean = float(worth @ chances)
+    furthest = float(np.abs(worth - mean).max())
+    variance = records * float(np.square(worth) @ chances)
+    # Bernstein: sums are farther from their mean with probability 2 e^-TAIL only.
+    spread = furthest * _TAIL / 3 + math.sqrt(furthest**2 * _TAIL**2 / 9 + 2 * _TAIL * variance)
+    spread = min(spread, records * furthest) + furthest
+    typical = math.sqrt(variance / (records * float(chances.sum())))
+    points = 1 << min(22, max(14, math.ceil(math.log2(2 * spread / typical * _GRID))))
+    step = 2 * spread / (points - 4)
+    beyond = 2 * math.exp(-_TAIL) * float(worth.max() + spread)
+    last = math.ceil((records * mean + spread) / step)
+    if last <= 0:
+        return beyond
+    below = np.floor(worth / step)
+    upper = worth / step - below
+    places = np.concatenate([below, below + 1]).astype(np.int64)
+    weights = np.concatenate([chances * (1 - upper), chances * upper])
+    # 1 + real + i imaginary is the transform of one law, its distance from 1 without rounding.
+    real, imaginary = np.zeros(points // 2 + 1), np.zeros(points // 2 + 1)
+    turns = np.arange(points // 2 + 1)
+    for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
+        angle = 2 * np.pi / points * ((place * turns + points // 2) % points - points // 2)
+        real -= 2 * weight * np.square(np.sin(angle / 2))
+        imaginary -= weight * np.sin(angle)
+    size = 0.5 * np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1.0 + 1e-300))
+    law = np.exp(records * (size + 1j * np.arctan2(imaginary, 1 + real)))
+    sums = np.fft.irfft(law, points)[1 : last + 1] * np.arange(1, last + 1)
+    return (float(sums.sum()) + last * _TRANSFORM_ERROR) * step / records + beyond
+
+
+def _crossing(delta: Callable[[float], float], most: float, end: float) -> float:
+    """Return about the least argument from 0 to `end` with a delta of at most this."""
+    from scipy.optimize import brentq
+
+    def off(argument: float) -> float:
+        return math.log(max(delta(argument), 1e-300) / most)
+
+    if off(end) > 0:
+        return end
+    found = min(end, brentq(off, 0.0, end, xtol=1e-9 * end, rtol=1e-7) * (1 + 1e-6))
+    return found if delta(found) <= most else end
+
+
+def _require_records(records: int) -> None:
+    if records < 1:
+        raise OptionError(f"There must be at least one record, not {records}.", where="records")
+
+
+def _require_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise OptionError(
+            f"delta must be above 0 and below 1, not {delta}.",
+            where="delta",
+            remedy="Give a chance that is small against one in the number of records.",
+        )
