@@ -220,8 +220,8 @@ class JobRow(Base):
     """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
     `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
-    its signs of life. `records` and `estimator` are the
-    specification's.
+    its signs of life. `records` and `estimator` are the specification's. `name`, which may change,
+    is also that of its model.
     """
 
     __tablename__ = "jobs"
@@ -232,6 +232,7 @@ class JobRow(Base):
     study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
     key: Mapped[str]
     default_key: Mapped[bool]
+    name: Mapped[str] = mapped_column(default="")
     spec: Mapped[str] = mapped_column(Text)
     releases: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(index=True)
@@ -275,6 +276,8 @@ class ModelRow(Base):
     created: Mapped[datetime]
     holds_releases: Mapped[bool] = mapped_column(default=False)
     lack_of_fit: Mapped[str | None] = mapped_column(Text)
+    verdict: Mapped[str] = mapped_column(default="")
+    name: Mapped[str] = mapped_column(default="")
 
 
 class SupervisorRow(Base):

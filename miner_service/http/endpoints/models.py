@@ -82,4 +82,6 @@ def visible_model(services: Services, caller: Caller, model: str) -> SeenModel:
         row = find_model(session, model)
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
-    return SeenModel(row.kind, message.model_copy(update={"inconsistent": marked}))
+    return SeenModel(
+        row.kind, message.model_copy(update={"inconsistent": marked, "name": row.name})
+    )
