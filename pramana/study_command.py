@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -484,14 +484,18 @@ def _watched(
     """Wait for a job and show its end; write its model to `out`. Raises its error."""
     job.wait(timeout)
     if json:
-        warnings = list(job.warnings) if job.status == "succeeded" else []
-        print_json({**job.as_dict(), "warnings": warnings})
+        done = job.status == "succeeded"
+        worth = asdict(job.worth) if done and job.worth else None
+        warnings = list(job.warnings) if done else []
+        print_json({**job.as_dict(), "warnings": warnings, "worth": worth})
     made = job.model
     model = job.as_dict()["model"]
     written = None if out is None else _write_new(out, study.fetch(str(model)))
     if json:
         return
     _say(made.head(_SHOWN).to_string(index=False) if hasattr(made, "to_string") else repr(made))
+    if job.worth:
+        _say("\n".join(filter(None, [job.worth.words, job.worth.supposes])))
     for warning in job.warnings:
         _say(f"warning: {warning}")
     step = written or f"Next: pramana study fetch {model}"

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -19,6 +20,7 @@ from miner_service.store.jobs import (
     add_line,
     create_job,
     find_job,
+    find_model,
     job_by_key,
     job_message,
 )
@@ -50,6 +52,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             study=study,
             key=body.key or _default_key(spec, prepared.alignment),
             default_key=body.key is None,
+            name=_name(study, spec, prepared, services.now()),
             spec=spec,
             releases=[source.release for source in prepared.sources],
             most_queued=services.settings.quotas.queued_jobs,
@@ -84,6 +87,23 @@ def _default_key(spec: JobSpec, alignment: Alignment) -> str:
     work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     content = f"{work}\n{alignment.digest}"
     return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _name(study: str, spec: JobSpec, prepared: PreparedJob, now: datetime) -> str:
+    """Return a name that people can tell from others: what is learned, and when that was asked."""
+    learned = spec.kind.replace("-", " ").replace("bayes", "Bayes")
+    columns = f" of {prepared.columns} columns" if prepared.columns else ""
+    return f"{study}: {learned}{columns}, {now.day} {now:%b %H:%M}"
+
+
+def rename(services: Services, identifier: str, name: str) -> Job:
+    """Give a job, and its model, another name. Raises NotFound."""
+    with services.database.write() as session:
+        row = find_job(session, identifier)
+        row.name = name
+        if row.model is not None:
+            find_model(session, row.model).name = name
+        return job_message(session, row, services.now())
 
 
 def _same(known: JobSpec, wanted: JobSpec) -> bool:

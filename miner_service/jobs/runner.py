@@ -85,6 +85,7 @@ def _made(message: ModelHead, kind: str) -> FinishedModel:
         body=message.model_dump_json(),
         holds_releases=getattr(message, "holds_releases", False),
         lack_of_fit=json.dumps(tests) if tests else None,
+        verdict=message.worth.verdict if message.worth else "",
     )
 
 

@@ -41,6 +41,11 @@ class PreparedJob:
     alignment: Alignment
 
     @property
+    def columns(self) -> int:
+        """How many columns it learns from; 0 where it learns from none."""
+        return 0
+
+    @property
     def copied(self) -> list[str]:
         """A sentence for each two of the releases in use which are the same."""
         used = {source.release for source in self.sources}
@@ -149,8 +154,9 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )
     amplification = model.told.to_amplification()
+    worth = model.worth and model.worth.to_worth()
     return environment.get_template(template).render(
-        model=model, told=amplification, infinite=math.isinf, **shown
+        model=model, told=amplification, worth=worth, infinite=math.isinf, **shown
     )
 
 
@@ -164,8 +170,11 @@ def in_words(model: ModelHead) -> str:
 
 
 def stated(model: ModelHead, form: str, written: str) -> str:
-    """Return a form of a model with the sentence, where it is a picture or text for people."""
-    words = in_words(model)
+    """Return a form of a model with its worth and that sentence, where people read it."""
+    words, worth = in_words(model), model.worth and model.worth.to_worth()
     if form == "svg":
-        return captioned(written, words)
-    return f"{written.rstrip()}\n\n{words}\n" if form == "text" else written
+        return captioned(written, f"{worth.verdict} {words}" if worth else words)
+    if form != "text":
+        return written
+    weighed = "\n".join(filter(None, [worth.words, worth.supposes])) if worth else ""
+    return "\n\n".join(filter(None, [written.rstrip(), weighed, f"{words}\n"]))

@@ -21,7 +21,9 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import OptionError, require_at_most
 from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.learn.bayes_classifier.exchange import NAMES
+from pramana_core.learn.common.documents import write_json
 from pramana_core.learn.common.options import LinearOptions
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.learners import BAYES, DOCUMENT, LINEAR, TREE, ClassLearner
 from pramana_core.learn.linear.columns import columns_of
 from pramana_core.learn.linear.fitting import CELLS
@@ -139,6 +141,10 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         self.require_readable(model)
         on_step(1, 1)
         return {"document": self.learner.document(model)}
+
+    def worth(self, spec: SpecT, marginals: Marginals, content: Content) -> Worth | None:
+        model = self.learner.read(write_json(content["document"]))
+        return self.learner.worth(marginals, model, getattr(spec, "seed", 0))
 
     def require_readable(self, model: Any) -> None:
         """Bound what was learned. Raises LimitExceeded."""

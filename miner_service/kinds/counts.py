@@ -25,17 +25,21 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError, VariablesMissing
 from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.estimation.pooled_laws import LEAST_ORDER, default_order
+from pramana_core.learn.common.worth import Worth
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.lack_of_fit import warnings_of
 from pramana_core.plan import Block, Plan
-from pramana_core.progress import Progress, Repeating
+from pramana_core.progress import Progress, Repeating, part_of
 from pramana_core.wire.jobs import CountsSpec
-from pramana_core.wire.models import LackOfFitMessage, ModelHead
+from pramana_core.wire.models import LackOfFitMessage, ModelHead, WorthMessage
 from pramana_core.wire.release_kinds import RANDOMIZED
 from pramana_core.wire.releases import Alignment
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
 MessageT = TypeVar("MessageT", bound=ModelHead)
+
+_LEARNING = 50
+"""The share of a job's progress that is learning, in percent; then the model is weighed."""
 
 NeededBlocks = tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
 """Releases with the blocks of their plans that a job needs."""
@@ -49,6 +53,10 @@ class CountsJob(PreparedJob):
     planned: tuple[PlannedRelease, ...]
     blocks: NeededBlocks
     settled: CountsSpec
+
+    @property
+    def columns(self) -> int:
+        return len(self.extent.variables)
 
 
 class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
@@ -149,7 +157,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             prepared.extent.variables,
             steps.again,
         )
-        content = self.learn(spec, marginals, steps)
+        content = self.learn(spec, marginals, part_of(steps, 0, _LEARNING))
         tests = marginals.lack_of_fit
         fitting = tuple(
             LackOfFitMessage(
@@ -157,7 +165,14 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             )
             for test in tests
         )
+        found = self.worth(spec, marginals, content)
+        steps(1, 1)
+        content = {**content, "worth": WorthMessage.of(found)}
         return JobResult(marginals.records, content, fitting, marginals.filled_in)
+
+    @abstractmethod
+    def worth(self, spec: SpecT, marginals: Marginals, content: Content) -> Worth | None:
+        """Return what a model is worth, given its content; None where that is not known."""
 
 
 def _reported(releases: Iterable[PlannedRelease]) -> Domain:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,11 +20,13 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
 from pramana_core.estimation.estimated import MARGINALS
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.rules.decisions import NOT_FREQUENT
-from pramana_core.learn.rules.documents import findings_csv, write_findings
+from pramana_core.learn.rules.documents import findings_csv, read_findings, write_findings
 from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset, Level, items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import Rule, derive_rules
+from pramana_core.learn.worth import rules_worth
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Flags
 from pramana_core.progress import Progress, part_of
@@ -78,16 +80,25 @@ def _page(model: AssociationRulesMessage) -> str:
     chosen = [itemset for itemset in model.itemsets if itemset.chosen]
     frequent = [chosen[at] for at in descending([i.support or 0 for i in chosen]).tolist()]
     largest = sorted(frequent, key=lambda i: -len(i.items))
-    order = descending([rule.confidence or 0 for rule in model.rules]).tolist()
-    surest = [model.rules[at] for at in order]
+    order = descending([rule.lift or 0 for rule in model.rules]).tolist()[:SHOWN]
+    highest = [model.rules[at] for at in order]
+    about = [sorted({model.items[at].variable for at in r.consequent}) for r in highest]
+    consequents = sorted({name for names in about for name in names})
     return render(
         "itemsets.html.j2",
         model,
         held=len(chosen),
         itemsets=[(_words(model, i.items), i) for i in largest[:SHOWN]],
         rules=[
-            (_words(model, r.antecedent), _words(model, r.consequent), r) for r in surest[:SHOWN]
+            (
+                _words(model, r.antecedent),
+                _words(model, r.consequent),
+                r,
+                [consequents.index(name) + 1 for name in names],
+            )
+            for r, names in zip(highest, about, strict=True)
         ],
+        consequents=consequents,
     )
 
 
@@ -143,6 +154,19 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         longest = min(longest, 2) if weighs_reports(spec) else longest
         family = layout.largest(variables, longest)
         require_table(spec, family, layout, limits, where="max_length")
+
+    def worth(
+        self, spec: AssociationRulesSpec, marginals: Marginals, content: Content
+    ) -> Worth | None:
+        rules = read_findings(
+            {
+                "kind": self.makes,
+                "records": marginals.records,
+                "options": asdict(spec.options()),
+                **content,
+            }
+        ).rules
+        return rules_worth(spec.options(), rules, spec.minimum_confidence)
 
     def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
         found = mine_itemsets(

@@ -43,10 +43,11 @@ from pramana_core.regression.words import (
     p_value,
     summary,
     warnings,
+    worth,
     write_regression_csv,
 )
 from pramana_core.wire.jobs import RegressionSpec
-from pramana_core.wire.models import MaskingMessage, RegressionMessage
+from pramana_core.wire.models import MaskingMessage, RegressionMessage, WorthMessage
 from pramana_core.wire.release_kinds import KINDS, MASKED, TableColumn
 from pramana_core.wire.releases import Alignment
 
@@ -59,6 +60,10 @@ class TablesJob(PreparedJob):
     releases: tuple[MaskedRelease, ...]
     needed: tuple[MaskedRelease, ...]
     apart: bool
+
+    @property
+    def columns(self) -> int:
+        return len(self.variables)
 
 
 def _model(message: RegressionMessage) -> RegressionModel:
@@ -167,7 +172,11 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
             for release in needed
         ]
         model = replace(model, notes=(*model.notes, *notes))
-        content = {"masking": masking, "document": DOCUMENT.write(model)}
+        content = {
+            "masking": masking,
+            "document": DOCUMENT.write(model),
+            "worth": WorthMessage.of(worth(model)),
+        }
         return JobResult(table.records, content)
 
 

@@ -12,12 +12,14 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.bif import write_bif
 from pramana_core.learn.networks.documents import NetworkDocument, network_json, network_of_json
 from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.worth import structure_worth
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, part_of
 from pramana_core.ties import descending
@@ -106,6 +108,10 @@ class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
         "svg": _draw,
         "bif": lambda m: write_bif(document_of(m).network, m.study),
     }
+
+    def worth(self, spec: NetworkSpecT, marginals: Marginals, content: Content) -> Worth | None:  # noqa: ARG002
+        parents = {node["name"]: node["parents"] for node in content["nodes"]}
+        return structure_worth(marginals, Structure.of(parents))
 
 
 class ParametersKind(_NetworkKind[BayesNetParametersSpec]):

@@ -30,6 +30,9 @@ from pramana_core.errors import (
     require_at_most,
 )
 from pramana_core.learn.common.distributions import stream
+from pramana_core.learn.common.worth import Figure, Worth
+from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combine_options import CombineOptions
@@ -50,7 +53,7 @@ from pramana_core.model_sharing.growing import require_installed
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
 from pramana_core.wire.jobs import ModelSharingSpec
-from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage
+from pramana_core.wire.models import ModelSharingMessage, UsedTreeMessage, WorthMessage
 from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessage
 from pramana_core.wire.releases import Alignment
 
@@ -130,6 +133,17 @@ def _compared(
         class_match_se=alike.standard_error,
         path_match=path_match(tree, model) if isinstance(model, SharedTree) else None,
     )
+
+
+def _worth(compared: Sequence[UsedTreeMessage]) -> Worth:
+    """Return what is known of a model of trees: how often it predicts as each of them does."""
+    figures = []
+    for tree in compared:
+        half = normal_quantile(LEVEL) * tree.class_match_se
+        ends = max(tree.class_match - half, 0.0), min(tree.class_match + half, 1.0)
+        figures.append(Figure(f"same class as the tree of {tree.owner}", tree.class_match, *ends))
+    words = "Not scored: trees are released without records to test a model on."
+    return Worth(words, tuple(figures))
 
 
 def _model(message: ModelSharingMessage) -> GlobalModel:
@@ -293,6 +307,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
             "pseudo_records": made.pseudo_records,
             "notes": list(made.notes),
             "holds_releases": not options.draws,
+            "worth": WorthMessage.of(_worth(compared)),
             "document": document,
         }
         return JobResult(round(made.records), content)

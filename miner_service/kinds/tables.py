@@ -14,6 +14,8 @@ from pramana_core.csv_text import csv_text
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, require_at_most
 from pramana_core.learn.common.distributions import project_to_simplex
+from pramana_core.learn.common.worth import Worth
+from pramana_core.learn.worth import table_worth
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.tables import column_of
 from pramana_core.progress import Progress
@@ -62,7 +64,9 @@ def _write_csv(model: ContingencyTableMessage) -> str:
 
 
 def _page(model: ContingencyTableMessage) -> str:
-    return render("table.html.j2", model, cells=model.cells[:CELLS_SHOWN])
+    cells = model.cells[:CELLS_SHOWN]
+    largest = max((cell.projected for cell in cells), default=0.0) or 1.0
+    return render("table.html.j2", model, cells=cells, largest=largest)
 
 
 class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMessage]):
@@ -88,6 +92,14 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
         )
         require_at_most(_bytes(domain), MOST_BYTES, "bytes of the table", "variables", FEWER)
         require_table(spec, variables, layout, limits, where="variables")
+
+    def worth(
+        self,
+        spec: ContingencyTableSpec,
+        marginals: Marginals,
+        content: Content,  # noqa: ARG002 - the tests are of the reports
+    ) -> Worth | None:
+        return table_worth(marginals, spec.variables)
 
     def learn(self, spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
         """Return the table's raw counts with errors and intervals, and the nearest valid ones."""

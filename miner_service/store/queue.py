@@ -42,13 +42,15 @@ class FinishedModel:
     body: str
     holds_releases: bool
     lack_of_fit: str | None
+    verdict: str
 
 
 def succeed(session: Session, row: JobRow, made: FinishedModel, now: datetime) -> None:
     """Store a job's model and end the job, in one transaction."""
     row.model = model_id(row.id)
     row.progress = 1.0
-    session.add(ModelRow(id=row.model, study=row.study, job=row.id, created=now, **asdict(made)))
+    own = {"id": row.model, "study": row.study, "job": row.id, "name": row.name, "created": now}
+    session.add(ModelRow(**own, **asdict(made)))
     finish(session, row, "succeeded", now)
 
 

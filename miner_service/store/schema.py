@@ -219,8 +219,14 @@ class ReportCellRow(Base):
 class JobRow(Base):
     """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
-    `broken_off` counts runs in a row whose worker ended. `lease` names the worker; `beat` counts
-    signs of life.
+    <<<<<<< HEAD
+        `broken_off` counts runs in a row whose worker ended. `lease` names the worker; `beat` counts
+        signs of life.
+    =======
+        `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
+        its signs of life. `records` and `estimator` are the specification's. `name`, which may change,
+        is also that of its model.
+    >>>>>>> refs/h/5
     """
 
     __tablename__ = "jobs"
@@ -231,6 +237,7 @@ class JobRow(Base):
     study: Mapped[str] = mapped_column(ForeignKey("studies.name"), index=True)
     key: Mapped[str]
     default_key: Mapped[bool]
+    name: Mapped[str] = mapped_column(default="")
     spec: Mapped[str] = mapped_column(Text)
     releases: Mapped[str] = mapped_column(Text)
     state: Mapped[str] = mapped_column(index=True)
@@ -274,6 +281,8 @@ class ModelRow(Base):
     created: Mapped[datetime]
     holds_releases: Mapped[bool] = mapped_column(default=False)
     lack_of_fit: Mapped[str | None] = mapped_column(Text)
+    verdict: Mapped[str] = mapped_column(default="")
+    name: Mapped[str] = mapped_column(default="")
 
 
 class SupervisorRow(Base):

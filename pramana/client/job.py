@@ -15,6 +15,7 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import joined, one_sentence
 from pramana.frames.tables import shown
 from pramana_core.errors import JobCancelled, NotReady, OptionError, PramanaError
+from pramana_core.learn.common.worth import Worth
 from pramana_core.marginals.tables import column_of
 from pramana_core.wire.base import Message
 from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec, JobCreate, JobSpec, JobState
@@ -208,6 +209,15 @@ class Job(Generic[ModelT]):
         Raises as `model` does.
         """
         return warnings_in(self._model_message())
+
+    @property
+    def worth(self) -> Worth | None:
+        """What the model is worth: a verdict and the figures behind it; None where not known.
+
+        Raises as `model` does.
+        """
+        found = self._model_message().worth
+        return None if found is None else found.to_worth()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the miner's last answer as JSON."""

@@ -130,12 +130,13 @@ class Study:
     def jobs(self) -> pd.DataFrame:
         """Return the jobs, one a row, the oldest first.
 
-        Columns: `kind`, `state`, `progress`, `error` (its code), `created`, `finished`, `model`
-        (its id), `id`.
+        Columns: `name`, `kind`, `state`, `progress`, `error` (its code), `created`, `finished`,
+        `model` (its id), `id`.
         """
         import pandas as pd
 
-        columns = ["kind", "state", "progress", "error", "created", "finished", "model", "id"]
+        columns = ["name", "kind", "state", "progress", "error", "created", "finished"]
+        columns += ["model", "id"]
         rows = [
             {**vars(job), "kind": job.spec.kind, "error": job.problem.code if job.problem else None}
             for job in self._all(JobMessage, "/jobs")
@@ -143,10 +144,13 @@ class Study:
         return pd.DataFrame(rows, columns=columns)
 
     def models(self) -> pd.DataFrame:
-        """Return the models, one a row, the oldest first: `id`, `kind`, `job` and `finished`."""
+        """Return the models, one a row, the oldest first.
+
+        Columns: `id`, `name`, `kind`, `job` and `finished`.
+        """
         made = self.jobs().dropna(subset="model")
         named = made.rename(columns={"id": "job"}).rename(columns={"model": "id"})
-        return named[["id", "kind", "job", "finished"]].reset_index(drop=True)
+        return named[["id", "name", "kind", "job", "finished"]].reset_index(drop=True)
 
     def fetch(self, model: str, form: str = "json") -> bytes:
         """Return the bytes of a model's file, which `pm.load` and the owners' tools read.
@@ -287,6 +291,7 @@ class Study:
             estimated_by=cast(CountsSpec, model.spec).estimator or "moment",
             lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
             filled_in=joined(model.filled_in_told),
+            worth=None if model.worth is None else model.worth.to_worth(),
         )
 
     def _all(self, kind: Any, rest: str) -> list[Any]:

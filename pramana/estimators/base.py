@@ -27,6 +27,7 @@ from pramana.showing import DIGITS, Drawn
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.worth import Worth
 from pramana_core.pictures.svg import short
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
@@ -64,6 +65,7 @@ class Estimator(Drawn, ABC):
         estimated_by_: the estimator of the counts.
         lack_of_fit_: a sentence for each model of the counts that the reports contradict.
         filled_in_: a sentence on counts that were pooled from smaller tables; often empty.
+        worth_: what the model is worth; see the property.
     """
 
     kind: ClassVar[str]
@@ -82,6 +84,10 @@ class Estimator(Drawn, ABC):
     estimated_by_: str
     lack_of_fit_: tuple[str, ...]
     filled_in_: str
+    learned_from_: LearnedFrom
+
+    counts_: EstimatedCounts | None = None
+    """The counts of the last fit, until they were asked what the model is worth."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -156,8 +162,34 @@ class Estimator(Drawn, ABC):
                 filled_in=counts.filled_in,
             )
         )
+        self.counts_ = counts
         warn_each(self.lack_of_fit_)
         return self
+
+    @property
+    def worth_(self) -> Worth | None:
+        """What the model is worth: `verdict`, `figures` with intervals, what they suppose.
+
+        A classifier is scored beside the majority class and naive Bayes; links, rules and cells are
+        held against chance. Computed with its first use or print, which takes about twice as long
+        as learning; None where the reports cannot say. Raises NotFitted.
+        """
+        self._require_fitted()
+        counts, self.counts_ = self.counts_, None
+        if counts is not None:
+            with one_sentence():
+                found = self._weigh(counts)
+            self.learned_from_ = self.learned_from_.model_copy(update={"worth": found})
+        return self.learned_from_.worth
+
+    def _weigh(self, counts: EstimatedCounts) -> Worth | None:  # noqa: ARG002
+        """Return what a model learned from counts is worth."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.__sklearn_is_fitted__():
+            _ = self.worth_  # the counts are not saved
+        return vars(self)
 
     @abstractmethod
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
@@ -204,7 +236,7 @@ class Estimator(Drawn, ABC):
         return options(**{name: plain(getattr(self, name)) for name in names} | instead)
 
     def _set_source(self, source: LearnedFrom) -> None:
-        self.learned_from_ = source
+        self.learned_from_, self.counts_ = source, None
         self.n_records_ = source.records
         self.plan_digests_ = source.plans
         self.gamma_, self.epsilon_ = source.gamma, source.epsilon
@@ -214,7 +246,7 @@ class Estimator(Drawn, ABC):
 
     def to_document(self) -> dict[str, Any]:
         """Return the model as JSON data; see `pramana.estimators.saved`. Raises NotFitted."""
-        self._require_fitted()
+        _ = self.worth_
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -262,7 +294,13 @@ class Estimator(Drawn, ABC):
         return frame
 
     def _notes(self) -> list[str]:
-        return [*self.lack_of_fit_, *filter(None, [self.filled_in_]), *getattr(self, "notes_", ())]
+        worth = self.worth_
+        return [
+            *filter(None, [worth.words, worth.supposes] if worth else []),
+            *self.lack_of_fit_,
+            *filter(None, [self.filled_in_]),
+            *getattr(self, "notes_", ()),
+        ]
 
     def _repr_html_(self) -> str | None:
         return super()._repr_html_() if self.__sklearn_is_fitted__() else None
@@ -305,7 +343,8 @@ class Estimator(Drawn, ABC):
         said = f"{type(self).__name__}({self._options_text()})"
         if not self.__sklearn_is_fitted__():
             return said
-        return f"{said}{self._finding()}, {self.describe_source()}"
+        worth = f", {self.worth_.short}" if self.worth_ else ""
+        return f"{said}{self._finding()}{worth}, {self.describe_source()}"
 
     def _finding(self) -> str:
         """Return the main result in a few words, after a comma; often nothing."""

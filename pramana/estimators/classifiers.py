@@ -22,6 +22,7 @@ from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import MissingColumn, OptionError, UnknownVariable
 from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.learners import ClassLearner
 from pramana_core.learn.prediction import Predictor
 from pramana_core.marginals.counts import Codes
@@ -167,6 +168,10 @@ class Classifier(Estimator, Generic[ModelT]):
             seed=getattr(self, "seed", 0),
             on_step=on_step,
         )
+
+    def _weigh(self, counts: EstimatedCounts) -> Worth | None:
+        marginals = counts.marginals.part(apart=True)
+        return self.learner.worth(marginals, self.model_, getattr(self, "seed", 0))
 
     def _document(self) -> dict[str, Any]:
         return self.learner.document(self.model_)

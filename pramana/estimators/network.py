@@ -28,6 +28,7 @@ from pramana_core.learn.common.options import (
     Seed,
     require_limit,
 )
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.documents import (
     NetworkDocument,
@@ -39,6 +40,7 @@ from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.networks.network import BayesNet as Network
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.networks.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.worth import structure_worth
 from pramana_core.marginals.tables import column_of
 from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress
@@ -225,6 +227,9 @@ class BayesNet(NetworkAnswers, Estimator):
             on_node=on_step,
         )
         self._links = links
+
+    def _weigh(self, counts: EstimatedCounts) -> Worth | None:
+        return structure_worth(counts.marginals.part(apart=True), self.model_.structure)
 
     def to_frame(self, node: str | None = None) -> pd.DataFrame:
         """Return the parameters with their errors, a row per parameter.

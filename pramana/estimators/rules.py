@@ -18,12 +18,14 @@ from pramana_core.learn.common.options import (
     RuleOptions,
     require_limit,
 )
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.rules.documents import RuleFindings, read_findings, write_findings
 from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
 from pramana_core.learn.rules.frames import itemsets_frame, rules_frame
 from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.learn.worth import rules_worth
 from pramana_core.marginals.support_counts import Item
 from pramana_core.pictures.plots import Picture
 from pramana_core.progress import Progress
@@ -138,6 +140,20 @@ class AssociationRules(Estimator):
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
         self.model_: RuleFindings = RuleFindings(found, rules)
 
+<<<<<<< HEAD
+=======
+    def _weigh(self, counts: EstimatedCounts) -> Worth:  # noqa: ARG002 - rules have their errors
+        found = self.model_
+        return rules_worth(found.itemsets.options, found.rules, self.minimum_confidence)
+
+    def job_options(self) -> dict[str, Any]:
+        """Return the miner's job that learns the same; without a limit, with the miner's own."""
+        from pramana_core.wire.jobs import MAX_LENGTH
+
+        options = super().job_options()
+        return options | ({"max_length": MAX_LENGTH} if options["max_length"] is None else {})
+
+>>>>>>> refs/h/5
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
         """Return a miner's model as `restore` takes it."""

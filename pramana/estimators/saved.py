@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from pramana.frames.sentences import quoted
 from pramana_core.errors import InputError, OptionError
 from pramana_core.learn.common.documents import DocumentPart, faults, finite, parse_json
+from pramana_core.learn.common.worth import Worth
 
 FORMAT = "pramana-model"
 VERSION = 1
@@ -37,11 +39,21 @@ def _bound(number: Any) -> float:
 Bound = Annotated[float, PlainValidator(_bound), PlainSerializer(finite)]
 """A bound; in a document null where it is infinite."""
 
+
+def _worth(found: Any) -> Worth | None:
+    """Return what a model is worth, in a document the fields of `Worth`."""
+    worth: Worth | None = TypeAdapter(Worth | None).validate_python(found)
+    return worth
+
+
 _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class LearnedFrom(DocumentPart, frozen=True):
-    """The source of a model; see `Estimator`. `masking` says how records were masked, in words."""
+    """The source of a model, and what it is worth by that; see `Estimator`.
+
+    `masking` says how records were masked, in words.
+    """
 
     records: Annotated[int, Field(ge=0)]
     estimated_by: str
@@ -51,6 +63,11 @@ class LearnedFrom(DocumentPart, frozen=True):
     lack_of_fit: _Texts = ()
     masking: _Texts = ()
     filled_in: str = ""
+    worth: Annotated[
+        Worth | None,
+        PlainValidator(_worth),
+        PlainSerializer(lambda worth: worth and asdict(worth), return_type=dict[str, Any] | None),
+    ] = None
 
 
 class SavedModel(DocumentPart):

@@ -155,9 +155,10 @@ class NetworkSimulation:
                 f" otherwise{by}."
             )
         ]
-        if found["better_than_no_links"] is False:
-            words = "no nearer to the reference than no links at all"
-            said.append(Sentence(f"The structure of the reports is {words}.", "warning"))
+        if (better := found["better_than_no_links"]) is not None:
+            words = f"{'nearer' if better else 'no nearer'} to the reference than no links at all"
+            sentence = f"The structure of the reports is {words}."
+            said.append(Sentence(sentence, "plain" if better else "warning"))
         yield Section(sentences=said)
 
     def _reference(self, trials: Trials) -> BayesNet:

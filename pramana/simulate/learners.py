@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -12,7 +13,10 @@ import numpy as np
 from pramana.simulate.study import Numbers, Series, Trial, Trials
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.common.worth import compared
 from pramana_core.marginals.counts import Codes, Marginals
+from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
 from pramana_core.report.numbers import number
@@ -32,7 +36,8 @@ class ClassifierSimulation:
     """Learns from the reports and from the clean records of every run; tests on those held out.
 
     A run has `accuracy`, `clean_accuracy` and `majority`, the shares of the records held out that
-    the two classifiers, and the most frequent class, predict right; `agreement`, the share on which
+    the two classifiers, and the most frequent class, predict right; `gain` and `gain_se`, how much
+    more the first has right than the last, and its standard error; `agreement`, the share on which
     both predict the same; `seconds`, the time to learn from the reports.
     """
 
@@ -73,10 +78,13 @@ class ClassifierSimulation:
         frequent = int(np.argmax(trial.true.table([self.target])))
         first, second = (model.predict(trial.held_out) for model in (noisy, clean))
         truth = trial.held_out[self.target]
+        gained = (first == truth) * 1.0 - (truth == frequent)
         return {
             "accuracy": float(np.mean(first == truth)),
             "clean_accuracy": float(np.mean(second == truth)),
             "majority": float(np.mean(truth == frequent)),
+            "gain": float(gained.mean()),
+            "gain_se": float(gained.std()) / math.sqrt(len(truth)),
             "agreement": float(np.mean(first == second)),
             "seconds": seconds,
         }, reports
@@ -84,7 +92,11 @@ class ClassifierSimulation:
     def findings(self, runs: Series) -> dict[str, Any]:
         """See `Simulated`."""
         mean = runs.mean()
+        # Runs hold out records of one table, so that their number does not lessen that error.
+        error = math.hypot(mean["gain_se"] or 0.0, runs.se()["gain"] or 0.0)
+        gain, half = mean["gain"] or 0.0, normal_quantile(LEVEL) * error
         return {
+            "verdict": compared((gain, gain - half, gain + half), "guessing the majority"),
             **{name: runs.spread(name) for name in _SHOWN},
             "better_than_majority": ties.exceeds(mean["accuracy"] or 0.0, mean["majority"] or 0.0),
             **runs.as_dict(),
@@ -94,10 +106,11 @@ class ClassifierSimulation:
         """See `Simulated`."""
         title = f"right, of the {trials.tested:,} records held out"
         yield Section(table=spread_table(title, _SHOWN, found))
-        said = [Sentence("sd is the deviation over the runs; each splits the records anew.")]
-        if not found["better_than_majority"]:
-            words = "no more often than always predicting the most frequent class"
-            said.append(Sentence(f"The model of the reports is right {words}.", "warning"))
+        better = found["verdict"].startswith("Better")
+        said = [
+            Sentence(found["verdict"], "plain" if better else "warning"),
+            Sentence("sd is the deviation over the runs; each splits the records anew."),
+        ]
         yield Section(sentences=said)
 
 

@@ -105,6 +105,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "create_job": _STUDY_STAFF,
         "list_jobs": _STUDY,
         "read_job": _JOB,
+        "rename_job": Rule(STAFF, Scope.JOB),
         "cancel_job": Rule(STAFF, Scope.JOB),
         "read_model": _MODEL,
         "read_model_form": _MODEL,

@@ -20,7 +20,7 @@ from miner_service.store.jobs import UNFINISHED, find_job, job_message, last_lin
 from miner_service.store.paging import page_of
 from miner_service.store.schema import JobRow
 from pramana_core.wire.base import Page
-from pramana_core.wire.jobs import Job, JobCreate
+from pramana_core.wire.jobs import Job, JobCreate, JobName
 
 router = RuledRouter(tags=["jobs"])
 
@@ -71,6 +71,12 @@ def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: R
         message = caller.view_job(session, told)
     _advise(response, message)
     return message
+
+
+@router.put("/jobs/{job}/name")
+def rename_job(job: JobPath, body: JobName, services: ServicesDep) -> Job:
+    """Give a job and its model another name; nothing else of them changes."""
+    return jobs.rename(services, job, body.name)
 
 
 @router.delete("/jobs/{job}")

@@ -73,4 +73,4 @@ def visible_model(services: Services, caller: Caller, model: str) -> Any:
         row = find_model(session, model)
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
-    return message.model_copy(update={"inconsistent": marked})
+    return message.model_copy(update={"inconsistent": marked, "name": row.name})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -80,6 +81,13 @@ def models_of(session: Session, caller: Caller, study: str, paging: Paging) -> P
     return page_of(session, _models(caller, study), ModelRow.seq, paging, _entry)
 
 
+def visible_models(session: Session, caller: Caller, study: str, among: Sequence[str]) -> list[str]:
+    """Return which of some models a caller may know of in a study, in their order."""
+    query = _models(caller, study).where(ModelRow.id.in_(among))
+    known = {row.id for row in session.scalars(query)}
+    return [model for model in dict.fromkeys(among) if model in known]
+
+
 def _models(caller: Caller, study: str) -> Select[Any]:
     query = select(ModelRow).join(JobRow, JobRow.id == ModelRow.job)
     return caller.visible_jobs(query.where(JobRow.study == study))
@@ -95,9 +103,11 @@ def _entry(row: ModelRow) -> ModelEntry:
     return ModelEntry(
         id=row.id,
         job=row.job,
+        name=row.name,
         kind=row.kind,
         created=row.created,
         addresses=[address, *(f"{address}/{form}" for form in MODEL_KINDS[row.kind].views)],
+        verdict=row.verdict,
         warnings=_warnings(row),
     )
 

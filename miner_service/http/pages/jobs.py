@@ -17,13 +17,14 @@ from miner_service.http.access.deps import (
 from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import jobs, results
 from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
-from miner_service.http.pages.rendering import NewestDep, SentDep, page
+from miner_service.http.pages.rendering import NewestDep, SentDep, page, read_message
 from miner_service.services import Services
 from miner_service.store.jobs import UNFINISHED
 from miner_service.store.people import ADMIN, ANALYST, find_study, study_message
 from pramana_core.errors import PramanaError
 from pramana_core.pages.forms import ROOT, SentForm
 from pramana_core.wire.base import default_records
+from pramana_core.wire.jobs import JobName
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -89,7 +90,7 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
     return page(
         request,
         "job.html.j2",
-        title=f"Job {answer.key}",
+        title=answer.name or f"Job {answer.key}",
         job=answer,
         asked=asked,
         kind=answer.spec.kind,
@@ -97,6 +98,14 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
         may_cancel=answer.state in UNFINISHED and may_run,
         changes=changes,
     )
+
+
+@router.post("/jobs/{job}/name", name="rename_job")
+def rename_job(job: JobPath, services: ServicesDep, sent: SentDep) -> Response:
+    """Give a job and its model another name; show the model, or the job where there is none."""
+    found = jobs.rename_job(job, read_message(JobName, {"name": sent.text("name")}), services)
+    place = f"/models/{found.model}" if found.model else f"/jobs/{job}"
+    return RedirectResponse(f"{ROOT}{place}", 303)
 
 
 @router.post("/jobs/{job}/cancel", name="cancel_job")

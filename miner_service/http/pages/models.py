@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from fastapi import Request, Response
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from fastapi import Query, Request, Response
 
 from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, StudyPath
 from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import models
-from miner_service.http.endpoints.results import models_of
+from miner_service.http.endpoints.results import models_of, visible_models
 from miner_service.http.pages.rendering import NewestDep, page
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import media_type_of
+from pramana_core.learn.common.worth import Worth
 from pramana_core.pages.forms import FRAMED, ROOT
+from pramana_core.wire.models import ModelHead
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
+
+_COMPARED = 4
+"""The most models that are compared at once."""
 
 _SUFFIXES = {"document": "document.json", "text": "txt", "page": "html"}
 
@@ -33,6 +42,51 @@ def show_models(
     return page(request, "models.html.j2", title=title, study=study, found=found)
 
 
+@router.get("/studies/{study}/compare", name="list_jobs")
+def compare_models(
+    request: Request,
+    study: StudyPath,
+    services: ServicesDep,
+    caller: CallerDep,
+    model: Annotated[tuple[str, ...], Query(max_length=_COMPARED)] = (),
+) -> Response:
+    """Show what some models are worth, and where else they differ."""
+    with services.database.read() as session:
+        known = visible_models(session, caller, study, model)
+    found = [models.visible_model(services, caller, one).message for one in known]
+    rows = differences(found)
+    title = f"{study}: models compared"
+    return page(request, "compare.html.j2", title=title, study=study, found=found, rows=rows)
+
+
+def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
+    """Return what models are worth, and then what differs between them: a name and their values."""
+    worths = [one.worth.to_worth() if one.worth else Worth("") for one in found]
+    figures = [{figure.name: figure.words for figure in worth.figures} for worth in worths]
+    said = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]
+    asked = [
+        {
+            "records": f"{one.records:,}",
+            "releases": ", ".join(sorted(one.releases)),
+            **{name: _written(value) for name, value in one.spec.model_dump(mode="json").items()},
+        }
+        for one in found
+    ]
+    rows = [(name, [own.get(name, "–") for own in said]) for name in _names(said)]
+    rows += [(name, [own.get(name, "–") for own in asked]) for name in _names(asked)]
+    return [row for row in rows if row[0] in _names(said) or len(set(row[1])) > 1]
+
+
+def _names(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 @router.get("/models/{model}", name="read_model")
 def read_model_shown(
     request: Request, model: ModelPath, services: ServicesDep, caller: CallerDep
@@ -42,7 +96,7 @@ def read_model_shown(
     return page(
         request,
         "model.html.j2",
-        title=f"Model {model}",
+        title=seen.name or f"Model {model}",
         model=seen,
         kind=seen.kind,
         forms=["json", *(one for one in MODEL_KINDS[seen.kind].views)],

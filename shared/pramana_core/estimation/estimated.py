@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Self, cast, get_args
+from typing import Any, Literal, Self, cast, get_args
 
 import numpy as np
 
@@ -52,12 +52,13 @@ from pramana_core.marginals.counts import (
     Explanation,
     Independence,
     RecordTables,
+    ReportedCounts,
     ReportTables,
     Supports,
     Tensor,
 )
 from pramana_core.marginals.lack_of_fit import LackOfFit
-from pramana_core.marginals.passes import CountedRecords
+from pramana_core.marginals.passes import CountedRecords, PartitionedCounts, half_of
 from pramana_core.marginals.subpopulations import Subpopulation
 from pramana_core.marginals.support_counts import Item, weighted_sum
 from pramana_core.marginals.tables import MarginalTable
@@ -243,6 +244,24 @@ class EstimatedMarginals:
     def jointly_reported(self, variables: Sequence[str]) -> bool:
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
+
+    def halves(self) -> tuple[Self, Self] | None:
+        """Return the marginals of each half of the records; None where they cannot be parted."""
+        parts = []
+        for half in (0, 1):
+            sources: list[Source] = []
+            for reports, plan in self._sources:
+                if not isinstance(reports, ReportedCounts | PartitionedCounts):
+                    return None
+                part = half_of(reports, list(plan.reported_sizes), half)
+                if part.records:
+                    sources.append((part, plan))
+            if not sources:
+                return None
+            first, *others = sources
+            options: dict[str, Any] = {"order": self._order, "others": others, "tick": self._tick}
+            parts.append(type(self)(*first, variables=self._domain.names, **options))
+        return parts[0], parts[1]
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:

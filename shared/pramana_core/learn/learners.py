@@ -19,6 +19,7 @@ from pramana_core.learn.bayes_classifier.exchange import (
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.documents import DocumentForm, write_json
 from pramana_core.learn.common.options import BayesClassifierOptions, LinearOptions, TreeOptions
+from pramana_core.learn.common.worth import Worth
 from pramana_core.learn.linear.drawing import weights_chart
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import DOCUMENT as LINEAR_DOCUMENT
@@ -29,6 +30,8 @@ from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DOCUMENT as TREE_DOCUMENT
 from pramana_core.learn.tree.text import write_tree_text
+from pramana_core.learn.worth import classifier_worth
+from pramana_core.marginals.counts import Marginals
 
 OptionsT = TypeVar("OptionsT")
 ModelT = TypeVar("ModelT", bound=Predictor)
@@ -56,6 +59,15 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     documents: DocumentForm[ModelT]
     forms: Mapping[str, Callable[[ModelT, str], str]]
     features: str = "features"
+
+    def worth(self, marginals: Marginals, model: ModelT, seed: int = 0) -> Worth | None:
+        """Return what a model learned from marginals is worth; see `classifier_worth`."""
+
+        def learn(part: Marginals) -> ModelT:
+            target, inputs, options = model.target.name, model.inputs.names, model.options
+            return self.learn(part, target, inputs, options, seed=seed)
+
+        return classifier_worth(marginals, model, learn)
 
     def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
         """Return a model in one of its forms; JSON loses nothing."""

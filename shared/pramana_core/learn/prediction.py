@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,10 @@ class Predictor(Protocol):
     @property
     def target(self) -> Variable:
         """The class."""
+
+    @property
+    def options(self) -> Any:
+        """The options that it was learned with."""
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -167,6 +167,9 @@ class Marginals(Protocol):
     def jointly_reported(self, variables: Sequence[str]) -> bool:
         """Return whether some records report all these variables. Raises UnknownVariable."""
 
+    def halves(self) -> tuple[Marginals, Marginals] | None:
+        """Return the marginals of each half of the records; None where they cannot be parted."""
+
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model that tables were taken from, whether the reports contradict it."""
@@ -237,6 +240,10 @@ class RecordTables(ABC):
             np.transpose(found[key], [key.index(place[name]) for name in names])
             for key, names in zip(keys, asked, strict=True)
         ]
+
+    def sizes_of(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the number of reported categories of some columns."""
+        return {name: self._sizes[name] for name in names}
 
     def _require(self, name: str) -> None:
         if name not in self._sizes:

@@ -119,6 +119,64 @@ CountedRecords = ReportedCounts | PartitionedCounts
 """Counts that can be asked for more than tables: records are there to pass over."""
 
 
+@dataclass(frozen=True)
+class RecordCount:
+    """A pass that counts records; it reads one column."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, reports: ReportedCounts, _tick: Tick, /) -> int:
+        """Return the number of records."""
+        return reports.records
+
+
+@dataclass(frozen=True)
+class HalfPass:
+    """A pass over half of the records of each piece, chosen by their positions in it.
+
+    Positions are spread by the golden ratio, so that no period of the records meets them.
+    """
+
+    whole: Pass[Any]
+    half: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return self.whole.names
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Any:
+        """Return what these records add."""
+        positions = np.arange(reports.records, dtype=np.uint64) * _GOLDEN
+        rows = np.flatnonzero(positions >> np.uint64(63) == self.half)
+        # A pass needs a record: of an empty half one is counted, and taken away again.
+        columns = {name: reports.column(name)[rows if len(rows) else [0]] for name in self.names}
+        found = self.whole(ReportedCounts(columns, reports.sizes_of(columns)), tick)
+        return found if len(rows) else _times(found, 0)
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _times(found: Any, factor: int) -> Any:
+    if isinstance(found, tuple):
+        return tuple(_times(part, factor) for part in found)
+    if isinstance(found, Mapping):
+        return {key: _times(part, factor) for key, part in found.items()}
+    return found * factor
+
+
+def half_of(reports: CountedRecords, names: Sequence[str], half: int) -> PartitionedCounts:
+    """Return the counts of some columns over half 0 or 1 of the records; see `HalfPass`."""
+
+    def run(asked: Pass[T], tick: Tick, /) -> T:
+        found: T = reports.counted(HalfPass(asked, half), tick)
+        return found
+
+    records = run(RecordCount((names[0],)), no_cancel)
+    return PartitionedCounts(reports.sizes_of(names), records, run)
+
+
 Piece = Callable[[Sequence[str]], ReportedCounts | None]
 """Reads the named columns of a piece of some records; None where it holds none."""
 

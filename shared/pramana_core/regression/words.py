@@ -6,6 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from pramana_core.csv_text import csv_text
+from pramana_core.learn.common.worth import Figure, Worth
+from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL
 from pramana_core.regression.model import RegressionModel
 
 
@@ -47,6 +50,16 @@ def summary(model: RegressionModel) -> str:
         f"{what} of {model.target} on {count} column{'s' if count > 1 else ''},"
         f" {model.records:,} records"
     )
+
+
+def worth(model: RegressionModel) -> Worth | None:
+    """Return what a regression is worth beside the mean; None of too few records to leave out."""
+    if model.score is None:
+        return None
+    value, half = model.score.r2, normal_quantile(LEVEL) * model.score.se
+    verdict = "Better" if value > half else "No better"
+    explained = Figure("variance of left-out records explained", value, value - half, value + half)
+    return Worth(f"{verdict} than predicting the mean for everybody.", (explained,))
 
 
 def warnings(model: RegressionModel) -> list[str]:

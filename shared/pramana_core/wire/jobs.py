@@ -18,6 +18,7 @@ from pydantic import (
     BaseModel,
     Discriminator,
     Field,
+    StringConstraints,
     Tag,
     TypeAdapter,
     create_model,
@@ -363,6 +364,15 @@ def read_job_spec(text: str) -> JobSpec:
     return _JOB_SPEC.validate_json(text)
 
 
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+class JobName(Message):
+    """A name for people."""
+
+    name: Title
+
+
 class JobCreate(Message):
     """A job; the same key with the same specification is the same job."""
 
@@ -386,7 +396,7 @@ LOG_LINES = 20
 
 
 class Job(Message):
-    """A job's state; `progress` runs from 0 to 1.
+    """A job's state; `progress` runs from 0 to 1. `name`, which may change, is for people.
 
     `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
     p-value; an owner sees its own there. `started` is when its last run began, `seconds_left` the
@@ -397,6 +407,7 @@ class Job(Message):
     id: str
     study: Name
     key: Name
+    name: str = ""
     spec: JobSpec
     state: JobState
     progress: Annotated[float, Field(ge=0, le=1)]

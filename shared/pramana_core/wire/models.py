@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pramana_core.learn.common.worth import Figure, Worth
 from pramana_core.marginals.lack_of_fit import filled_in_words
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Message, Name, Sha256
@@ -83,17 +85,51 @@ class LackOfFitMessage(Message):
     warning: str
 
 
+class FigureMessage(Message):
+    """A number about a model, with its 95 % interval where it has one."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    unit: Literal["share", "points", "number", "p-value"]
+
+
+class WorthMessage(Message):
+    """What a model is worth: a sentence, the figures behind it, and what their intervals suppose.
+
+    A classifier has its expected accuracy beside the majority class and the naive Bayes classifier
+    of the same releases; a network, rules and a table have what was found beside chance.
+    """
+
+    verdict: str
+    figures: list[FigureMessage]
+    supposes: str
+
+    @classmethod
+    def of(cls, worth: Worth | None) -> WorthMessage | None:
+        """Return the message of what a model is worth, where that is known."""
+        return None if worth is None else cls.model_validate(asdict(worth))
+
+    def to_worth(self) -> Worth:
+        """Return what the model is worth."""
+        figures = tuple(Figure(**figure.model_dump()) for figure in self.figures)
+        return Worth(self.verdict, figures, self.supposes)
+
+
 class ModelHead(Message):
-    """What every model states: the records it was learned from, and the job.
+    """What every model states: the records it was learned from, and the job, whose name it has.
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
     `lack_of_fit` tests each set of pooled variables that counts were taken from; `filled_in` are
     the first sets of variables whose tables were made of smaller ones. `told` is the amplification
-    of one person's whole record over all owners, null where nothing bounds it.
+    of one person's whole record over all owners, null where nothing bounds it. `worth` says what
+    the model is worth, null where that cannot be estimated.
     """
 
     id: str
+    name: str = ""
     study: Name
     job: str
     spec: JobSpec
@@ -104,6 +140,7 @@ class ModelHead(Message):
     filled_in: Annotated[list[list[str]], Field(default_factory=list)]
     created: datetime
     told: AmplificationMessage
+    worth: WorthMessage | None = None
 
     @property
     def filled_in_told(self) -> str:
@@ -315,14 +352,17 @@ ModelMessage = Annotated[
 class ModelEntry(Message):
     """A model in a list; `addresses` are those at which it can be read, shown and asked.
 
-    `warnings` are those of the pooled tables that its counts were taken from.
+    `verdict` says what it is worth; `warnings` are those of the pooled tables that its counts were
+    taken from.
     """
 
     id: str
+    name: str = ""
     job: str
     kind: str
     created: datetime
     addresses: list[str]
+    verdict: str = ""
     warnings: list[str]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import threading
@@ -176,6 +177,26 @@ def test_a_job_that_is_too_large_is_refused_before_it_runs(
         monkeypatch.setattr(*patched)
     answer = study.job(kind=kind, **SPECS[kind], **more)
     assert assert_problem(answer, 413, "limit-exceeded").where == where
+
+
+@pytest.mark.slow
+@KINDS
+def test_every_model_says_what_it_is_worth(survey, kind):
+    study = survey()
+    model = study.learn(kind=kind, **SPECS[kind])
+    worth = model["worth"]
+    assert worth["verdict"].endswith(".")
+    assert worth["figures"]
+    for figure in worth["figures"]:
+        ends = figure["low"], figure["high"]
+        assert ends == (None, None) or ends[0] <= figure["value"] <= ends[1]
+    if kind in LEARNERS:
+        names = [figure["name"] for figure in worth["figures"][:3]]
+        assert names == ["expected accuracy", "majority class", "naive Bayes of the same releases"]
+    for form in ("page", "text", "svg"):
+        if form in kind_of(read_job_spec(json.dumps(model["spec"]))).views:
+            answer = study.owner("GET", f"/v1/models/{model['id']}/{form}").text
+            assert worth["verdict"].removesuffix(".") in html.unescape(answer), form
 
 
 @pytest.mark.slow

@@ -94,6 +94,12 @@ def test_the_saved_form_has_a_version_and_the_shared_document():
         "kind": "decision-tree",
         "estimator": "DecisionTree",
     }
+    worth = document["learned_from"].pop("worth")
+    assert (
+        worth["figures"][0]["low"]
+        < fitted("DecisionTree").score(people())
+        < worth["figures"][0]["high"]
+    )
     assert document["learned_from"] == {
         "records": 2201,
         "plans": [clean().digest],

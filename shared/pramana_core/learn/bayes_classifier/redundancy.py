@@ -21,18 +21,31 @@ from pramana_core.progress import Tick, no_cancel
 _USUAL = 0.2
 """The scale of the prior of the correlation."""
 
+_LIKELY = _USUAL * math.sqrt(2 / math.pi), _USUAL
+"""The mean of that prior, and how far the correlation of one table may be off it."""
+
 
 @dataclass(frozen=True)
 class AttributeRedundancy:
     """The redundancy of attributes within the classes.
 
-    `correlation` is that of the evidence of two attributes that are not `linked` by the network,
-    `within` the variance of each attribute's evidence.
+    <<<<<<< HEAD
+        `correlation` is that of the evidence of two attributes that are not `linked` by the network,
+        `within` the variance of each attribute's evidence.
+    =======
+        Attributes:
+            correlation: of the evidence of any two attributes that are not linked.
+            within: the variance of each attribute's evidence within the classes.
+            linked: pairs of attributes that the network joins; it accounts for their dependence.
+            likely: the mean and deviation of the correlation of all pairs, which may be negative; those
+                that no record reports are as usual.
+    >>>>>>> refs/h/5
     """
 
     correlation: float
     within: Mapping[str, float]
     linked: frozenset[frozenset[str]] = frozenset()
+    likely: tuple[float, float] = _LIKELY
 
     def weight(self, names: Collection[str]) -> float:
         """Return the weight, in (0, 1], of the summed evidence of some attributes."""
@@ -65,7 +78,7 @@ def learn_redundancy(
     """
     scores = {n: np.log(t) - np.log(t).mean(axis=0) for n, t in tables.items()}
     within = {n: _within(prior, tables[n], scores[n]) for n in tables}
-    evidence, known, noisy = 0.0, 0.0, False
+    evidence, known, noisy, reported = 0.0, 0.0, False, 0
     for first, second in itertools.combinations(tables, 2):
         tick()
         if {first, second} in linked:
@@ -81,6 +94,7 @@ def learn_redundancy(
         surplus = float(((table.counts / table.records - independent) * products).sum())
         noise = float(table.covariance_of(products[None], population=True)[0, 0])
         noise /= table.records**2
+        reported += 1
         if noise > 0:
             evidence += surplus * both / noise
             known += both * both / noise
@@ -90,7 +104,12 @@ def learn_redundancy(
     precision = known + 1 / _USUAL**2
     deviate = evidence / math.sqrt(precision)
     density = math.exp(-(deviate**2) / 2 - float(log_ndtr(deviate))) / math.sqrt(2 * math.pi)
-    return AttributeRedundancy((deviate + density) / math.sqrt(precision), within, linked)
+    scale = 1 / math.sqrt(precision)
+    # Pairs that no record reports are as usual, whatever the others are.
+    share = reported / math.comb(len(tables), 2)
+    mean = share * deviate * scale + (1 - share) * _LIKELY[0]
+    likely = mean, math.hypot(share * scale, (1 - share) * _LIKELY[1])
+    return AttributeRedundancy((deviate + density) * scale, within, linked, likely)
 
 
 def _within(prior: Tensor, table: Tensor, scores: Tensor) -> float:

@@ -37,6 +37,10 @@ _CERTAIN = 0.995
 _Link = tuple[str, str]
 
 
+_UNLINKED = "#9aa0a6"
+"""The colour of nodes without links."""
+
+
 @dataclass(frozen=True)
 class _Layout:
     """Where nodes and the stations of links have their centres, from (0, 0) to (width, height)."""
@@ -83,10 +87,15 @@ def draw_structure(
         height += 30
         width = max(width, end + _MARGIN)
     plain = PALETTE[-1] if groups else PALETTE[0]
+    linked = {node for link in structure.links for node in link}
     parts: list[Shape] = [
         *(_link(link, line, known.get(link)) for link, line in lines.items()),
         *(
-            _node(node, layout.places[node], colours.get(groups.get(node, ""), plain))
+            _node(
+                node,
+                layout.places[node],
+                colours.get(groups.get(node, ""), plain if node in linked else _UNLINKED),
+            )
             for node in structure.nodes
         ),
         *(_percent(line, known.get(link)) for link, line in lines.items()),

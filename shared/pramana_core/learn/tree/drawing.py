@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,20 +13,35 @@ from pramana_core.learn.tree.node import Node
 from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import Item, TreePicture, fitting_depth
 
-ROWS = 40
+ROWS = 25
 """The most rows of a picture; it shows the top levels that fit."""
+
+WIDTH = 1180.0
+"""The width of a page, into which more than one level must fit."""
 
 
 def draw_tree(tree: DecisionTree) -> Layout:
-    """Return a picture of the top of a tree: one level, or more that fit into `ROWS` rows.
+    """Return a picture of the top of a tree: one level, or more that fit into a page.
 
-    In a pruned tree, leaves of one class are drawn together. Nodes show their counts when hovered
-    over.
+    <<<<<<< HEAD
+        In a pruned tree, leaves of one class are drawn together. Nodes show their counts when hovered
+        over.
+    =======
+        A question whose leaves do not differ beyond their errors is drawn as a leaf. In a pruned tree
+        answers that lead to leaves of one class are drawn together. Hovering over a node shows its
+        class counts with their standard errors.
+    >>>>>>> refs/h/5
     """
+    whole, tree = len(tree.leaves), replace(tree, root=distinct(tree.root))
     top: tuple[Node, ...] = (tree.root,)
     depth = fitting_depth(top, lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)
     target = tree.target.name, tree.target.categories
-    drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=_left_out(tree, depth))
+    while True:
+        said = _left_out(tree, depth, whole)
+        drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=said)
+        if drawn.width <= WIDTH or depth <= 0:
+            break
+        depth -= 1
     parts = [*drawn.parts()]
     return Layout(drawn.width, drawn.height, f"Decision tree for {tree.target.name}", parts)
 
@@ -38,18 +54,34 @@ def _leaves(node: Node) -> int:
     return sum(1 for below in node if below.split is None)
 
 
-def _left_out(tree: DecisionTree, depth: int) -> str:
-    """Say how much lies below the levels that are drawn; "" if nothing does."""
+def distinct(node: Node) -> Node:
+    """Return a tree in which leaves of one question differ beyond their errors.
+
+    They do if the 95 % intervals of some class's share in two of them do not meet.
+    """
+    if node.split is None:
+        return node
+    children = tuple(map(distinct, node.children))
+    if any(child.split is not None for child in children):
+        return Node(node.classes, node.split, children)
+    low = np.max([child.classes.low for child in children], axis=0)
+    high = np.min([child.classes.high for child in children], axis=0)
+    return Node(node.classes, node.split, children) if (low > high).any() else Node(node.classes)
+
+
+def _left_out(tree: DecisionTree, depth: int, whole: int) -> str:
+    """Say how much of a tree with `whole` leaves is not drawn; "" if all is."""
     level, drawn = [tree.root], 0
     while drawn <= depth and any(node.split is not None for node in level):
         level, drawn = [child for node in level for child in node.children], drawn + 1
     below = sum(_leaves(node) for node in level if node.split is not None)
-    if not below:
-        return ""
-    return (
-        f"The top {drawn} of {tree.root.depth} levels of questions:"
-        f" {below:,} of {len(tree.leaves):,} leaves lie below"
-    )
+    alike = whole - len(tree.leaves)
+    said = []
+    if below:
+        said.append(f"The top {drawn} of {tree.root.depth} levels: {below:,} leaves lie below")
+    if alike:
+        said.append(f"{alike:,} of {whole:,} leaves do not differ from others beyond their errors")
+    return "; ".join(said)
 
 
 def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:

@@ -212,3 +212,35 @@ def test_what_is_not_there_is_a_page(study, address):
     answer = study.browser(study.miner.admin).get(f"/pages{address}")
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_a_model_is_renamed_and_nothing_else_of_it_changes(study):
+    browser = study.browser(study.analyst)
+    job = study.jobs["tree"]
+    before = study.analyst.get(f"/v1/models/{job['model']}")
+    assert before["name"].startswith("s: decision tree of 2 columns, ")
+    shown = browser.post(f"/pages/jobs/{job['id']}/name", {"name": f" {MARKUP} of May "})
+    assert urlsplit(str(shown.url)).path == f"/pages/models/{job['model']}"
+    after = study.analyst.get(f"/v1/models/{job['model']}")
+    assert after == {**before, "name": f"{MARKUP} of May"}
+    assert study.analyst.get(f"/v1/jobs/{job['id']}")["name"] == after["name"]
+    for place in ("jobs", "models"):
+        listed = browser.get(f"/pages/studies/s/{place}").text
+        assert html.escape(after["name"]) in listed
+        assert MARKUP not in listed
+    path = f"/v1/jobs/{job['id']}/name"
+    assert study.analyst("PUT", path, json={"name": " "}).status_code == 422
+    assert study.owners["north"]("PUT", path, json={"name": "mine"}).status_code == 403
+    assert study.analyst("PUT", path, json={"name": before["name"]}).status_code == 200
+
+
+def test_compared_models_show_their_worth_and_what_differs(study):
+    browser = study.browser(study.analyst)
+    found = [study.analyst.get(f"/v1/models/{study.jobs[n]['model']}") for n in ("tree", "table")]
+    query = "&".join(f"model={one['id']}" for one in [*found, {"id": "m-none"}])
+    shown = text_of(browser.get(f"/pages/studies/s/compare?{query}"))
+    assert found[0]["worth"]["verdict"] in shown
+    for differs in ("expected accuracy", "decision-tree", "contingency-table", "max depth"):
+        assert differs in shown
+    alone = browser.get(f"/pages/studies/s/compare?model={found[0]['id']}")
+    assert "expected accuracy" not in text_of(alone)

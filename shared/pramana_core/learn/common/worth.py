@@ -1,0 +1,80 @@
+"""A statement of what a model is worth: figures with intervals, and a sentence of verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number about a model, with its 95 % interval where it has one.
+
+    `unit` is `share`, `points` (a difference of shares), `number` or `p-value`.
+    """
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    unit: Literal["share", "points", "number", "p-value"] = "share"
+
+    @property
+    def words(self) -> str:
+        """The number and its interval: `71.2 % (68.1 to 74.3)`."""
+        unit = {"share": " %", "points": " points"}.get(self.unit, "")
+        value = f"{self._written(self.value)}{unit}"
+        if self.low is None or self.high is None:
+            return value
+        return f"{value} ({self._written(self.low)} to {self._written(self.high)})"
+
+    def _written(self, number: float) -> str:
+        if self.unit in ("share", "points"):
+            return f"{100 * number:.1f}"
+        if self.unit == "number":
+            if 0 < number < 0.01:
+                return "below 0.01"
+            return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.2g}"
+        return f"p = {number:.2g}" if number >= 1e-15 else "p < 1e-15"
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a model is worth.
+
+    Attributes:
+        verdict: a sentence.
+        figures: the numbers that it rests on, the most important first.
+        supposes: what the intervals suppose, in sentences; empty if nothing.
+    """
+
+    verdict: str
+    figures: tuple[Figure, ...] = ()
+    supposes: str = ""
+
+    @property
+    def words(self) -> str:
+        """The verdict and the figures in a line."""
+        figures = "; ".join(f"{one.name} {one.words}" for one in self.figures)
+        return f"{self.verdict.removesuffix('.')}: {figures}." if figures else self.verdict
+
+    @property
+    def short(self) -> str:
+        """The verdict as part of a sentence, with the first figure."""
+        verdict = self.verdict[:1].lower() + self.verdict[1:].removesuffix(".")
+        return verdict + "".join(f" ({one.name} {one.words})" for one in self.figures[:1])
+
+
+def compared(gain: tuple[float, float, float], other: str) -> str:
+    """Return a verdict on a gain in accuracy, with its interval, over something else."""
+    _, low, high = gain
+    least, most = sorted(abs(round(100 * end)) for end in (low, high))
+    points = f"{least} to {most}" if least < most else f"{least}"
+    if low > 0 and most:
+        return f"Better than {other} by {points} points."
+    if high < 0 and most:
+        return f"Worse than {other} by {points} points."
+    if low == high == 0:
+        return f"No better than {other}: it predicts the same for everybody."
+    between = f"{100 * low:+.0f} to {100 * high:+.0f} points"
+    return f"No better than {other}, as far as these reports show ({between})."

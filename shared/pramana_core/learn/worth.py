@@ -1,0 +1,382 @@
+"""What a model is worth: a classifier's expected accuracy, and findings against those of chance.
+
+Of a classifier the records are parted in two halves. A model learned from one is scored on both;
+half the mean difference, how much learning flatters a model on its own reports, is taken off the
+score of the model of all records. The errors are against the population.
+
+Where reports have the class and all that a model uses together, its accuracy is a sum over cells of
+their unbiased table. Else records are drawn from the tables of each column and the class, and the
+score is corrected by the unbiased tables, to first order. How much columns repeat each other within
+a class is what pairs of columns show, or else what is usual; the interval holds both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import chdtrc, ndtr
+
+from pramana_core.errors import (
+    EmptyTable,
+    EstimationError,
+    LimitExceeded,
+    NotConverged,
+    SingularChannel,
+)
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.model import BayesClassifier
+from pramana_core.learn.bayes_classifier.redundancy import learn_redundancy
+from pramana_core.learn.common.distributions import stream
+from pramana_core.learn.common.options import BayesClassifierOptions, RuleOptions
+from pramana_core.learn.common.worth import Figure, Worth, compared
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.prediction import Predictor
+from pramana_core.learn.rules.rules import Rule
+from pramana_core.marginals.counts import Codes, Marginals, Tensor
+from pramana_core.marginals.score_interval import normal_quantile
+from pramana_core.marginals.tables import LEVEL, MarginalTable
+
+TABLE_CELLS = 1 << 20
+"""The most cells of a table on which a model is scored without a model of the records."""
+
+MOST_ERROR = 0.05
+"""A larger standard error of such a score is no use; records are drawn instead."""
+
+DRAWS = 1 << 13
+"""The number of records that are drawn: an accuracy then errs by half a point at most."""
+
+PAIRED = 32
+"""The most columns whose pairs are asked how much they repeat each other."""
+
+UNEVEN = 0.1
+"""How far the correlation that stands for all pairs may be off, as a standard deviation."""
+
+MOST_ALIKE = 0.95
+"""The largest correlation of what columns say of the class that is allowed for."""
+
+UNMODELLED = 0.03
+"""How far an accuracy on drawn records may be off by what several columns say together."""
+
+CHANCE = 0.05
+"""The level of tests of independence."""
+
+PAIRS = 45
+"""The most pairs of columns that a table's dependence is tested for."""
+
+SUPPOSED = (
+    "No reports have all these columns together. The interval supposes that columns repeat each"
+    " other, among people of one class, about as much as columns usually do."
+)
+
+_LEAST = 1e-300
+
+Learn = Callable[[Marginals], Predictor]
+
+_NOT_SCORED = (EmptyTable, EstimationError, LimitExceeded, NotConverged, SingularChannel)
+
+
+def classifier_worth(marginals: Marginals, model: Predictor, learn: Learn) -> Worth | None:
+    """Return what a classifier is worth; None where the records cannot be parted in halves.
+
+    Args:
+        marginals: those that it was learned from.
+        model: the classifier.
+        learn: learns such a classifier from other marginals.
+    """
+    halves = marginals.halves()
+    if halves is None:
+        return None
+    target, names = model.target.name, model.inputs.names
+    judges = [_Judge(part, target, names) for part in (marginals, *halves)]
+    with suppress(*_NOT_SCORED):
+        models = [model, *(learn(part) for part in halves)]
+        own = _scored(judges, models)
+        plain = _scored(judges, [judge.naive_bayes for judge in judges])
+        classes = judges[0].classes
+        return Worth(
+            compared(own.gain, "guessing the majority"),
+            (
+                Figure("expected accuracy", *own.accuracy),
+                Figure("majority class", float(classes.counts.max()) / classes.records),
+                Figure("naive Bayes of the same releases", *plain.accuracy),
+                Figure("gain over the majority class", *own.gain, unit="points"),
+            ),
+            SUPPOSED if own.supposed else "",
+        )
+    return None
+
+
+Estimate = tuple[float, float, float]
+"""A number and its 95 % interval."""
+
+
+@dataclass(frozen=True)
+class _Scores:
+    accuracy: Estimate
+    gain: Estimate
+    supposed: bool
+
+
+@dataclass(frozen=True)
+class _Share:
+    """A share of records, linear in tables: what it adds up to on any marginals.
+
+    `terms` are tables' variables with the weights of their cells; `base` is added. `spread` is how
+    much the share moves with the correlation of columns.
+    """
+
+    base: float
+    terms: Mapping[tuple[str, ...], Tensor]
+    spread: float = 0.0
+
+    def on(self, judge: _Judge) -> float:
+        """Return the share by the reports behind some marginals."""
+        parts = ((judge.table(names), weights) for names, weights in self.terms.items())
+        return self.base + sum(float((w * t.counts).sum()) / t.records for t, w in parts)
+
+    def variance(self, judge: _Judge) -> float:
+        """Return its variance; the errors of different tables are taken as independent."""
+        parts = ((judge.table(names), weights) for names, weights in self.terms.items())
+        found = (t.covariance_of(w[None], population=True)[0, 0] / t.records**2 for t, w in parts)
+        return math.fsum(max(float(one), 0.0) for one in found)
+
+    def less(self, name: str, code: int, size: int) -> _Share:
+        """Return this share less that of a category."""
+        category = -(np.arange(size) == code).astype(float)
+        terms = dict(self.terms)
+        (whole,) = [own for own in terms if own[0] == name][:1]
+        shaped = category.reshape(-1, *(1 for _ in whole[1:]))
+        terms[whole] = terms[whole] + shaped
+        return _Share(self.base, terms, self.spread)
+
+
+def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
+    """Return the scores of a model of all records, given those of the halves too."""
+    whole, target = judges[0], models[0].target
+    shares = [judge.right(model) for judge, model in zip(judges, models, strict=True)]
+    majority = int(np.argmax(whole.classes.counts))
+    found = []
+    for own in (shares, [s.less(target.name, majority, target.size) for s in shares]):
+        flattery = [own[a].on(judges[a]) - own[a].on(judges[b]) for a, b in ((1, 2), (2, 1))]
+        value = own[0].on(whole) - sum(flattery) / 4
+        z = normal_quantile(LEVEL)
+        half = math.hypot(z * math.sqrt(own[0].variance(whole)), own[0].spread)
+        found.append((value, value - half, value + half))
+    value, low, high = found[0]
+    accuracy = (float(np.clip(one, 0.0, 1.0)) for one in (value, low, high))
+    return _Scores((*accuracy,), found[1], shares[0].spread > 0)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Scores models on marginals."""
+
+    marginals: Marginals
+    target: str
+    names: tuple[str, ...]
+
+    def table(self, names: tuple[str, ...]) -> MarginalTable:
+        """Return an unbiased table, or the best there is."""
+        if names not in self._tables:
+            self._tables[names] = self.marginals.unbiased(names) or self.marginals.marginal(names)
+        return self._tables[names]
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, ...], MarginalTable]:
+        return {}
+
+    @property
+    def classes(self) -> MarginalTable:
+        """The counts of the classes."""
+        return self.table((self.target,))
+
+    @cached_property
+    def naive_bayes(self) -> BayesClassifier:
+        """The naive Bayes classifier of these marginals."""
+        options = BayesClassifierOptions("naive-bayes")
+        return learn_bayes_classifier(self.marginals, self.target, self.names, options)
+
+    def right(self, model: Predictor) -> _Share:
+        """Return the share of records that a model predicts right."""
+        return self._tabulated(model) or self._drawn(model)
+
+    def _tabulated(self, model: Predictor) -> _Share | None:
+        asked = (self.target, *model.used)
+        domain = self.marginals.domain.project(asked)
+        if domain.size > TABLE_CELLS or not self.marginals.can_estimate(asked):
+            return None
+        with suppress(LimitExceeded):
+            if self.marginals.unbiased(asked) is None:
+                return None
+            cells = np.indices(domain.shape).reshape(len(asked), -1)
+            predicted = _predicted(model, dict(zip(asked, cells, strict=True)))
+            share = _Share(0.0, {asked: (predicted == cells[0]).reshape(domain.shape) * 1.0})
+            return share if math.sqrt(share.variance(self)) <= MOST_ERROR else None
+        return None
+
+    def _drawn(self, model: Predictor) -> _Share:
+        """Score a model on records drawn from the tables of each column and the class."""
+        used, prior = model.used, self.naive_bayes.prior.probability
+        known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
+        tables = {name: known[name] for name in used}
+        classes, codes = _records(prior, tables, 0.0)
+        right = (_predicted(model, codes) == classes) * 1.0
+        size, shape = np.bincount(classes, minlength=len(prior)), (len(prior),)
+        of_class = np.bincount(classes, right, len(prior)) / np.maximum(size, 1)
+        terms: dict[tuple[str, ...], Tensor] = {(self.target,): of_class}
+        base = float(right.mean()) - float(of_class @ prior)
+        for name, table in tables.items():
+            cell, shape = classes * table.shape[1] + codes[name], table.shape
+            number = np.bincount(cell, minlength=table.size).reshape(shape)
+            hits = np.bincount(cell, right, table.size).reshape(shape)
+            # A cell that was hardly drawn is right as often as its class.
+            weights = (hits + of_class[:, None]) / (number + 1) - of_class[:, None]
+            terms[self.target, name] = weights
+            base -= float((weights * table * prior[:, None]).sum())
+        low, middle, high = (
+            float(np.mean(_predicted(model, codes) == classes)) - float(right.mean())
+            for classes, codes in (
+                _records(prior, tables, rho) for rho in self._correlations(prior, tables)
+            )
+        )
+        most = max(abs(low - middle), abs(high - middle))
+        return _Share(base + middle, terms, math.hypot(most, UNMODELLED))
+
+    def _correlations(self, prior: Tensor, tables: Mapping[str, Tensor]) -> tuple[float, ...]:
+        """Return the least, the likely and the largest correlation of columns within a class."""
+        bits = {attribute.name: attribute.information for attribute in self.naive_bayes.attributes}
+        first = sorted(tables, key=lambda name: -bits[name])[:PAIRED]
+        asked = {name: tables[name] for name in tables if name in first}
+        mean, deviation = learn_redundancy(self.marginals, prior, asked).likely
+        far = normal_quantile(LEVEL) * math.hypot(deviation, UNEVEN)
+        least = -1 / max(len(tables) - 1, 1)
+        return tuple(min(max(rho, least), MOST_ALIKE) for rho in (mean - far, mean, mean + far))
+
+
+def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
+    """Return the classes predicted; inputs that do not matter are given any category."""
+    length = len(next(iter(codes.values()), ()))
+    every = {name: codes.get(name, np.zeros(length, np.uint8)) for name in model.inputs.names}
+    return model.predict(every)
+
+
+def _records(
+    prior: Tensor, tables: Mapping[str, Tensor], rho: float
+) -> tuple[Codes, dict[str, Codes]]:
+    """Draw classes and columns; `rho` correlates what the columns of a record say of its class.
+
+    Each column has its table given the class. The categories are in the order of their evidence for
+    the class, and a common part of their normal scores makes the records of a class alike.
+    """
+    rng = stream(0)
+    classes = rng.choice(len(prior), DRAWS, p=prior).astype(np.uint32)
+    scores = rng.standard_normal((len(tables), DRAWS))
+    # Less or more of their mean gives all pairs one correlation, down to -1 / (columns - 1).
+    scores -= (1 - math.sqrt(max(1 + rho * len(tables) / (1 - rho), 0.0))) * scores.mean(axis=0)
+    scores /= math.sqrt(max(float(np.square(scores).mean()), _LEAST))
+    codes = {}
+    for (name, table), own in zip(tables.items(), scores, strict=True):
+        uniform = ndtr(own)
+        evidence = np.log(table) - np.log(table).mean(axis=0)
+        column = np.zeros(DRAWS, np.uint32)
+        for code, (shares, own) in enumerate(zip(table, evidence, strict=True)):
+            order, rows = np.argsort(own, kind="stable"), classes == code
+            ends = np.cumsum(shares[order])
+            place = np.searchsorted(ends, uniform[rows] * ends[-1])
+            column[rows] = order[np.minimum(place, len(order) - 1)]
+        codes[name] = column
+    return classes, codes
+
+
+def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
+    """Return what the links of a network are worth against noise alone.
+
+    Each link is tested by itself: are its ends independent? From noise a search expects the links
+    whose evidence exceeds the usual penalty, (log N)/2 for each parameter, by chance.
+    """
+    nodes, links = structure.nodes, structure.links
+    tests = _p_values(marginals, links)
+    if tests is None:
+        return None
+    sizes = [marginals.domain[name].size - 1 for name in nodes]
+    pairs = list(itertools.combinations(sizes, 2))
+    penalty = math.log(marginals.records)
+    expected = math.fsum(float(chdtrc(a * b, a * b * penalty)) for a, b in pairs)
+    p_value = min(1.0, len(pairs) * min(tests, default=1.0))
+    figures = (
+        Figure("links", float(len(links)), unit="number"),
+        Figure("links expected from noise alone", expected, unit="number"),
+        Figure("independence of all columns", p_value, unit="p-value"),
+    )
+    if not links:
+        return Worth("No links: at this noise the columns look independent.", figures)
+    shown = sum(len(pairs) * one < CHANCE for one in tests)
+    if not shown:
+        return Worth("No better than independent columns, as far as these reports show.", figures)
+    return Worth(f"{shown} of {_counted(len(links), 'link')} show beyond the noise.", figures)
+
+
+def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
+    """Return whether the columns of a table depend on each other, or chance alone shows as much."""
+    pairs = list(itertools.combinations(names, 2))[:PAIRS]
+    tests = _p_values(marginals, pairs)
+    if not tests:
+        return None
+    least = min(1.0, len(tests) * min(tests))
+    figures = tuple(
+        Figure(f"independence of {one} and {other}", p, unit="p-value")
+        for p, (one, other) in sorted(zip(tests, pairs, strict=True))
+    )
+    if least >= CHANCE:
+        return Worth("These reports show no dependence between the columns.", figures)
+    shown = sum(len(tests) * one < CHANCE for one in tests)
+    if len(tests) == 1:
+        return Worth("The two columns depend on each other.", figures)
+    return Worth(f"{shown} of {len(tests)} pairs of columns depend on each other.", figures)
+
+
+def rules_worth(options: RuleOptions, rules: Sequence[Rule], minimum_confidence: float) -> Worth:
+    """Return how many rules say more than chance.
+
+    A rule does if the interval of its lift excludes 1. Expected from chance are the rules of the
+    same supports and errors that reach the thresholds although their sides are independent.
+    """
+    shown = sum(low > 1 or high < 1 for low, high in (rule.lift_interval for rule in rules))
+    chance, alone = (1 - options.confidence) * len(rules), 0.0
+    for rule in rules:
+        apart = rule.antecedent_support * rule.consequent_support
+        least = max(options.minimum_support, rule.antecedent_support * minimum_confidence)
+        error = max(rule.support_se, _LEAST)
+        alone += float(ndtr((apart - least) / error))
+    figures = (
+        Figure("rules", float(len(rules)), unit="number"),
+        Figure("rules whose sides depend on each other", float(shown), unit="number"),
+        Figure("such rules expected from chance alone", chance, unit="number"),
+        Figure("rules expected above the thresholds by chance", alone, unit="number"),
+    )
+    if not rules:
+        return Worth("No rule reaches the thresholds.", figures)
+    if shown <= chance + 2 * math.sqrt(chance):
+        return Worth("No more rules than chance alone would show.", figures)
+    return Worth(f"{shown} of {_counted(len(rules), 'rule')} say more than chance.", figures)
+
+
+def _p_values(marginals: Marginals, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
+    found = []
+    with suppress(*_NOT_SCORED):
+        for one, other in pairs:
+            test = marginals.independence([one], [other], [])
+            freedom = test.degrees_of_freedom
+            found.append(float(chdtrc(freedom, 2 * test.ratio)) if freedom else 1.0)
+        return found
+    return None
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
