@@ -219,14 +219,8 @@ class ReportCellRow(Base):
 class JobRow(Base):
     """A job; `releases` are what it runs on, `attempt` numbers its runs.
 
-    <<<<<<< HEAD
-        `broken_off` counts runs in a row whose worker ended. `lease` names the worker; `beat` counts
-        signs of life.
-    =======
-        `broken_off` counts runs in a row whose worker ended. `lease` names the worker and `beat` counts
-        its signs of life. `records` and `estimator` are the specification's. `name`, which may change,
-        is also that of its model.
-    >>>>>>> refs/h/5
+    `broken_off` counts runs in a row whose worker ended. `lease` names the worker; `beat` counts
+    signs of life. `name`, which may change, is also that of its model.
     """
 
     __tablename__ = "jobs"

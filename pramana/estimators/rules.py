@@ -140,20 +140,10 @@ class AssociationRules(Estimator):
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
         self.model_: RuleFindings = RuleFindings(found, rules)
 
-<<<<<<< HEAD
-=======
     def _weigh(self, counts: EstimatedCounts) -> Worth:  # noqa: ARG002 - rules have their errors
         found = self.model_
         return rules_worth(found.itemsets.options, found.rules, self.minimum_confidence)
 
-    def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same; without a limit, with the miner's own."""
-        from pramana_core.wire.jobs import MAX_LENGTH
-
-        options = super().job_options()
-        return options | ({"max_length": MAX_LENGTH} if options["max_length"] is None else {})
-
->>>>>>> refs/h/5
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
         """Return a miner's model as `restore` takes it."""

@@ -29,17 +29,9 @@ _LIKELY = _USUAL * math.sqrt(2 / math.pi), _USUAL
 class AttributeRedundancy:
     """The redundancy of attributes within the classes.
 
-    <<<<<<< HEAD
-        `correlation` is that of the evidence of two attributes that are not `linked` by the network,
-        `within` the variance of each attribute's evidence.
-    =======
-        Attributes:
-            correlation: of the evidence of any two attributes that are not linked.
-            within: the variance of each attribute's evidence within the classes.
-            linked: pairs of attributes that the network joins; it accounts for their dependence.
-            likely: the mean and deviation of the correlation of all pairs, which may be negative; those
-                that no record reports are as usual.
-    >>>>>>> refs/h/5
+    `correlation` is that of the evidence of two attributes that are not `linked` by the network,
+        `within` the variance of each attribute's evidence, `likely` the mean and
+    deviation of the correlation of all pairs; those that no record reports are as usual.
     """
 
     correlation: float

@@ -23,14 +23,8 @@ WIDTH = 1180.0
 def draw_tree(tree: DecisionTree) -> Layout:
     """Return a picture of the top of a tree: one level, or more that fit into a page.
 
-    <<<<<<< HEAD
-        In a pruned tree, leaves of one class are drawn together. Nodes show their counts when hovered
-        over.
-    =======
-        A question whose leaves do not differ beyond their errors is drawn as a leaf. In a pruned tree
-        answers that lead to leaves of one class are drawn together. Hovering over a node shows its
-        class counts with their standard errors.
-    >>>>>>> refs/h/5
+    A question whose leaves do not differ beyond their errors is drawn as a leaf. In a pruned
+    tree, leaves of one class are drawn together. Nodes show their counts when hovered over.
     """
     whole, tree = len(tree.leaves), replace(tree, root=distinct(tree.root))
     top: tuple[Node, ...] = (tree.root,)
