@@ -32,7 +32,8 @@ PLACES = {
 
 
 def files(place: str) -> list[Path]:
-    return [path for ending in PLACES[place] for path in sorted((ROOT / place).rglob(ending))]
+    found = (path for ending in PLACES[place] for path in sorted((ROOT / place).rglob(ending)))
+    return [path for path in found if path.name != "removed.md"]
 
 
 def texts(path: Path) -> Iterator[str]:
