@@ -256,7 +256,8 @@ class EstimatedMarginals:
                 part = half_of(reports, list(plan.reported_sizes), half)
                 if part.records:
                     sources.append((part, plan))
-            if not sources:
+            known = {name for _, plan in sources for name in plan.domain.names}
+            if not known.issuperset(self._domain.names):
                 return None
             first, *others = sources
             options: dict[str, Any] = {"order": self._order, "others": others, "tick": self._tick}

@@ -70,8 +70,8 @@ PAIRS = 45
 """The most pairs of columns that a table's dependence is tested for."""
 
 SUPPOSED = (
-    "No reports have all these columns together. The interval supposes that columns repeat each"
-    " other, among people of one class, about as much as columns usually do."
+    "No reports tell all these columns together well enough. The interval supposes that columns"
+    " repeat each other, among people of one class, about as much as columns usually do."
 )
 
 _LEAST = 1e-300

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
-from annotated_types import Ge, Gt
-from pydantic import ConfigDict
+from annotated_types import Ge, Gt, Le
+from pydantic import ConfigDict, Strict
 
+from pramana_core.domain import CATEGORIES
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.learn.common.options import require_limit, require_limits
 from pramana_core.model_sharing.attributes import DOCUMENT, TreeSchema
@@ -55,8 +56,8 @@ class Requirement:
 
     k: Annotated[float, Ge(1)] | None = None
     c: Annotated[float, Gt(0)] | None = None
-    l: Annotated[int, Ge(2)] | None = None  # noqa: E741
-    exact: bool = True
+    l: Annotated[int, Ge(2), Le(CATEGORIES), Strict()] | None = None  # noqa: E741
+    exact: Annotated[bool, Strict()] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.l, float) and self.l.is_integer():

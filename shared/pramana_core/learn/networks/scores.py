@@ -238,9 +238,15 @@ class PlainJudge:
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
-        """See `Judge.better`."""
+        """See `Judge.better`: the larger of two sets of parents must win by the margin of eta."""
         changed = [child for child in first if first[child] != second[child]]
-        return sum(self.score(c, first[c]) - self.score(c, second[c]) for c in changed)
+        return sum(self._better(child, first[child], second[child]) for child in changed)
+
+    def _better(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        if len(first) < len(second):
+            return -self._better(child, second, first)
+        demanded = self.scoring.eta if len(first) > len(second) else 1.0
+        return self.score(child, first) - demanded * self.score(child, second)
 
     def score(self, child: str, parents: frozenset[str]) -> float:
         """Return the score of a family in nats."""
