@@ -25,7 +25,6 @@ PROGRAMS: dict[str, Any] = {
 }
 ANYWHERE = re.compile(r"(?<![\w./-])(owner-agent|miner-service)( [^`<\"\n]*)?")
 MARKED = re.compile(r"(?:`|<code>|: )(pramana)( [^`<\"\n]*)")
-GONE = ROOT / "docs" / "removed.md"
 PLACES = {
     **dict.fromkeys(("miner_service", "owner_agent", "pramana", "shared"), ("*.py", "*.j2")),
     **dict.fromkeys(("docs", "deploy", "examples"), ("*.md", "*.py", "*.sh")),
@@ -34,7 +33,7 @@ PLACES = {
 
 def files(place: str) -> list[Path]:
     found = (path for ending in PLACES[place] for path in sorted((ROOT / place).rglob(ending)))
-    return [path for path in found if path != GONE]
+    return [path for path in found if path.name != "removed.md"]
 
 
 def texts(path: Path) -> Iterator[str]:

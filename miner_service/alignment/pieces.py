@@ -128,7 +128,9 @@ class PieceReader:
                 # Mapped for this piece alone: its pages leave this process's memory with it.
                 columns = load_columns(self._path(release), wanted)
                 reported |= {name: _chosen(columns[name][start:stop], rows) for name in wanted}
-        return ReportedCounts(reported, {name: records.sizes[name] for name in reported})
+        first = 0 if records.present is None else records.present.index(True)
+        numbers = partial(_numbers, places[first], chosen[first])
+        return ReportedCounts(reported, {name: records.sizes[name] for name in reported}, numbers)
 
     def _compared(self, releases: tuple[str, ...], places: Places) -> Chosen:
         keys = [load_keys(self._path(release)) for release in releases]
@@ -160,6 +162,10 @@ def _chosen(column: Values, rows: Packed | None) -> Values:
     if rows is None:
         return column
     return column[np.unpackbits(rows, count=len(column)).view(np.bool_)]
+
+
+def _numbers(places: tuple[int, int], rows: Packed | None) -> Values:
+    return _chosen(np.arange(*places), rows)
 
 
 class LocalPlace:

@@ -26,7 +26,7 @@ from tests.chaos.service import marked
 from tests.forked import run_command
 
 _FOLDERS = ("parts", "columns", "scratch")
-_OF_ITS_RUN = ("id", "job", "created")
+_OF_ITS_RUN = ("id", "job", "name", "created")
 """What differs between two jobs that learn the same."""
 
 

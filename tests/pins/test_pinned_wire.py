@@ -554,7 +554,7 @@ def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield client, analyst
 
 
-PASSING = {"id", "job", "created", "releases"}
+PASSING = {"id", "job", "name", "created", "releases"}
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def compare_models(
     """Show what some models are worth, and where else they differ."""
     with services.database.read() as session:
         known = visible_models(session, caller, study, model)
-    found = [models.visible_model(services, caller, one).message for one in known]
+    found = [models.visible_model(services, caller, one) for one in known]
     rows = differences(found)
     title = f"{study}: models compared"
     return page(request, "compare.html.j2", title=title, study=study, found=found, rows=rows)

@@ -1,4 +1,7 @@
-"""Numbers into few groups, for models of categories and for models of numbers (Ma 2.3)."""
+"""Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
+
+Cuts of a table's columns by the site's keys are made in `owner_agent.table`.
+"""
 
 from pramana_core.discretize.binnings import (
     Discretization,

@@ -207,17 +207,17 @@ class _Judge:
         return self._tabulated(model) or self._drawn(model)
 
     def _tabulated(self, model: Predictor) -> _Share | None:
-        asked = (self.target, *model.used)
+        asked, alone = (self.target, *model.used), not model.used
         domain = self.marginals.domain.project(asked)
-        if domain.size > TABLE_CELLS or not self.marginals.can_estimate(asked):
+        if not alone and (domain.size > TABLE_CELLS or not self.marginals.can_estimate(asked)):
             return None
         with suppress(LimitExceeded):
-            if self.marginals.unbiased(asked) is None:
+            if not alone and self.marginals.unbiased(asked) is None:
                 return None
             cells = np.indices(domain.shape).reshape(len(asked), -1)
             predicted = _predicted(model, dict(zip(asked, cells, strict=True)))
             share = _Share(0.0, {asked: (predicted == cells[0]).reshape(domain.shape) * 1.0})
-            return share if math.sqrt(share.variance(self)) <= MOST_ERROR else None
+            return share if alone or math.sqrt(share.variance(self)) <= MOST_ERROR else None
         return None
 
     def _drawn(self, model: Predictor) -> _Share:
@@ -319,7 +319,9 @@ def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
     shown = sum(len(pairs) * one < CHANCE for one in tests)
     if not shown:
         return Worth("No better than independent columns, as far as these reports show.", figures)
-    return Worth(f"{shown} of {_counted(len(links), 'link')} show beyond the noise.", figures)
+    if len(links) == 1:
+        return Worth("The link shows beyond the noise.", figures)
+    return Worth(f"{shown} of {len(links):,} links show beyond the noise.", figures)
 
 
 def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -262,10 +263,17 @@ class RecordTables(ABC):
 class ReportedCounts(RecordTables):
     """Counts of reported codes over any of the columns, from memory or memory-mapped files.
 
-    Raises EmptyTable, DomainError: no records, a column without a size, or lengths that differ.
+    `rows` says which rows of all records these are, however they are cut into pieces; by default
+    the first. Raises EmptyTable, DomainError: no records, a column without a size, or lengths that
+    differ.
     """
 
-    def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):
+    def __init__(
+        self,
+        columns: Mapping[str, Codes],
+        sizes: Mapping[str, int],
+        rows: Callable[[], npt.NDArray[np.int64]] | None = None,
+    ):
         if set(columns) != set(sizes):
             raise DomainError(
                 f"Columns {sorted(columns)} and sizes {sorted(sizes)} name different variables."
@@ -277,6 +285,7 @@ class ReportedCounts(RecordTables):
         if self.records == 0:
             raise EmptyTable("There are no records to count.")
         self._columns = dict(columns)
+        self.rows = rows or partial(np.arange, self.records)
 
     def column(self, name: str) -> Codes:
         """Return the codes of a column. Raises UnknownVariable."""

@@ -132,9 +132,9 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class HalfPass:
-    """A pass over half of the records of each piece, chosen by their positions in it.
+    """A pass over half of the records, chosen by their rows.
 
-    Positions are spread by the golden ratio, so that no period of the records meets them.
+    Rows are spread by the golden ratio, so that no period of the records meets them.
     """
 
     whole: Pass[Any]
@@ -147,8 +147,8 @@ class HalfPass:
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Any:
         """Return what these records add."""
-        positions = np.arange(reports.records, dtype=np.uint64) * _GOLDEN
-        rows = np.flatnonzero(positions >> np.uint64(63) == self.half)
+        spread = reports.rows().astype(np.uint64) * _GOLDEN
+        rows = np.flatnonzero(spread >> np.uint64(63) == self.half)
         # A pass needs a record: of an empty half one is counted, and taken away again.
         columns = {name: reports.column(name)[rows if len(rows) else [0]] for name in self.names}
         found = self.whole(ReportedCounts(columns, reports.sizes_of(columns)), tick)

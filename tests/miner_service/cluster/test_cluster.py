@@ -29,7 +29,7 @@ from tests.miner_service.cluster.holding_worker import main
 main()
 """
 
-VOLATILE = {"id", "job", "created", "releases", "study"}
+VOLATILE = {"id", "job", "name", "created", "releases", "study"}
 TABLE = {"kind": "contingency-table", "variables": ["smoker", "age", "ill"]}
 NETWORK = {"kind": "bayes-net-structure", "variables": ["smoker", "age", "sport", "ill"]}
 TREE = {"kind": "decision-tree", "target": "ill"}

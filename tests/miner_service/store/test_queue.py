@@ -40,6 +40,7 @@ class Queue:
                 study=study,
                 key=key,
                 default_key=False,
+                name=key,
                 spec=SPEC,
                 releases=[],
                 most_queued=most,

@@ -197,7 +197,7 @@ def test_a_job_whose_process_is_killed_runs_again_and_gives_the_same_model(begin
     job, model = model_of(study, path)
     assert job["model"] == path.rsplit("/", 1)[1].replace("j-", "m-")
     _, fresh = model_of(study, study.create(SPEC, key="undisturbed"))
-    passing = ("id", "job", "created")
+    passing = ("id", "job", "name", "created")
     assert {k: v for k, v in model.items() if k not in passing} == {
         k: v for k, v in fresh.items() if k not in passing
     }

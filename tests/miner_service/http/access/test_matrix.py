@@ -68,6 +68,7 @@ EXPECTED = {
     "create_job": "           200 200 404 403 403 404 404 403 | 401",
     "list_jobs": "            200 200 404 200 200 404 404 403 | 401",
     "read_job": "             200 200 404 200 200 404 404 404 | 401",
+    "rename_job": "           200 200 404 403 403 404 404 404 | 401",
     "cancel_job": "           200 200 404 403 403 404 404 404 | 401",
     "read_model": "           200 200 404 200 200 404 404 404 | 401",
     "read_model_form": "      200 200 404 200 200 404 404 404 | 401",
@@ -92,7 +93,7 @@ HIDDEN = {
     name: row.replace("404 200 200", "404 404 404")
     for name, row in EXPECTED.items()
     if name in ("read_job", "read_model", "read_model_form")
-} | {"cancel_job": "          200 200 404 404 404 404 404 404 | 401"}
+} | dict.fromkeys(("rename_job", "cancel_job"), "200 200 404 404 404 404 404 404 | 401")
 
 STUDY_PLAN = StudyPlan(
     (("nowhere", (Variable("D", ("no", "yes")),)),),
@@ -186,6 +187,7 @@ def bodies(release: Any) -> dict[str, dict[str, Any]]:
         "compare_linkage": {"json": {"fingerprint": "0" * 64}},
         "issue_token": {"json": {"name": "friend"}},
         "create_invitation": {"json": {"owner": "friend"}},
+        "rename_job": {"json": {"name": "of May"}},
         "accept_invitation": {"json": {"secret": "i-000000000000.guessed"}},
         "put_report_plan": {"json": {"plan": SINGLE_RECORDS.as_dict()}},
         "send_reports": {
