@@ -53,7 +53,8 @@ def looked_at(miner, browser, address):
 def copies(row, number):
     """Return the values of as many copies of a row, each with an id of its own."""
     kept = {c.name: getattr(row, c.name) for c in row.__table__.c if c.name != "seq"}
-    return [{**kept, "id": f"{row.id[:2]}{i:04x}{row.id[6:]}"} for i in range(number)]
+    after = [(int(row.id[2:6], 16) + 1 + i) % (1 << 16) for i in range(number)]
+    return [{**kept, "id": f"{row.id[:2]}{i:04x}{row.id[6:]}"} for i in after]
 
 
 @pytest.fixture(scope="module")
