@@ -70,7 +70,7 @@ PAIRS = 45
 """The most pairs of columns that a table's dependence is tested for."""
 
 SUPPOSED = (
-    "No reports tell all these columns together well enough. The interval supposes that columns"
+    "No reports show all these columns together well enough. The interval supposes that columns"
     " repeat each other, among people of one class, about as much as columns usually do."
 )
 
