@@ -29,6 +29,9 @@ _NICER = 10
 _PAUSE_SECONDS = 2.0
 """The pause before a job is queued again that waits for a store or a cluster."""
 
+STORE_AWAY = 75
+"""The status with which a run's process ends that the store was away for: EX_TEMPFAIL."""
+
 _PROGRESS_SECONDS = 0.5
 """Progress is written at most this often."""
 
@@ -52,14 +55,18 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICER)
     bound_memory(settings.limits.job_bytes)
-    services = open_services(settings, utc_now)
     try:
-        work_once(services, lease, learn or learn_model, _Progress(services, lease))
-    except (NotReady, StorageFull) as error:
-        time.sleep(_PAUSE_SECONDS)  # given back at once, it would run again at once
-        with services.database.write() as session:
-            if (row := leased(session, lease)) is not None:
-                give_back(session, row, error.message, utc_now())
+        services = open_services(settings, utc_now)
+        try:
+            work_once(services, lease, learn or learn_model, _Progress(services, lease))
+        except (NotReady, StorageFull) as error:
+            time.sleep(_PAUSE_SECONDS)  # given back at once, it would run again at once
+            with services.database.write() as session:
+                if (row := leased(session, lease)) is not None:
+                    give_back(session, row, error.message, utc_now())
+    except (NotReady, StorageFull):
+        time.sleep(_PAUSE_SECONDS)
+        raise SystemExit(STORE_AWAY) from None
 
 
 def bound_memory(job_bytes: int) -> None:

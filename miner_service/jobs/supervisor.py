@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sqlalchemy.orm import Session
 
-from miner_service.jobs.process import processes, run_job
+from miner_service.jobs.process import STORE_AWAY, processes, run_job
 from miner_service.settings import Settings, utc_now
 from miner_service.store import queue
 from miner_service.store.database import Database
@@ -246,8 +246,8 @@ def _note_end(session: Session, run: Run) -> None:
         return
     if isinstance(run.reason, LimitExceeded):
         finish(session, row, "failed", now, problem=problem_of(run.reason))
-    elif run.reason is not None:
-        queue.give_back(session, row, run.reason, now)
+    elif run.reason is not None or run.status == STORE_AWAY:
+        queue.give_back(session, row, run.reason or "The store was away.", now)
     else:
         why = f"its process ended with status {run.status}."
         queue.break_off(session, row, why, now)

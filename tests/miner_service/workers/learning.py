@@ -56,8 +56,19 @@ def wait_for_cluster():
     raise NotReady("The scheduler does not answer.")
 
 
+def lose_store():
+    """The store goes away, and is not there when the job is to be given back."""
+
+    def away(*_):
+        raise NotReady("The database does not answer.")
+
+    process.give_back = away
+    away()
+
+
 WHAT = {
-    f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, die, wait_for_cluster)
+    f.__name__: f
+    for f in (loop, hold_everything, hog, take_all_at_once, die, wait_for_cluster, lose_store)
 }
 
 

@@ -180,6 +180,17 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three_runs(begin):
     assert len([line for line in study.lines(path) if "ended with status -6" in line]) == 3
 
 
+@pytest.mark.end_to_end
+def test_a_job_whose_store_was_away_is_given_back_and_not_counted_as_broken_off(begin):
+    study = begin("once lose_store")
+    path = study.create()
+    assert study.analyst.wait(path)["state"] == "succeeded"
+    assert study.runs == 2
+    lines = study.lines(path)
+    assert [line for line in lines if "Given back" in line]
+    assert not [line for line in lines if "Broken off" in line]
+
+
 def model_of(study, path):
     """The model of a job, once it is there."""
     job = study.analyst.wait(path)
