@@ -26,11 +26,7 @@ from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
-from owner_agent.table.mixed import (
-    content_of,
-    ranked,
-    read_records,
-)
+from owner_agent.table.mixed import content_of, ranked, read_records
 from pramana_core.alike import first_few
 from pramana_core.csv_text import csv_text
 from pramana_core.determined import PairCounts

@@ -25,19 +25,11 @@ from pramana.simulate.bayes_net import NetworkSimulation
 from pramana.simulate.commands.cli import _Chosen
 from pramana.simulate.designs import symmetric
 from pramana.simulate.links import compare, fitted
-from pramana.simulate.sources import (
-    NetworkSource,
-    TableSource,
-)
+from pramana.simulate.sources import NetworkSource, TableSource
 from pramana.simulate.study import Trials
 from pramana.simulate.tables import EMPTY, intervals_for, read_source
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    EmptyTable,
-    MissingColumn,
-    OptionError,
-    TableError,
-)
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import Scoring, Search
 from pramana_core.learn.networks.bif import write_bif

@@ -6,10 +6,7 @@ import httpx
 import pytest
 
 from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol.messages import (
-    Ending,
-    Statements,
-)
+from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import COMMIT, END, PARTS, PROPOSE
 from owner_agent.peer.session import error_of
 from owner_agent.release.ledger import Ledger

@@ -8,13 +8,7 @@ from typing import Any
 import pandas as pd
 
 import pramana as pm
-from pramana_core.errors import (
-    EmptyTable,
-    MaskingError,
-    MissingColumn,
-    OptionError,
-    TableError,
-)
+from pramana_core.errors import EmptyTable, MaskingError, MissingColumn, OptionError, TableError
 from tests.pramana.face.mistakes import Mistakes
 
 X = ["expenditure", "debt"]
