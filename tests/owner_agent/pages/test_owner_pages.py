@@ -80,7 +80,7 @@ def test_publishing_by_a_yes(bench, browser):
     form = browser.get("/pages/publish").text
     assert sealed[0]["manifest"].name in form
     assert "<form" not in form, "nothing would be sent"
-    bench.write(table=bench.site.table.read_text().replace("PATIENT-00001,", "PATIENT-99999,"))
+    bench.write(table=bench.site.table.path.read_text().replace("PATIENT-00001,", "PATIENT-99999,"))
     assert "<form" in browser.get("/pages/publish").text
     assert len(bench.miner.requests) == seen
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from miner_service.http.pages.studies import sum_words
-from miner_service.store.people import change_people
+from miner_service.store.people import find_study
 from owner_agent.release.joining import read_invitation
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
@@ -78,7 +78,7 @@ def test_a_block_has_one_line_and_so_have_the_unchanged_columns(seated):
 def test_the_overview_says_how_owners_add_up(seated, people):
     miner, analyst, publish, browser = seated()
     with miner.services.database.write() as session:
-        change_people(session, "s", people)
+        find_study(session, "s").people = people
     assert sum_words(_privacy(analyst)) == ""
     publish("north", Plan((symmetric("a"),)))
     assert sum_words(_privacy(analyst)) == "", "one owner's epsilon is the record's"
