@@ -8,12 +8,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.store.people import (
-    ANALYST,
-    awaited_owners,
-    find_study_plan,
-    study_message,
-)
+from miner_service.store.people import ANALYST, awaited_owners, find_study_plan, study_message
 from miner_service.store.releases import active_owners, owners_in_use
 from miner_service.store.schema import JobRow, ReleaseRow, ReportPlanRow, StudyRow, TokenRow
 from pramana_core.wire.privacy import Study, StudyStep

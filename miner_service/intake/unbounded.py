@@ -7,12 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.store.releases import (
-    cached_by_content,
-    content_of,
-    kind_of_release,
-    repeated_of,
-)
+from miner_service.store.releases import cached_by_content, content_of, kind_of_release, repeated_of
 from miner_service.store.schema import ReleaseRow, StudyRow
 from pramana_core.alike import first_few
 from pramana_core.errors import BudgetExceeded, LimitExceeded

@@ -31,11 +31,7 @@ from pramana_core.learn.networks.drawing import draw_structure
 from pramana_core.learn.tree.words import model_note
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.wire.jobs import (
-    BayesClassifierSpec,
-    DecisionTreeSpec,
-    LinearClassifierSpec,
-)
+from pramana_core.wire.jobs import BayesClassifierSpec, DecisionTreeSpec, LinearClassifierSpec
 from pramana_core.wire.models import (
     BayesClassifierMessage,
     DecisionTreeMessage,

@@ -8,13 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.bounds import (
-    FEWER,
-    Extent,
-    require_pairs,
-    require_table,
-    weighs_reports,
-)
+from miner_service.kinds.bounds import FEWER, Extent, require_pairs, require_table, weighs_reports
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain

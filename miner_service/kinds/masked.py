@@ -70,10 +70,6 @@ def _model(message: RegressionMessage) -> RegressionModel:
     return DOCUMENT.read(read_document(message))
 
 
-def _draw(message: RegressionMessage) -> str:
-    return coefficients_chart(_model(message)).svg()
-
-
 def _page(message: RegressionMessage) -> str:
     model = _model(message)
     return render(
@@ -95,7 +91,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
     spec, message = RegressionSpec, RegressionMessage
     views: ClassVar = {
         "page": _page,
-        "svg": _draw,
+        "svg": lambda message: coefficients_chart(_model(message)).svg(),
         "csv": lambda message: write_regression_csv(_model(message)),
         "document": write_document,
     }

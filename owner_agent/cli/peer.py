@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import (
-    SITE,
-    CorrectionsOption,
-    JsonOption,
-    SiteOption,
-    environment_of,
-)
+from owner_agent.cli.options import SITE, CorrectionsOption, JsonOption, SiteOption, environment_of
 from pramana_core.errors import PramanaError
 from pramana_core.terminal import console, print_json, progress_bar
 

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from owner_agent.cli.options import (
-    SITE,
-    JsonOption,
-    SiteOption,
-    environment_of,
-)
+from owner_agent.cli.options import SITE, JsonOption, SiteOption, environment_of
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.terminal import console, print_json, progress_bar, report_error
 

@@ -25,12 +25,7 @@ from owner_agent.peer.exact import counted_from, exact_tables, require_own_share
 from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
 from owner_agent.peer.exchange.local_records import hold, offer
 from owner_agent.peer.exchange.network import digest_of_files, files_of, merge, part_of
-from owner_agent.peer.exchange.outgoing import (
-    OutgoingPackage,
-    forget,
-    outgoing,
-    share_of,
-)
+from owner_agent.peer.exchange.outgoing import OutgoingPackage, forget, outgoing, share_of
 from owner_agent.peer.exchange.session_loss import session_lines, session_loss
 from owner_agent.peer.exchange.session_record import ExactTable
 from owner_agent.peer.ledger_lines import (
@@ -41,12 +36,7 @@ from owner_agent.peer.ledger_lines import (
     enter_shared,
     mark_session,
 )
-from owner_agent.peer.protocol.identity import (
-    PeerIdentity,
-    PublicIdentity,
-    load_identity,
-    pinned,
-)
+from owner_agent.peer.protocol.identity import PeerIdentity, PublicIdentity, load_identity, pinned
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,

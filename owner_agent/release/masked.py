@@ -26,11 +26,7 @@ from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
-from owner_agent.table.mixed import (
-    content_of,
-    ranked,
-    read_records,
-)
+from owner_agent.table.mixed import content_of, ranked, read_records
 from pramana_core.alike import first_few
 from pramana_core.csv_text import csv_text
 from pramana_core.determined import PairCounts
@@ -185,7 +181,7 @@ class MaskPlan:
         method = METHODS[section.method if advice is None else advice.method]
         options = section.options_of(method.name)
         # "1" once counted masked copies; without it the same table would be masked anew.
-        how = [FORM, content, method.name, _written(options), "1"]
+        how = [FORM, content, method.name, json.dumps(options, sort_keys=True), "1"]
         identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
         made = cls(table, keys, method, options, advice, identity, secrets, study)
         try:
@@ -247,10 +243,6 @@ def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
     for role, columns in (("told", table.told), ("masked", table.confidential)):
         parts += [role.encode(), *content_of(columns.columns)]
     return parts
-
-
-def _written(options: Mapping[str, Any]) -> str:
-    return json.dumps(options, sort_keys=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -25,13 +25,7 @@ from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.tokens import TokenStore
-from pramana_core.errors import (
-    HistoryLost,
-    InputError,
-    OptionError,
-    StoreCorrupt,
-    Unauthenticated,
-)
+from pramana_core.errors import HistoryLost, InputError, OptionError, StoreCorrupt, Unauthenticated
 from pramana_core.wire.release_kinds import SHARED_TREE
 from pramana_core.wire.releases import Release, ReleaseCreate
 

@@ -29,10 +29,7 @@ from owner_agent.site.tree_section import (
 )
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.table.mixed import (
-    content_of,
-    read_records,
-)
+from owner_agent.table.mixed import content_of, read_records
 from pramana_core.errors import ConfigError, RequirementUnmet
 from pramana_core.mixed import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema

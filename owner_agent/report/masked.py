@@ -18,16 +18,7 @@ from pramana_core.mask.pictures import pairs_to_show, relationships_chart
 from pramana_core.mixed import numeric_table
 from pramana_core.progress import StagedProgress
 from pramana_core.report.numbers import measured, percent, plural
-from pramana_core.report.report import (
-    Column,
-    Fact,
-    Picture,
-    Report,
-    Row,
-    Section,
-    Sentence,
-    Table,
-)
+from pramana_core.report.report import Column, Fact, Picture, Report, Row, Section, Sentence, Table
 
 PAGE = "mask.html"
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from owner_agent.site.planning import PlannedSite
-from pramana_core.channels import RESOLUTION, RandomSymmetric, Transition
-from pramana_core.domain import Variable
+from pramana_core.channels import RESOLUTION, Transition
 from pramana_core.errors import LimitExceeded, OptionError, SingularChannel
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.tables import LEVEL
@@ -21,8 +17,6 @@ from pramana_core.privacy import (
     attacker_accuracy,
     gamma,
     largest_proportion_se,
-    posterior_range,
-    worst_posterior,
 )
 from pramana_core.report.numbers import finite
 
@@ -34,9 +28,6 @@ HIGH = 0.5
 
 Z = normal_quantile(LEVEL)
 """Half the width of a 95 % interval in standard errors."""
-
-LISTED_CATEGORIES = 1000
-"""Posteriors of more categories are not listed."""
 
 DECODED_ENTRIES = 1 << 22
 """Larger estimators, categories by reports, are not computed for a report."""
@@ -70,7 +61,6 @@ def variable_row(
 ) -> Measures:
     """Return the measures of a variable; `limits` are the bounds of its block."""
     reasons: dict[str, str] = {}
-    variable = next(v for v in block.variables if v.name == name)
     channel: Transition | None = block.channel
     if len(block.names) > 1:
         channel = block.restrict([name]) if block.channel.mixture is not None else None
@@ -83,7 +73,6 @@ def variable_row(
         "sensitive": name in plan.sensitive,
         **limits,
         **_guess(channel, reasons),
-        "posteriors": _posteriors(channel, variable, limits["epsilon"], reasons),
         "standard_error": se,
         "half_width": None if se is None else Z * se,
         "records_reporting": records * block.channel.share_reported(block.names.index(name)),
@@ -96,7 +85,6 @@ def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -
     reasons: dict[str, str] = {}
     channel = block.channel
     gammas = {one: gamma(one) for one in {choice.channel for choice in channel.choices}}
-    own = posterior_range(channel, PRIOR) if isinstance(channel, RandomSymmetric) else None
     return {
         "name": block.name,
         "variables": list(block.names),
@@ -114,7 +102,6 @@ def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -
             }
             for choice in channel.choices
         ],
-        "posterior_range": None if own is None else [*own],
         "unavailable": reasons,
     }
 
@@ -136,35 +123,6 @@ def _guess(channel: Transition | None, reasons: dict[str, str]) -> Measures:
         "guess_blind": None if guess is None else guess.blind,
         "guess_expected": None if guess is None else guess.expected,
     }
-
-
-def _posteriors(
-    channel: Transition | None, variable: Variable, epsilon: float | None, reasons: dict[str, str]
-) -> list[Measures] | None:
-    """Return each category's prior, largest posterior, and limit under any other beliefs."""
-    if channel is None:
-        reasons["posteriors"] = (
-            "Its block reports variables together; gamma bounds what that reveals of one."
-        )
-        return None
-    if channel.shape[0] > LISTED_CATEGORIES:
-        reasons["posteriors"] = f"{channel.shape[0]:,} categories are too many to list."
-        return None
-    worst = _attempt(reasons, "posteriors", lambda: worst_posterior(channel))
-    if worst is None:
-        return None
-    loss = Amplification(math.inf if epsilon is None else epsilon)
-    possible = np.asarray(worst) > 0
-    priors = (possible / possible.sum()).tolist()
-    return [
-        {
-            "category": label,
-            "prior": prior,
-            "worst": float(high),
-            "limit": loss.grown(prior) if 0 < prior < 1 else prior,
-        }
-        for label, prior, high in zip(variable.categories, priors, worst, strict=True)
-    ]
 
 
 def _variable_se(block: Block, name: str, records: int) -> float:

@@ -9,7 +9,6 @@ from typing import Any
 from owner_agent.release.delivery import require_agreed_by
 from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.corrected import Corrected
-from owner_agent.report.figures import posterior_picture
 from owner_agent.report.losses import Losses, after, losses_by
 from owner_agent.report.measures import (
     ALARMING,
@@ -78,7 +77,6 @@ def report(
     sections = [
         _summary(numbers, whole, study),
         _bounds_of_variables(variables),
-        *_pictures(variables),
         *_together(rows, variables, records),
         *([] if losses is None else [losses.section()]),
         *([] if corrected is None else [corrected.section()]),
@@ -189,30 +187,9 @@ def _without_interval(variables: Sequence[Row]) -> Iterator[str]:
         yield f"No interval for {first_few(names, 3)}: {why}"
 
 
-def _pictures(variables: Sequence[Row]) -> Iterator[Section]:
-    if found := posterior_picture(variables):
-        picture, cut = found
-        note = (
-            "From the prior (open) to the largest posterior that any report gives (filled). The bar"
-            " is the most that gamma allows for the same prior under any other beliefs on this"
-            " block; reports of other blocks may add to it. Other reports say less: the table above"
-            f" has the best guess on average. {cut}"
-        )
-        yield Section(
-            "What the most telling report does to a belief",
-            pictures=[picture],
-            notes=[note],
-            brief=False,
-        )
-
-
 def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> Iterator[Section]:
-    """Yield a section on blocks of several variables, of parts, or of own matrices."""
-    rows = [
-        row
-        for row in blocks
-        if len(row["variables"]) > 1 or row["choices"] or row["posterior_range"]
-    ]
+    """Yield a section on blocks of several variables or of parts."""
+    rows = [row for row in blocks if len(row["variables"]) > 1 or row["choices"]]
     if not rows:
         return
     columns = (
@@ -223,26 +200,14 @@ def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> 
         Column("epsilon", lambda row: bound(row["epsilon"])),
         Column("best guess right\nbefore → after", _guess),
     )
-    sentences = [_own_matrices(row) for row in rows if row["posterior_range"]]
     yield Section(
         "Variables randomized together, and special schemes",
         table=Table(columns, rows),
-        notes=sentences,
         brief=False,
     )
     for row in rows:
         if row["choices"]:
             yield _choices(row, variables, records)
-
-
-def _own_matrices(row: Row) -> str:
-    low, high = map(percent, row["posterior_range"])
-    return (
-        f"{row['name']}: each record has a secret matrix of its own. Under it, a belief of"
-        f" {percent(PRIOR)} grows to between {low} and {high}. Only you know that matrix, so the"
-        f" miner's posterior is that of the expected matrix, {percent(row['rho_2'])} at most: the"
-        " scheme protects no more than the expected matrix does."
-    )
 
 
 def _choices(row: Row, variables: Sequence[Row], records: int) -> Section:

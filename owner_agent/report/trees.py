@@ -19,16 +19,7 @@ from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.privacy import Amplification
 from pramana_core.progress import StagedProgress
 from pramana_core.report.numbers import count, percent, plural
-from pramana_core.report.report import (
-    Column,
-    Fact,
-    Picture,
-    Report,
-    Row,
-    Section,
-    Sentence,
-    Table,
-)
+from pramana_core.report.report import Column, Fact, Picture, Report, Row, Section, Sentence, Table
 
 PAGE = "share-model.html"
 

@@ -30,12 +30,7 @@ from pramana_core.channels import (
     most_accurate,
 )
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import (
-    ChannelError,
-    OptionError,
-    UnknownCategory,
-    UnknownVariable,
-)
+from pramana_core.errors import ChannelError, OptionError, UnknownCategory, UnknownVariable
 
 
 class ChannelSpec(Section):

@@ -6,12 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from owner_agent.site.sections import (
-    ColumnName,
-    ColumnSection,
-    Section,
-    require_listed_once,
-)
+from owner_agent.site.sections import ColumnName, ColumnSection, Section, require_listed_once
 from pramana_core.alike import did_you_mean, repeated_in
 from pramana_core.errors import OptionError
 from pramana_core.wire.base import Label

@@ -17,12 +17,7 @@ from pramana_core.alike import first_few
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable
-from pramana_core.errors import (
-    ConfigError,
-    PlanError,
-    PramanaError,
-    UnprotectedVariable,
-)
+from pramana_core.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
 from pramana_core.plan import Block, Plan
 from pramana_core.text_files import read_text
 from pramana_core.wire.channels import PlanMessage

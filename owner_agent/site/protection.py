@@ -19,11 +19,7 @@ from pramana_core.channels import (
     UnitTransition,
 )
 from pramana_core.channels.base import Units
-from pramana_core.errors import (
-    PlanError,
-    SingularChannel,
-    UnprotectedVariable,
-)
+from pramana_core.errors import PlanError, SingularChannel, UnprotectedVariable
 from pramana_core.plan import Block
 
 Codes = npt.NDArray[np.intp]

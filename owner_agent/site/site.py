@@ -8,13 +8,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import CorrectionChoice

@@ -93,13 +93,8 @@ def _models(caller: Caller, study: str) -> Select[Any]:
     return caller.visible_jobs(query.where(JobRow.study == study))
 
 
-def _warnings(row: ModelRow) -> list[str]:
-    """Say where the reports do not fit the models that a model's counts were taken from."""
-    return [test["warning"] for test in json.loads(row.lack_of_fit or "[]") if test["warning"]]
-
-
 def _entry(row: ModelRow) -> ModelEntry:
-    address = f"/v1/models/{row.id}"
+    address, tests = f"/v1/models/{row.id}", json.loads(row.lack_of_fit or "[]")
     return ModelEntry(
         id=row.id,
         job=row.job,
@@ -108,7 +103,7 @@ def _entry(row: ModelRow) -> ModelEntry:
         created=row.created,
         addresses=[address, *(f"{address}/{form}" for form in MODEL_KINDS[row.kind].views)],
         verdict=row.verdict,
-        warnings=_warnings(row),
+        warnings=[test["warning"] for test in tests if test["warning"]],
     )
 
 

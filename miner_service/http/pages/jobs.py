@@ -7,13 +7,7 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from miner_service.http.access.deps import (
-    CallerDep,
-    CrewDep,
-    JobPath,
-    ServicesDep,
-    StudyPath,
-)
+from miner_service.http.access.deps import CallerDep, CrewDep, JobPath, ServicesDep, StudyPath
 from miner_service.http.access.routing import RuledRouter
 from miner_service.http.endpoints import jobs, results
 from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of

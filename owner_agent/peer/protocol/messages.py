@@ -10,12 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
-from pydantic import (
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from owner_agent.peer.protocol.tasks import TaskMessage
 from pramana_core.alike import first_few

@@ -14,12 +14,7 @@ from pramana_core.design.families import Build, families, sampled
 from pramana_core.design.goal import Goal
 from pramana_core.design.mixed_sets import best_weights, mixed
 from pramana_core.design.pooling import by_pooling
-from pramana_core.design.predict import (
-    UNPREDICTED,
-    Option,
-    by_moments,
-    estimable_by_moments,
-)
+from pramana_core.design.predict import UNPREDICTED, Option, by_moments, estimable_by_moments
 from pramana_core.design.requirements import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from pramana_core.estimation.information import INFORMATION_CELLS

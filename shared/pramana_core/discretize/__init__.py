@@ -1,6 +1,8 @@
 """Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
 
-Cuts of a table's columns by the site's keys are made in `owner_agent.table`.
+`mgas` makes groups of a minimum number of records and a minimum width; the others are the usual
+binnings. A `Discretization` has the cuts between groups and the number that stands for each. The
+function that makes it documents what its figures reveal.
 """
 
 from pramana_core.discretize.binnings import (

@@ -13,13 +13,7 @@ from itertools import chain
 import numpy.typing as npt
 
 from pramana_core.discretize.binnings import Discretization, of_clusters
-from pramana_core.discretize.grid import (
-    Cluster,
-    NumberGrid,
-    finite,
-    require_count,
-    require_enough,
-)
+from pramana_core.discretize.grid import Cluster, NumberGrid, finite, require_count, require_enough
 from pramana_core.errors import OptionError
 
 GRID_STEPS = 64

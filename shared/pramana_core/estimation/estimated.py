@@ -17,12 +17,7 @@ import numpy as np
 
 from pramana_core.channels import CONDITION_LIMIT
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    EmptyTable,
-    EstimationError,
-    OptionError,
-    SingularChannel,
-)
+from pramana_core.errors import EmptyTable, EstimationError, OptionError, SingularChannel
 from pramana_core.estimation.axes import (
     Axis,
     Stratum,
@@ -40,11 +35,7 @@ from pramana_core.estimation.pooled_tables import PooledTables
 from pramana_core.estimation.subpopulations import TableSlices, WeightedRecords
 from pramana_core.estimation.supports import TabulatedSupports, require_items
 from pramana_core.estimation.supports_pooled import PooledSupports
-from pramana_core.estimation.table_estimates import (
-    EstimatedTable,
-    FactoredTable,
-    SourceReports,
-)
+from pramana_core.estimation.table_estimates import EstimatedTable, FactoredTable, SourceReports
 from pramana_core.estimation.weights import SourceWeights
 from pramana_core.marginals.counts import (
     CUBE_CELLS,

@@ -14,14 +14,7 @@ import numpy.typing as npt
 
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, EmptyTable, TableError
-from pramana_core.mixed import (
-    LARGEST,
-    CategoricalColumn,
-    Column,
-    Floats,
-    MixedTable,
-    NumericColumn,
-)
+from pramana_core.mixed import LARGEST, CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,

@@ -13,13 +13,7 @@ from inspect import cleandoc
 from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    StrictInt,
-    create_model,
-)
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, StrictInt, create_model
 from pydantic_core import CoreSchema
 
 from pramana_core.channels import FAMILIES, PARTS, Transition, UnitTransition, keys_of

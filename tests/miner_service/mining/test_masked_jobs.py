@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.json_parts import encode_part_json
 from tests.miner_service.masking import COLUMNS, masked
 
 JOBS = "/v1/studies/asia/jobs"
@@ -31,25 +30,6 @@ def least_squares(sent):
     """Least squares on what was sent, by the normal equations: another way than the miner's."""
     x = np.column_stack([np.ones(len(sent["age"])), sent["age"], sent["sex"] == 1])
     return np.linalg.solve(x.T @ x, x.T @ sent["debt"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("json", [False, True])
-def test_a_regression_is_least_squares_on_the_table_sent(miner, json):
-    analyst, owner = miner.study("asia"), miner.owner("asia", "north")
-    built = masked(range(100), **({"encode": encode_part_json} if json else {}))
-    path = owner.announce("asia", built)
-    for number, part in enumerate(built.parts):
-        owner.put(path, number, part, **({"Content-Type": "application/json"} if json else {}))
-    assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
-    model = learn(analyst)
-    assert model["records"] == 100
-    np.testing.assert_allclose(coefficients(model), least_squares(built.columns), rtol=1e-9)
-    release = path.rsplit("/", 1)[1]
-    assert model["releases"] == {release: built.body["digest"]}
-    assert model["masking"] == [
-        {"release": release, "owner": "north", "method": "egadp", "masked": ["debt"]}
-    ]
 
 
 @pytest.mark.slow

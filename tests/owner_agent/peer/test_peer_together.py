@@ -11,14 +11,7 @@ from owner_agent.peer import joint, participant
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.exchange.session_record import session_name, session_records
 from owner_agent.peer.protocol.messages import Ending, Statements
-from owner_agent.peer.protocol.steps import (
-    ANNOUNCEMENTS,
-    COMMIT,
-    END,
-    PARTS,
-    PROPOSE,
-    STATUS,
-)
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, COMMIT, END, PARTS, PROPOSE, STATUS
 from owner_agent.peer.session_results import earlier_status
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import refuse_conflicts

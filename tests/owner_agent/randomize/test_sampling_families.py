@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize.reports import Randomizer
-from owner_agent.randomize.sampling import (
-    join,
-    split,
-)
+from owner_agent.randomize.sampling import join, split
 from owner_agent.randomize.words import PER_CALL, UniformWords, uniform_below
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import (

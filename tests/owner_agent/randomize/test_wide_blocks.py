@@ -11,18 +11,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from owner_agent.randomize import reports, sampling
 from owner_agent.randomize.reports import Randomizer, randomize
-from owner_agent.randomize.sampling import (
-    true_cells,
-)
+from owner_agent.randomize.sampling import true_cells
 from owner_agent.randomize.words import UniformWords
 from owner_agent.state.keys import Secrets
-from pramana_core.channels import (
-    RESOLUTION,
-    Choice,
-    Sampled,
-    Symmetric,
-    most_accurate,
-)
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric, most_accurate
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from tests.owner_agent.randomize.drawing import sample_block, words

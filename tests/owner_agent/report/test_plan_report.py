@@ -109,10 +109,8 @@ def brute_joint(scheme):
 
 def brute(joint):
     """Return the measures of a table Pr(truth, report) by their definitions."""
-    prior, reported = joint.sum(axis=1), joint.sum(axis=0)
-    posterior = joint[:, reported > 1e-15] / reported[reported > 1e-15]
-    guesses = {"guess_blind": prior.max(), "guess_expected": joint.max(axis=0).sum()}
-    return guesses, (prior, posterior.max(axis=1))
+    prior = joint.sum(axis=1)
+    return {"guess_blind": prior.max(), "guess_expected": joint.max(axis=0).sum()}
 
 
 def brute_gamma(scheme):
@@ -145,8 +143,7 @@ def test_every_measure_is_that_of_the_listed_matrix(scheme):
     wanted = {"block": (whole, joint)}
     for axis, found in enumerate(made["variables"]):
         if len(scheme.variables) > 1 and scheme.channel.mixture is None:
-            assert found["guess_expected"] is found["posteriors"] is None
-            assert found["unavailable"]["posteriors"]
+            assert found["guess_expected"] is None
             same_bounds(found, brute_gamma(scheme))
             continue
         size = scheme.variables[axis].size
@@ -157,14 +154,9 @@ def test_every_measure_is_that_of_the_listed_matrix(scheme):
     for found, table in wanted.values():
         if (se := found.get("standard_error")) is not None:
             assert found["half_width"] == pytest.approx(1.959964 * se, rel=1e-5)
-        measures, (prior, high) = brute(table)
-        for name, value in measures.items():
+        for name, value in brute(table).items():
             assert found[name] == pytest.approx(value, abs=1e-8), name
         same_bounds(found, brute_gamma(scheme))
-        for k, line in enumerate(found.get("posteriors", ())):
-            assert line["category"] == LETTERS[k]
-            assert (line["prior"], line["worst"]) == pytest.approx((prior[k], high[k]), abs=1e-8)
-            assert line["worst"] <= line["limit"] + 1e-9
 
 
 def test_what_has_no_number_has_a_reason():
@@ -191,27 +183,8 @@ def test_large_channels_are_bounded_or_refused_with_a_reason():
         1000,
     )
     numbers = made.as_dict()
-    assert numbers["variables"][0]["unavailable"]["posteriors"]
     assert numbers["variables"][0]["guess_expected"] == pytest.approx(9 / 3008, rel=1e-3)
     assert numbers["blocks"][1]["gamma"] == pytest.approx(19, rel=1e-3)
-
-
-@pytest.mark.slow
-def test_random_matrices_have_a_range_and_an_honest_word():
-    channel = RandomSymmetric.around_gamma(20, 19, 0.5)
-    made = report(plan_of(block_of(20, channel)), 100)
-    (found,) = made.as_dict()["blocks"]
-    x = 1 / (19 + 19)
-    ends = []
-    for r in (-19 * x / 2, 19 * x / 2):
-        told, other = 0.05 * (19 * x + r), 0.95 * (x - r / 19)
-        ends.append(told / (told + other))
-    assert found["posterior_range"] == pytest.approx(ends, rel=1e-6)
-    assert found["posterior_range"][0] < found["rho_2"] < found["posterior_range"][1]
-
-
-def block_of(size, channel, name="v0"):
-    return Block((Variable(name, tuple(f"c{i}" for i in range(size))),), channel)
 
 
 @pytest.mark.slow
@@ -248,11 +221,7 @@ def everything():
 def test_a_report_of_every_scheme_loads_nothing_and_its_tables_fit():
     made = report(everything(), 123_456_789)
     text = html(made, "clinic")
-    places = set(re.findall(r"""(?:url\(|href=["'])(#?[^"')]*)""", text))
-    assert len(places) > 10
-    for place in places:
-        assert place.startswith("#")
-        assert text.count(f'id="{place[1:]}"') == 1, "figures must not take each other's shapes"
+    assert not re.findall(r"""(?:url\(|href=["'])(?!#)""", text)
     out = io.StringIO()
     print_report(made, Console(file=out, width=80), Console(quiet=True))
     said = out.getvalue()

@@ -8,13 +8,7 @@ import pytest
 
 from owner_agent.report.plan import LISTED_CHOICES, report, warnings
 from owner_agent.site.planning import PlannedSite
-from pramana_core.channels import (
-    RESOLUTION,
-    Choice,
-    Identity,
-    Sampled,
-    Symmetric,
-)
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 

@@ -4,19 +4,11 @@ import json
 
 import pytest
 
-from owner_agent.site.adopting import (
-    AdoptedPlan,
-    adopted_json,
-    read_study_plan,
-    study_sentences,
-)
+from owner_agent.site.adopting import AdoptedPlan, adopted_json, read_study_plan, study_sentences
 from owner_agent.site.planning import planned
 from pramana_core.channels import Product, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.errors import (
-    ConfigError,
-    UnprotectedVariable,
-)
+from pramana_core.errors import ConfigError, UnprotectedVariable
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.owner_agent.site.plans import AGE, PLAN, QUARTER, follow, study_plan
 

@@ -8,12 +8,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.table_source import TableSource
 from owner_agent.table.encode import encode, inspect
 from owner_agent.table.table import read_table
-from pramana_core.errors import (
-    DuplicateRecordId,
-    MissingColumn,
-    TableError,
-    UnknownCategory,
-)
+from pramana_core.errors import DuplicateRecordId, MissingColumn, TableError, UnknownCategory
 
 HEAD = "patient_id,smokes,age,region\n"
 MANY = "".join(f"{i},{('no', 'SECRET')[i % 2]},3,north\n" for i in range(20))

@@ -10,12 +10,7 @@ import httpx
 import pytest
 
 import pramana as pm
-from pramana_core.errors import (
-    KeyFileError,
-    NotFound,
-    Unauthenticated,
-    Unreachable,
-)
+from pramana_core.errors import KeyFileError, NotFound, Unauthenticated, Unreachable
 from tests.pramana.client.world import STUDY, URL
 
 WRONG = "t-0123456789ab.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import pramana as pm
 from pramana_core.errors import MissingColumn, OptionError
-from tests.pramana.estimators.aboard import CLASSIFIERS, clean, fitted, people
+from tests.pramana.estimators.aboard import CLASSIFIERS, fitted, people
 
 SUM_OUT = CLASSIFIERS[:3]
 
@@ -70,13 +69,3 @@ def test_a_column_that_is_missing_is_named(name: str, ask: str):
         getattr(model, ask)(frame, missing_columns="error")
     with pytest.raises(OptionError, match="missing_columns must be"):
         getattr(model, ask)(frame, missing_columns="raise")
-
-
-def test_what_is_missing_is_summed_out_by_bayes_rule():
-    model, frame = fitted("NaiveBayes"), people()
-    alone = pm.NaiveBayes("survived", ["class", "age"]).fit(frame, clean())
-    some = frame.assign(sex=frame["sex"].where(frame["class"] != "crew"))
-    expected = model.predict_proba(frame)
-    crew = (frame["class"] == "crew").to_numpy()
-    expected[crew] = alone.predict_proba(frame)[crew]
-    assert np.allclose(model.predict_proba(some), expected, atol=1e-12)

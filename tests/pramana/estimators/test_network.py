@@ -9,10 +9,7 @@ import pytest
 
 import pramana as pm
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    InputError,
-    MissingColumn,
-)
+from pramana_core.errors import InputError, MissingColumn
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = pm.Plan.unrandomized(BERKELEY)

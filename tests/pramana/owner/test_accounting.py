@@ -13,13 +13,7 @@ from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import join
-from pramana_core.channels import (
-    RESOLUTION,
-    Identity,
-    Mixture,
-    Symmetric,
-    Withheld,
-)
+from pramana_core.channels import RESOLUTION, Identity, Mixture, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet

@@ -20,10 +20,7 @@ from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    DuplicateRecordId,
-    TableError,
-)
+from pramana_core.errors import DuplicateRecordId, TableError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
 

@@ -9,19 +9,9 @@ from scipy.stats import chi2_contingency
 
 import pramana as pm
 from pramana.reporting.estimating import EstimatorName
-from pramana_core.channels import (
-    Choice,
-    Dense,
-    Identity,
-    Sampled,
-    Symmetric,
-    Transition,
-    Withheld,
-)
+from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Transition, Withheld
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    RecordsDoNotAlign,
-)
+from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.estimation.estimated import choose_estimator
 from pramana_core.plan import Block, Plan
 

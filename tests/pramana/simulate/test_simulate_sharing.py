@@ -19,11 +19,7 @@ from pramana.simulate.model_sharing_simulation import (
     Simulation,
     simulate,
 )
-from pramana.simulate.model_sharing_tables import (
-    SharingTable,
-    read_sharing_table,
-    sharing_table,
-)
+from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, sharing_table
 from pramana_core.errors import EmptyTable, MissingColumn, PramanaError, TableError
 from pramana_core.model_sharing.global_models.measures import path_match
 from pramana_core.model_sharing.growing import GrowthOptions, grow_tree

@@ -11,13 +11,7 @@ import pandas as pd
 import pytest
 
 from pramana_core.channels import Identity
-from pramana_core.discretize import (
-    Discretization,
-    equal_frequency,
-    equal_width,
-    given_cuts,
-    mgas,
-)
+from pramana_core.discretize import Discretization, equal_frequency, equal_width, given_cuts, mgas
 from pramana_core.discretize.grid import Cluster
 from pramana_core.discretize.mgas import agglomerate
 from pramana_core.domain import Domain, Variable

@@ -10,11 +10,7 @@ import pytest
 
 from pramana_core.channels import Dense, Identity, Withheld
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    DomainError,
-    EmptyTable,
-    EstimationError,
-)
+from pramana_core.errors import DomainError, EmptyTable, EstimationError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C, Table

@@ -69,12 +69,7 @@ def test_leverages_are_the_weights_of_a_records_own_target():
 
 def test_records_with_the_same_features_are_left_out_together():
     """By tuning's closed form and by refitting without the group; large groups record by record."""
-    from pramana_core.kernel_regression.tuning import (
-        Span,
-        decompose,
-        left_out_errors,
-        residuals,
-    )
+    from pramana_core.kernel_regression.tuning import Span, decompose, left_out_errors, residuals
 
     features, targets = table(7, 40)
     features[:3] = features[0]

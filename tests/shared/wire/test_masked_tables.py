@@ -14,12 +14,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import PartInvalid
 from pramana_core.plan import Plan
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.parts import (
-    RecordSchema,
-    decode_part,
-    decode_part_json,
-    encode_part,
-)
+from pramana_core.wire.parts import RecordSchema, decode_part, decode_part_json, encode_part
 from pramana_core.wire.release_kinds import KINDS, MaskedTableMessage
 from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
 from tests.json_parts import encode_part_json

@@ -14,13 +14,7 @@ from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.distributions import stream
 from pramana_core.learn.common.inputs import inputs_of
 from pramana_core.learn.common.options import Basis, LinearOptions, Seed, require_limit
-from pramana_core.learn.linear.columns import (
-    Cells,
-    ClassCounts,
-    DesignMatrix,
-    Scaling,
-    columns_of,
-)
+from pramana_core.learn.linear.columns import Cells, ClassCounts, DesignMatrix, Scaling, columns_of
 from pramana_core.learn.linear.model import INTERCEPT, LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.solving import (

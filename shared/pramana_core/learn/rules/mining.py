@@ -17,12 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from pramana_core.errors import (
-    EstimationError,
-    LimitExceeded,
-    OptionError,
-    SingularChannel,
-)
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules.decisions import (
     adjust_for_screening,

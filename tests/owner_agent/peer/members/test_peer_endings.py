@@ -6,14 +6,10 @@ import httpx
 import pytest
 
 from owner_agent.peer.participant import Participant
-from owner_agent.peer.protocol.messages import (
-    Ending,
-    Statements,
-)
-from owner_agent.peer.protocol.steps import COMMIT, END, PARTS, PROPOSE
+from owner_agent.peer.protocol.messages import Ending, Statements
+from owner_agent.peer.protocol.steps import COMMIT, END, PARTS
 from owner_agent.peer.session import error_of
 from owner_agent.release.ledger import Ledger
-from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
     PeerDeviated,
     RecordsDoNotAlign,
@@ -28,19 +24,6 @@ SESSION = "ab" * 16
 
 
 # The last step -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_an_owner_that_is_ready_gives_up_if_nobody_has_written(world, learned):
-    partners, parts = learned()
-    for partner in partners:
-        partner.ask(PARTS, SESSION, Statements(all=parts))
-    world.later(60 + WaitingTimes.grace + 1)
-    world.participants["south"].sweep()
-    assert world.results("south") == {}
-    world.wire.down = {"north", "south"}
-    world.participants["east"].sweep()
-    assert world.results("east") == {}
 
 
 def test_the_last_word_said_twice_does_no_harm(world, learned):
@@ -144,19 +127,6 @@ def test_an_address_that_is_no_owners_agent(world, ended):
         httpx.Response(200, content=b"<html>") if receiver == "south" else None
     )
     ended(PeerDeviated, "south sent a malformed Signed", heard=("north", "east"))
-
-
-def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
-    partner = world.participants["north"].partners("south")
-    partner.ask(PROPOSE, SESSION, world.proposal(parameters_task))
-    south = world.participants["south"]
-    world.later(60 + WaitingTimes.grace)
-    south.sweep()
-    assert south.session.phase == "offered"
-    world.later(1)
-    south.sweep()
-    assert south.session.phase == "ended"
-    assert "no result within 60 seconds" in world.told["south"][-1]
 
 
 @pytest.mark.parametrize("hurry", [{"grace": 1e6}])

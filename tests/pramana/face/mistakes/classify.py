@@ -83,43 +83,31 @@ MISTAKES: Mistakes = {
         ),
     ],
     (UnknownCategory, "age"): [lambda: fitted().predict(rest(age="infant"))],
-    (NotFitted, "LinearClassifier"): [
-        lambda: pm.LinearClassifier("survived").predict(people()),
-    ],
+    (NotFitted, "LinearClassifier"): [lambda: pm.LinearClassifier("survived").predict(people())],
     (NotFitted, "BayesClassifier"): [lambda: pm.BayesClassifier("survived").classes_],
     (UnknownVariable, "target"): [lambda: learn("NaiveBayes", "Survived")],
     (UnknownVariable, "features"): [lambda: learn("BayesClassifier", "survived", ["fare"])],
-    (OptionError, "target"): [
-        lambda: learn("NaiveBayes", people()["survived"]),
-    ],
+    (OptionError, "target"): [lambda: learn("NaiveBayes", people()["survived"])],
     (OptionError, "features"): [
         lambda: learn("LinearClassifier", "survived", 2),
         lambda: learn("DecisionTree", "survived", ["sex", "survived"]),
     ],
     (OptionError, "min_samples_leaf"): [lambda: pm.DecisionTree("survived", min_samples_leaf=5)],
     (OptionError, "priors"): [lambda: pm.NaiveBayes("survived").set_params(priors=[0.5, 0.5])],
-    (OptionError, "max_depth"): [
-        lambda: learn("DecisionTree", max_depth=-1),
-    ],
+    (OptionError, "max_depth"): [lambda: learn("DecisionTree", max_depth=-1)],
     (OptionError, "prune"): [lambda: learn("DecisionTree", prune="no")],
-    (OptionError, "alpha"): [
-        lambda: learn("NaiveBayes", alpha=0),
-    ],
+    (OptionError, "alpha"): [lambda: learn("NaiveBayes", alpha=0)],
     (OptionError, "seed"): [lambda: learn("LinearClassifier", seed=None)],
     (OptionError, "loss"): [lambda: learn("LinearClassifier", loss="log_loss")],
     (OptionError, "numeric.class"): [lambda: learn("LinearClassifier", numeric={"class": [1, 2]})],
-    (OptionError, "numeric"): [
-        lambda: learn("LinearClassifier", numeric=[1, 2, 3, 4]),
-    ],
+    (OptionError, "numeric"): [lambda: learn("LinearClassifier", numeric=[1, 2, 3, 4])],
     (OptionError, "predict_proba"): [
         lambda: fitted("LinearClassifier", loss="perceptron").predict_proba(people())
     ],
     (OptionError, "DecisionTree"): [lambda: pm.DecisionTree()],
     (OptionError, "path"): [lambda: fitted().save("/nowhere/model.json")],
     (EstimationError, None): [lambda: learn("LinearClassifier", "class")],
-    (InputError, "text"): [
-        lambda: pm.NaiveBayes.from_json("model.json"),
-    ],
+    (InputError, "text"): [lambda: pm.NaiveBayes.from_json("model.json")],
     (InputError, "document"): [
         lambda: pm.NaiveBayes.from_document(fitted().to_document() | {"version": 2})
     ],

@@ -82,15 +82,9 @@ MISTAKES: Mistakes = {
         lambda: _connect("miner.example.org"),
         lambda: _connect("http://miner.example.org"),
     ],
-    (OptionError, "token_file"): [
-        lambda: pm.connect(URL),
-    ],
-    (OptionError, "token"): [
-        lambda: pm.connect(URL, token="analyst.token"),
-    ],
-    (OptionError, "learner"): [
-        lambda: _study().run(pm.DecisionTree),
-    ],
+    (OptionError, "token_file"): [lambda: pm.connect(URL)],
+    (OptionError, "token"): [lambda: pm.connect(URL, token="analyst.token")],
+    (OptionError, "learner"): [lambda: _study().run(pm.DecisionTree)],
     (OptionError, "records"): [
         lambda: _study().run(pm.DecisionTree("survived"), pm.example("titanic")),
     ],
@@ -102,9 +96,7 @@ MISTAKES: Mistakes = {
     (OptionError, "variables"): [lambda: _study().table([])],
     (OptionError, "timeout"): [lambda: _study().job("j-1").wait("10 s")],
     (Unreachable, "https://miner.example.org"): [lambda: _connect(answer=_down)],
-    (KeyFileError, "token_file"): [
-        lambda: pm.connect(URL, token_file="no/such.token"),
-    ],
+    (KeyFileError, "token_file"): [lambda: pm.connect(URL, token_file="no/such.token")],
     (Unauthenticated, "token"): [lambda: _connect(token=TOKEN[:-1] + "y")],
     (NotFound, "name"): [lambda: _connect().study("voyages")],
     (NotFound, "job"): [lambda: _study().job("j-2")],

@@ -67,12 +67,8 @@ MISTAKES: Mistakes = {
         design(gamma=9, learn="forest"),
         design(gamma=9, learn=pm.NaiveBayes("sex")),
     ],
-    (OptionError, "target"): [
-        design(gamma=9, learn="tree", target=["a"]),
-    ],
-    (OptionError, "length"): [
-        design(gamma=9, learn="itemsets", length="x"),
-    ],
+    (OptionError, "target"): [design(gamma=9, learn="tree", target=["a"])],
+    (OptionError, "length"): [design(gamma=9, learn="itemsets", length="x")],
     (OptionError, "structure"): [design(gamma=9, learn="structure", structure=["age", "sex"])],
     (OptionError, "owners"): [
         design(gamma=9, owners=2),
@@ -87,9 +83,7 @@ MISTAKES: Mistakes = {
     ],
     (EmptyTable, "frame"): [domain(PEOPLE[:0])],
     (DomainError, "id"): [domain(PEOPLE)],
-    (DomainError, "categories"): [
-        lambda: pm.domain(PEOPLE[["age", "sex"]]),
-    ],
+    (DomainError, "categories"): [lambda: pm.domain(PEOPLE[["age", "sex"]])],
     (DomainError, "sex"): [
         listed({**LIST, "sex": "f,m"}),
         listed({**LIST, "sex": {"f", "m"}}),
@@ -101,21 +95,13 @@ MISTAKES: Mistakes = {
     (DomainError, "domain"): [lambda: pm.plan(PEOPLE, p=0.1)],
     (PlanError, "domain"): [lambda: untyped(pm.Plan).unrandomized(PEOPLE)],
     (DomainError, "member"): [lambda: pm.Variable("member", (0, 1))],
-    (DomainError, None): [
-        lambda: untyped(pm.Domain).of(["a", "b"]),
-    ],
+    (DomainError, None): [lambda: untyped(pm.Domain).of(["a", "b"])],
     (MissingColumn, "sex"): [domain(PEOPLE[["age"]])],
     (MissingColumn, "name"): [lambda: pm.observed_categories(PEOPLE, ["name"])],
     (UnknownCategory, "sex"): [domain(PEOPLE.drop(columns="id").assign(sex=["f", "x", "y"]))],
-    (UnknownCategory, "age"): [
-        domain(PEOPLE.drop(columns="id").assign(age=[23, None, 64])),
-    ],
-    (PlanError, "age"): [
-        plan(),
-    ],
-    (PlanError, "sex"): [
-        plan(p=0.1, public=["sex"], withheld=["sex"]),
-    ],
+    (UnknownCategory, "age"): [domain(PEOPLE.drop(columns="id").assign(age=[23, None, 64]))],
+    (PlanError, "age"): [plan()],
+    (PlanError, "sex"): [plan(p=0.1, public=["sex"], withheld=["sex"])],
     (PlanError, None): [plan(withheld=["age", "sex"])],
     (PlanError, "channels"): [plan(channels=["symmetric"])],
     (PlanError, "owner"): [lambda: pm.design(DOMAIN, 500, gamma=9).plan_of("a")],
@@ -129,9 +115,7 @@ MISTAKES: Mistakes = {
     ],
     (UnprotectedVariable, "sex"): [plan(p=0.1, channels={"sex": pm.Identity(2)})],
     (SingularChannel, "sex"): [plan(p=0.1, channels={"sex": {"kind": "symmetric", "p": 0.5}})],
-    (ChannelError, "row 0"): [
-        lambda: pm.Dense.from_probabilities([[0.5, 0.6], [0.5, 0.5]]),
-    ],
+    (ChannelError, "row 0"): [lambda: pm.Dense.from_probabilities([[0.5, 0.6], [0.5, 0.5]])],
     (UnknownVariable, "fare"): [lambda: DOMAIN["fare"]],
     (UnknownVariable, 0): [lambda: untyped(DOMAIN)[0]],
     (OptionError, "rho_2"): [design(breach=(0.5, 0.05))],

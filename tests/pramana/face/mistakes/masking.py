@@ -8,13 +8,7 @@ from typing import Any
 import pandas as pd
 
 import pramana as pm
-from pramana_core.errors import (
-    EmptyTable,
-    MaskingError,
-    MissingColumn,
-    OptionError,
-    TableError,
-)
+from pramana_core.errors import EmptyTable, MaskingError, MissingColumn, OptionError, TableError
 from tests.pramana.face.mistakes import Mistakes
 
 X = ["expenditure", "debt"]
@@ -39,21 +33,15 @@ def _pickled() -> object:
 
 MISTAKES: Mistakes = {
     (OptionError, "method"): [lambda: _mask(method="edgap")],
-    (OptionError, "confidential"): [
-        lambda: _mask(confidential=[]),
-    ],
+    (OptionError, "confidential"): [lambda: _mask(confidential=[])],
     (OptionError, "tell"): [lambda: _mask(tell=["age", "debt"])],
     (OptionError, "rng"): [lambda: _mask(rng="one")],
     (OptionError, "noise"): [lambda: _mask(noise=0.2)],
-    (OptionError, "max_told"): [
-        lambda: _mask(max_told=1.0),
-    ],
+    (OptionError, "max_told"): [lambda: _mask(max_told=1.0)],
     (OptionError, "exposure"): [lambda: _mask(method="sadp").exposure()],
     (OptionError, "MaskedFrame"): [_pickled],
     (MissingColumn, "income"): [lambda: _mask(confidential=["income"])],
-    (TableError, "debt"): [
-        lambda: _mask(frame=_store().assign(debt="high")),
-    ],
+    (TableError, "debt"): [lambda: _mask(frame=_store().assign(debt="high"))],
     (TableError, "name"): [
         lambda: _mask(frame=_store().assign(name=[f"n{k}" for k in range(100)]))
     ],

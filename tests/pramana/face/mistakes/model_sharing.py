@@ -47,9 +47,7 @@ def broken() -> dict[str, Any]:
 
 
 MISTAKES: Mistakes = {
-    (OptionError, "requirement"): [
-        lambda: share(0.05),
-    ],
+    (OptionError, "requirement"): [lambda: share(0.05)],
     (OptionError, "k"): [lambda: share(0)],
     (OptionError, "l"): [lambda: share(pm.Requirement(c=3, l=4))],
     (OptionError, "features"): [lambda: share(features=["survived", "age"])],
@@ -60,20 +58,14 @@ MISTAKES: Mistakes = {
     (MissingColumn, "weight"): [lambda: share(ranges={"weight": (0, 9)})],
     (OptionError, "tell"): [lambda: share(tell="counts")],
     (OptionError, "by"): [lambda: share(by="cutting")],
-    (OptionError, "max_depth"): [
-        lambda: share(max_depth=0.5),
-    ],
+    (OptionError, "max_depth"): [lambda: share(max_depth=0.5)],
     (OptionError, "rng"): [lambda: share(rng=1)],
     (OptionError, "exact"): [lambda: pm.Requirement(k=5, exact="no")],
-    (OptionError, "categories"): [
-        lambda: share(categories={"class": 4}),
-    ],
+    (OptionError, "categories"): [lambda: share(categories={"class": 4})],
     (OptionError, "epsilon"): [lambda: share(None, epsilon=0.0)],
     (OptionError, "pseudo_records"): [lambda: combine(pseudo_records=1.5)],
     (OptionError, "seed"): [lambda: combine(seed=3)],
-    (OptionError, "method"): [
-        lambda: combine(method="vote"),
-    ],
+    (OptionError, "method"): [lambda: combine(method="vote")],
     (OptionError, "model"): [lambda: combine(model="network")],
     (OptionError, "depth"): [lambda: pm.CombinedTrees(depth=3)],
     (RequirementUnmet, None): [lambda: share(299)],
@@ -90,24 +82,16 @@ MISTAKES: Mistakes = {
         lambda: share(frame=people().assign(name=[f"n{k}" for k in range(300)]))
     ],
     (TableError, "frame"): [lambda: share(frame="people.csv")],
-    (DomainError, "survived"): [
-        lambda: share(frame=people()[["survived"]]),
-    ],
+    (DomainError, "survived"): [lambda: share(frame=people()[["survived"]])],
     (DomainError, ""): [lambda: share(frame=people().rename(columns={"age": ""}))],
     (TableError, "y"): [lambda: share().score(people(), ["yes"])],
     (EmptyTable, "frame"): [lambda: share(frame=people().head(0))],
     (UnknownCategory, "class"): [lambda: share(categories={"class": ["1st", "2nd", "3rd"]})],
     (UnknownCategory, "age"): [lambda: share().predict(people().assign(age="old"))],
     (InputError, "messages"): [lambda: pm.combine_trees([])],
-    (InputError, "messages[0]"): [
-        lambda: combine(people()),
-    ],
-    (ModelError, "sex"): [
-        lambda: combine(share(), share(target="sex")),
-    ],
+    (InputError, "messages[0]"): [lambda: combine(people())],
+    (ModelError, "sex"): [lambda: combine(share(), share(target="sex"))],
     (ModelError, "requirement"): [lambda: combine(broken())],
-    (TableError, "messages[0]"): [
-        lambda: combine("nowhere.json"),
-    ],
+    (TableError, "messages[0]"): [lambda: combine("nowhere.json")],
     (NotFitted, "CombinedTrees"): [lambda: pm.CombinedTrees().predict(people())],
 }

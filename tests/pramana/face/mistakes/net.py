@@ -43,13 +43,9 @@ MISTAKES: Mistakes = {
         lambda: pm.estimate(PLAN, FRAME),
         lambda: pm.estimate([(PLAN, FRAME)]),
     ],
-    (PlanError, "plan"): [
-        lambda: pm.estimate(FRAME),
-    ],
+    (PlanError, "plan"): [lambda: pm.estimate(FRAME)],
     (EmptyTable, "reports"): [lambda: pm.estimate([])],
-    (MissingColumn, "frame"): [
-        lambda: pm.estimate(FRAME, OTHER),
-    ],
+    (MissingColumn, "frame"): [lambda: pm.estimate(FRAME, OTHER)],
     (UnknownCategory, "sex"): [
         lambda: pm.estimate(FRAME, pm.Plan.unrandomized(pm.Domain.of(sex=["f", "m"]))),
     ],
@@ -74,19 +70,11 @@ MISTAKES: Mistakes = {
             ]
         )
     ],
-    (OptionError, "estimator"): [
-        lambda: pm.estimate(FRAME, PLAN, estimator="em"),
-    ],
-    (OptionError, "order"): [
-        lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex"),
-    ],
-    (OptionError, "variables"): [
-        lambda: counts().table([]),
-    ],
+    (OptionError, "estimator"): [lambda: pm.estimate(FRAME, PLAN, estimator="em")],
+    (OptionError, "order"): [lambda: pm.estimate(FRAME, PLAN, estimator="pooled", order="sex")],
+    (OptionError, "variables"): [lambda: counts().table([])],
     (OptionError, "level"): [lambda: counts().table("sex", level=95)],
-    (OptionError, "given"): [
-        lambda: counts().independence("sex", "sex"),
-    ],
+    (OptionError, "given"): [lambda: counts().independence("sex", "sex")],
     (OptionError, "max_parents"): [
         lambda: pm.BayesNet([("sex", "admitted")], max_parents=2).fit(FRAME, PLAN)
     ],
@@ -109,9 +97,7 @@ MISTAKES: Mistakes = {
             "age"
         )
     ],
-    (StructureError, "structure"): [
-        lambda: pm.BayesNet("sex -> admitted").fit(FRAME, PLAN),
-    ],
+    (StructureError, "structure"): [lambda: pm.BayesNet("sex -> admitted").fit(FRAME, PLAN)],
     (StructureError, "sex"): [
         lambda: pm.BayesNet([("sex", "admitted"), ("admitted", "sex")]).fit(FRAME, PLAN)
     ],

@@ -57,9 +57,7 @@ MISTAKES: Mistakes = {
         lambda: pm.randomize(FRAME, PLAN),
         randomized(keys="keys"),
     ],
-    (KeyFileError, "folder"): [
-        twice_in_one_folder,
-    ],
+    (KeyFileError, "folder"): [twice_in_one_folder],
     (KeyFileError, None): [open_to_all],
     (KeyFileError, "linkage"): [
         lambda: pm.Keys.create("/nowhere/keys", linkage="/nowhere/linkage.key")
@@ -69,12 +67,8 @@ MISTAKES: Mistakes = {
         randomized(plan=PLAN.blocks[0].channel),
     ],
     (PlanError, "reports"): [lambda: pm.join(REPORTS, REPORTS)],
-    (MissingColumn, "record_id"): [
-        randomized(record_id="patient"),
-    ],
-    (MissingColumn, "frame"): [
-        randomized(frame=FRAME[["a"]]),
-    ],
+    (MissingColumn, "record_id"): [randomized(record_id="patient")],
+    (MissingColumn, "frame"): [randomized(frame=FRAME[["a"]])],
     (EmptyTable, "frame"): [randomized(frame=FRAME[:0])],
     (DuplicateRecordId, "b"): [randomized(record_id="b")],
     (TableError, "record_id"): [
@@ -89,9 +83,7 @@ MISTAKES: Mistakes = {
     (OptionError, "how"): [lambda: pm.join(REPORTS, REPORTS, how="inner")],
     (OptionError, "reports"): [lambda: pm.join(REPORTS)],
     (OptionError, "what"): [lambda: pm.accountant(1.5)],
-    (OptionError, "path"): [
-        lambda: pm.save(PLAN, None),
-    ],
+    (OptionError, "path"): [lambda: pm.save(PLAN, None)],
     (OptionError, "strength"): [lambda: pm.plan(pm.Domain.of(sex=["f", "m"]), strength=0.1)],
     (RecordsDoNotAlign, "reports"): [
         lambda: pm.join(

@@ -59,10 +59,3 @@ def drawn(true: np.ndarray, channels: tuple[Transition, ...], records: int, seed
     law = empty.expected(true.reshape(*empty.shape, 1))[:, 0]
     counts = np.random.default_rng(seed).multinomial(records, law / law.sum())
     return Stratum(counts.reshape(empty.reported.shape).astype(float), channels)
-
-
-def expected_stratum(true: np.ndarray, channels: tuple[Transition, ...]) -> Stratum:
-    reported = true
-    for axis, channel in enumerate(channels):
-        reported = np.moveaxis(np.tensordot(channel.matrix().T, reported, (1, axis)), 0, axis)
-    return Stratum(reported, channels)

@@ -21,11 +21,7 @@ from pramana_core.estimation.likelihood import (
     saturated,
     start,
 )
-from tests.shared.estimation.core.strata_cases import (
-    SHAPE,
-    listed,
-    stratum_of,
-)
+from tests.shared.estimation.core.strata_cases import SHAPE, listed, stratum_of
 
 
 def test_the_start_is_the_maximum_where_moments_are_a_distribution():

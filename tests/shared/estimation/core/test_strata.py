@@ -9,12 +9,7 @@ from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.errors import EstimationError, OptionError, SingularChannel
 from pramana_core.estimation.axes import Stratum, merged, moment
 from pramana_core.estimation.likelihood import likelihood
-from tests.shared.estimation.core.strata_cases import (
-    LAYOUTS,
-    SHAPE,
-    listed,
-    stratum_of,
-)
+from tests.shared.estimation.core.strata_cases import LAYOUTS, SHAPE, listed, stratum_of
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -10,13 +10,8 @@ from scipy.optimize import minimize
 
 from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition, Withheld
 from pramana_core.estimation.axes import Stratum
-from pramana_core.estimation.likelihood import (
-    maximize,
-)
-from tests.shared.estimation.core.strata_cases import (
-    RECTANGULAR,
-    listed,
-)
+from pramana_core.estimation.likelihood import maximize
+from tests.shared.estimation.core.strata_cases import RECTANGULAR, listed
 
 ALIKE = Dense.from_probabilities([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.375, 0.375, 0.25]])
 """Its last row is the mean of the others: the reports tell of no more than two of three truths."""

@@ -25,12 +25,7 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Variable
 from pramana_core.estimation import plausibility as examination
-from pramana_core.estimation.plausibility import (
-    PAIRS,
-    RATE,
-    Plausibility,
-    examine,
-)
+from pramana_core.estimation.plausibility import PAIRS, RATE, Plausibility, examine
 from pramana_core.plan import Block, Plan
 
 HALF = 1 << 31

@@ -7,25 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pramana_core.channels import (
-    CutAndPaste,
-    Dense,
-    Identity,
-    Withheld,
-)
+from pramana_core.channels import CutAndPaste, Dense, Identity, Withheld
 from pramana_core.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
-from tests.shared.estimation.recordwise import (
-    FLIP,
-    PLANS,
-    A,
-    B,
-    C,
-    Records,
-    records_of,
-    reports_of,
-)
+from tests.shared.estimation.recordwise import FLIP, PLANS, A, B, C, Records, records_of, reports_of
 
 ASKED = [["a"], ["b"], ["b", "a"], ["c", "b"], ["c", "a", "b"]]
 

@@ -9,20 +9,12 @@ import pytest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    EstimationError,
-    LimitExceeded,
-    OptionError,
-    UnknownVariable,
-)
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.subpopulations import TableSlices, WeightedRecords
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from tests.shared.estimation.recordwise import (
-    PLANS,
-    Records,
-)
+from tests.shared.estimation.recordwise import PLANS, Records
 
 PATHS: list[tuple[dict[str, int], list[list[str]]]] = [
     ({}, [["a"], ["b", "a"], ["c", "a", "b"]]),

@@ -9,19 +9,10 @@ import pytest
 
 from pramana_core.channels import Dense, Mixture, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    DomainError,
-    LimitExceeded,
-    UnknownVariable,
-)
+from pramana_core.errors import DomainError, LimitExceeded, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
-from tests.shared.estimation.recordwise import (
-    PLANS,
-    Records,
-    itemsets_of,
-    sides_of,
-)
+from tests.shared.estimation.recordwise import PLANS, Records, itemsets_of, sides_of
 
 ITEMS = (("c", 1), ("b", 2), ("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1))
 """In no order of variables, codes or blocks."""

@@ -12,9 +12,7 @@ from pramana.setups import SeededOwner
 from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.exchange import (
-    write_bayes_classifier_text,
-)
+from pramana_core.learn.bayes_classifier.exchange import write_bayes_classifier_text
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.redundancy import learn_redundancy
 from pramana_core.learn.common.options import BayesClassifierOptions

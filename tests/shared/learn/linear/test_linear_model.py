@@ -21,11 +21,7 @@ from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import Column
 from pramana_core.learn.linear.drawing import weights_chart
 from pramana_core.learn.linear.fitting import learn_linear
-from pramana_core.learn.linear.model import (
-    LinearClassifier,
-    Plane,
-    Weight,
-)
+from pramana_core.learn.linear.model import LinearClassifier, Plane, Weight
 from tests.shared.learn.cases import exact, marginals, plan_of, reports
 from tests.shared.learn.linear.linear_cases import DOMAIN, domain, records
 from tests.shared.pictures.reading import marks, texts

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import (
-    LimitExceeded,
-    OptionError,
-    UnknownVariable,
-)
+from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
 from pramana_core.learn.networks import inference
 from pramana_core.learn.networks.inference import infer
 from pramana_core.learn.networks.network import BayesNet

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.errors import (
-    ChannelError,
-    DomainError,
-    StructureError,
-)
+from pramana_core.errors import ChannelError, DomainError, StructureError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.distributions import project_to_simplex
 from pramana_core.learn.networks.bayes_net import learn_parameters

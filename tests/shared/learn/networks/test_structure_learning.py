@@ -42,12 +42,6 @@ SIX = network_of(
         "F": [0.85, 0.3, 0.4, 0.15],
     },
 )
-
-FOUR = BayesNet(
-    SIX.domain.project("ABCD"),
-    Structure.of({node: SIX.structure.parents[node] for node in "ABCD"}),
-    {node: SIX.tables[node] for node in "ABCD"},
-)
 """The first four nodes of the six."""
 
 

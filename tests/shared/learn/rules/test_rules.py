@@ -18,21 +18,11 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
 from pramana_core.learn.rules import rules as ruling
-from pramana_core.learn.rules.documents import (
-    findings_csv,
-    read_findings,
-    write_findings,
-)
+from pramana_core.learn.rules.documents import findings_csv, read_findings, write_findings
 from pramana_core.learn.rules.drawing import itemsets_chart
 from pramana_core.learn.rules.frames import ITEMSET_ERRORS, itemsets_frame
 from pramana_core.learn.rules.itemsets import Itemset, items_of
-from pramana_core.learn.rules.measures import (
-    confidences,
-    leverages,
-    lifts,
-    measured,
-    supports,
-)
+from pramana_core.learn.rules.measures import confidences, leverages, lifts, measured, supports
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import Rule, derive_rules
 from pramana_core.marginals.support_counts import RuleCounts

@@ -22,10 +22,7 @@ from pramana_core.errors import (
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import RuleOptions
-from pramana_core.learn.rules.itemsets import (
-    FoundItemsets,
-    items_of,
-)
+from pramana_core.learn.rules.itemsets import FoundItemsets, items_of
 from pramana_core.learn.rules.mining import mine_itemsets, next_candidates
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts

@@ -13,11 +13,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import TreeOptions
-from pramana_core.learn.tree.evidence import (
-    information_gain,
-    valid_counts,
-    weigh,
-)
+from pramana_core.learn.tree.evidence import information_gain, valid_counts, weigh
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.node import Node, Split, class_counts
 from pramana_core.learn.tree.pruning import pruned, worth

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.core.copula import (
-    copula_correlations,
-    normal_scores,
-)
+from pramana_core.mask.core.copula import copula_correlations, normal_scores
 from pramana_core.mask.core.inputs import inputs
 from pramana_core.mask.core.noise import exact_noise
 from pramana_core.mixed import basis_of

@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
 from pramana_core.learn.common.documents import read_json
 from pramana_core.model_sharing.exchange import documents
-from pramana_core.model_sharing.exchange.documents import (
-    TreeDocument,
-)
+from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from tests.shared.model_sharing.exchange.drawn_trees import SHARED_TREES
 

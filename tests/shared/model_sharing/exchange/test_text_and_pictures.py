@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.model_sharing.conditions import Interval, Values
-from pramana_core.model_sharing.exchange.drawing import (
-    MOST_DRAWN,
-    draw_shared_tree,
-)
-from pramana_core.model_sharing.exchange.text import (
-    write_model_text,
-    write_shared_tree_text,
-)
+from pramana_core.model_sharing.exchange.drawing import MOST_DRAWN, draw_shared_tree
+from pramana_core.model_sharing.exchange.text import write_model_text, write_shared_tree_text
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, HIGH, LOW, MODELS

@@ -151,9 +151,6 @@ def test_a_subtree_is_replaced_if_its_leaves_are_expected_to_err_as_often():
 # Thresholds lie between their neighbours, are short, and are not a record's own value.
 
 
-NUMBERS_OF_THRESHOLDS = st.floats(-1e100, 1e100, allow_nan=False)
-
-
 @given(st.integers(0, 10**6), st.integers(1, 10**5))
 def test_no_shorter_number_lies_between(left: int, width: int):
     """Against all whole numbers between, counted."""
