@@ -15,6 +15,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (
+    Amplification,
     CentralLoss,
     ShuffledReport,
     largest_gamma,
@@ -188,7 +189,30 @@ def test_a_record_does_not_hide_among_reports_that_it_cannot_be():
     matrix = channel.matrix()
     exact = exact_delta(matrix[0], matrix[1], [matrix[4]] * 29, 0.5)
     assert lower_central_delta(channel, 30, 0.5) < exact * 0.9999
+    assert exact == pytest.approx(0.243324, abs=5e-7)
     assert exact <= ShuffledReport.of(channel).central_delta(30, 0.5) < exact * 1.03
+
+
+def test_neither_a_larger_gamma_nor_a_larger_variation_gives_a_smaller_delta():
+    """The same mechanism has every larger gamma, so that bounds of both may be put in."""
+    for n, epsilon in itertools.product((2, 10, 1_000), (0.05, 0.2)):
+        of_gamma = [
+            ShuffledReport(Amplification.of_gamma(g), 0.3).central_delta(n, epsilon)
+            for g in (2.0, 3.0, 19.0, 400.0)
+        ]
+        assert of_gamma == sorted(of_gamma)
+        of_variation = [
+            ShuffledReport(Amplification.of_gamma(19.0), v).central_delta(n, epsilon)
+            for v in (0.01, 0.1, 0.5, 0.8, 0.9, 1.0)
+        ]
+        assert of_variation == sorted(of_variation)
+
+
+@pytest.mark.parametrize("local", [99.0, 101.0, 150.0, 300.0, 710.0, 1e4, 1e6])
+def test_vast_local_epsilons_earn_nothing(local: float):
+    report = ShuffledReport(Amplification(local), 0.999)
+    assert report.central_epsilon(1_000, 1e-8) == pytest.approx(local)
+    assert report.central_delta(1_000, 1.0) == pytest.approx(0.999)
 
 
 @pytest.mark.parametrize(("n", "least"), [(10_000, 113), (32_000, 307), (100_000, 576)])
@@ -216,6 +240,8 @@ def test_one_record_earns_nothing_and_no_bound_exceeds_the_local_one():
     assert GENERIC.central_epsilon(3, 1e-30) <= math.log(19)
     assert ShuffledReport.of(Identity(3)).central_epsilon(10**6, 1e-6) == math.inf
     assert ShuffledReport.of(EXAMPLES["withheld"]).central_epsilon(2, 1e-9) == 0
+    public = Plan((Block(Domain.of(c="xy").variables, Identity(2)),))
+    assert ShuffledReport.of(public).central_epsilon(10**6, 1e-6) == math.inf
 
 
 def test_reports_under_the_same_pseudonyms_add_before_they_are_shuffled():
