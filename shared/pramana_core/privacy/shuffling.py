@@ -43,7 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Self
 
 import numpy as np
@@ -61,6 +61,9 @@ from pramana_core.privacy.gamma import (
     parts_of,
     record_loss,
 )
+
+DELTA = 1e-8
+"""Central bounds are stated at this delta."""
 
 GAMMA_LIMIT = 1e4
 """A central bound alone allows no larger local gamma than this."""
@@ -176,9 +179,12 @@ class ShuffledReport:
             return local
         return _crossing(lambda e: self.central_delta(records, e), delta, local)
 
-    def central_loss(self, records: int, delta: float) -> CentralLoss:
-        """Return `central_epsilon` with its delta."""
-        return CentralLoss(self.central_epsilon(records, delta), delta)
+
+@lru_cache(1024)
+def central_loss(local: Amplification, records: int, delta: float = DELTA) -> CentralLoss:
+    """Return the central bound of the worst mechanism of a local bound. Raises OptionError."""
+    report = ShuffledReport(local, _largest_variation(local))
+    return CentralLoss(report.central_epsilon(records, delta), delta)
 
 
 def largest_gamma(
@@ -242,8 +248,11 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
         raise OptionError(
             "The columns that are known must have an entry for each record.", where="known"
         )
-    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in columns], axis=1)
-    return int(np.unique(codes, axis=0, return_counts=True)[1].min())
+    alike = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        place = np.unique(column, return_inverse=True)[1]
+        alike = np.unique(alike * (place.max() + 1) + place, return_inverse=True)[1]
+    return int(np.bincount(alike).min())
 
 
 def records_in_set(records: int, weight: float, delta: float) -> int:
@@ -442,7 +451,10 @@ def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
         angle = 2 * np.pi / points * ((place * turns + points // 2) % points - points // 2)
         real -= 2 * weight * np.square(np.sin(angle / 2))
         imaginary -= weight * np.sin(angle)
-    size = 0.5 * np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1.0 + 1e-300))
+    squared = 2 * real + real**2 + imaginary**2
+    # Far from 1 the plain logarithm is as good, and may be that of 0.
+    far = np.log(np.maximum(np.hypot(1 + real, imaginary), 1e-300))
+    size = np.where(squared < -0.5, far, 0.5 * np.log1p(np.maximum(squared, -0.5)))
     law = np.exp(records * (size + 1j * np.arctan2(imaginary, 1 + real)))
     sums = np.fft.irfft(law, points)[1 : last + 1] * np.arange(1, last + 1)
     return (float(sums.sum()) + last * _TRANSFORM_ERROR) * step / records + beyond

@@ -18,6 +18,7 @@ from pramana_core.privacy import (
     Amplification,
     CentralLoss,
     ShuffledReport,
+    central_loss,
     largest_gamma,
     lower_central_delta,
     records_in_set,
@@ -236,7 +237,9 @@ def test_the_largest_gamma_of_a_mechanism_is_larger_and_has_a_limit():
 
 
 def test_one_record_earns_nothing_and_no_bound_exceeds_the_local_one():
-    assert GENERIC.central_epsilon(1, 1e-12) == pytest.approx(math.log(19), rel=1e-6)
+    for gamma in (1.5, 3.0, 19.0):
+        one = ShuffledReport.of_gamma(gamma)
+        assert one.central_epsilon(1, 1e-12) == pytest.approx(math.log(gamma), rel=1e-6)
     assert GENERIC.central_epsilon(3, 1e-30) <= math.log(19)
     assert ShuffledReport.of(Identity(3)).central_epsilon(10**6, 1e-6) == math.inf
     assert ShuffledReport.of(EXAMPLES["withheld"]).central_epsilon(2, 1e-9) == 0
@@ -278,7 +281,7 @@ def test_a_new_draw_doubles_the_local_loss():
 
 
 def test_studies_with_their_own_pseudonyms_add_their_central_bounds():
-    one = GENERIC.central_loss(10_000, 1e-8)
+    one = central_loss(GENERIC.amplification, 10_000)
     both = one + one
     assert both == CentralLoss(2 * one.epsilon, 2e-8)
     joint = ShuffledReport.together([GENERIC, GENERIC]).central_epsilon(10_000, 2e-8)
@@ -313,6 +316,28 @@ def test_a_record_hides_among_those_that_agree_in_what_is_known():
     for known in ([], [[1], [1, 2]], [[]]):
         with pytest.raises(OptionError):
             smallest_group(known)
+
+
+@pytest.mark.parametrize("known", [(0, 0, 1, 1, 1, 1), (0, 1, 1, 1, 1, 1)])
+def test_records_that_are_known_apart_do_not_hide_each_other(known: tuple[int, ...]):
+    """A public column, the owners that have a record, or its batch: enumerated as one report."""
+    binary = Symmetric.from_gamma(2, 3.0)
+    rows = [np.kron(np.eye(2)[place], binary.matrix()[1]) for place in known]
+    target = [np.kron(np.eye(2)[0], row) for row in binary.matrix()]
+    report, alike = ShuffledReport.of(binary), smallest_group([known])
+    for epsilon in EPSILONS:
+        exact = exact_delta(*target, rows[1:], epsilon)
+        assert exact <= report.central_delta(alike, epsilon) + 1e-12
+        if epsilon < 1:
+            assert exact > report.central_delta(len(known), epsilon)
+
+
+def test_a_kept_report_that_is_seen_twice_tells_no_more():
+    binary = Symmetric.from_gamma(2, 3.0).matrix()
+    twice = np.zeros((2, 4))
+    twice[:, [0, 3]] = binary
+    for n, epsilon in itertools.product((2, 5), EPSILONS):
+        assert worst_delta(twice, n, epsilon) == pytest.approx(worst_delta(binary, n, epsilon))
 
 
 @pytest.mark.parametrize(
