@@ -132,7 +132,8 @@ class ModelHead(Message):
     `lack_of_fit` tests each set of pooled variables that counts were taken from; `filled_in` are
     the first sets of variables whose tables were made of smaller ones. `told` is the amplification
     of one person's whole record over all owners, null where nothing bounds it, for whoever knows
-    which report is whose; `central` holds against all others who see what it was learned from.
+    which report is whose; `central` holds against all others who see what it was learned from, and
+    is null for an owner.
     `worth` says what the model is worth, null where that cannot be estimated.
     """
 

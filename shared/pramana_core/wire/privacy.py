@@ -62,8 +62,8 @@ class CentralMessage(Message):
     """What a record loses to whoever cannot tell whose report is whose, such as the miner alone.
 
     That is `epsilon`, but for a chance of `delta`; it is null where nothing bounds it, and where
-    `unstated` says why no such bound is stated. A record hides among `records` or more that agree
-    in all that is known of them.
+    `unstated` says why no such bound is stated. The record that loses most hides among `records`
+    that agree in all that is known of them.
     """
 
     epsilon: float | None = None

@@ -238,3 +238,4 @@ def test_a_model_states_that_of_the_releases_it_used(study, release):
     model = analyst.learn("s", spec)
     assert model["central"] == central(analyst)
     assert model["central"]["epsilon"] == pytest.approx(bound(15, 2_000), rel=1e-6)
+    assert north.get(f"/v1/models/{model['id']}")["central"] is None
