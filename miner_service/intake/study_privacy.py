@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
+from miner_service.intake.central import Arrived, central_of
 from miner_service.intake.declared_people import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
     BlockCost,
@@ -47,6 +48,7 @@ from pramana_core.privacy import (
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import (
     AmplificationMessage,
+    CentralMessage,
     ChangedReports,
     ColumnPrivacy,
     ExtremesMessage,
@@ -71,6 +73,8 @@ class AnnouncedReleases:
     changed: tuple[ChangedReports, ...] = ()
     apart: bool = False
     removed: tuple[str, ...] = ()
+    arrived: Arrived = ()
+    single: bool = False
 
     def with_other(self, disclosures: Iterable[BlockDisclosure]) -> AnnouncedReleases:
         """Return the same with another release that left."""
@@ -95,22 +99,24 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
     """Return what the releases of a study, but one of them, disclosed or will disclose."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
-    there = list[ReleaseRow]()
+    there = list[tuple[ReleaseRow, list[BlockDisclosure]]]()
     for row, arrived in announced_releases(session, study):
         if row.id == but:
             continue
         if arrived:
-            there.append(row)
-            left += losses_of(row)
+            there.append((row, losses_of(row)))
+            left += there[-1][1]
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
             to_come += losses_of(row)
+    single = False
     for disclosures, arrived in _of_single_records(session, study):
         if arrived:
             left += disclosures
+            single = True
         else:
             to_come += disclosures
-    changed = changed_reports(there)
+    changed = changed_reports(row for row, _ in there)
     apart = people.find_study(session, study).people == "different"
     return AnnouncedReleases(
         tuple(left),
@@ -119,6 +125,8 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         tuple(changed),
         apart,
         tuple(removed_owners(session, study)),
+        there,
+        single,
     )
 
 
@@ -181,7 +189,9 @@ def study_privacy(
     row = people.find_study(session, study)
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
-    return _message(row, announced(session, study).seen_by(shown_to_owner), plan, facts)
+    found = announced(session, study)
+    central = _central(services, found, shown_to_owner)
+    return _message(row, found.seen_by(shown_to_owner), plan, facts, central)
 
 
 def forecast(
@@ -195,13 +205,14 @@ def forecast(
 ) -> PrivacyForecast:
     """Return a study's sums before and after another release, and why it is refused."""
     row = people.find_study(session, study)
-    found = announced(session, study).seen_by(shown_to_owner)
+    found = announced(session, study)
+    central, found = _central(services, found, shown_to_owner), found.seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
     facts = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     after = found.with_other(disclosures)
     why = refused or _excess(row, found.owed, after.owed)
     return PrivacyForecast(
-        before=_message(row, found, plan, facts),
+        before=_message(row, found, plan, facts, central),
         after=_message(row, after, plan, facts),
         refused=None if why is None else str(why),
     )
@@ -268,8 +279,34 @@ def _excess(
     return None
 
 
+def _central(services: Services, found: AnnouncedReleases, shown_to: str | None) -> CentralMessage:
+    """Return the central bound, which tells an owner nothing of whose records are whose."""
+    if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
+        return CentralMessage(
+            unstated="it depends on which records the owners share, which an owner may not learn."
+        )
+    return _SINGLE if found.single else central_of(services, found.arrived)
+
+
+_SINGLE = CentralMessage(unstated="reports of single records have a local bound only.")
+
+
+def central_of_releases(
+    services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
+) -> CentralMessage:
+    """Return the central bound of what is learned from some releases of a study alone."""
+    single = session.get(ReportPlanRow, study)
+    if single is not None and any(row.owner == single.owner for row in rows):
+        return _SINGLE
+    return central_of(services, [(row, losses_of(row)) for row in rows])
+
+
 def _message(
-    study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, facts: PeopleDeclaration
+    study: StudyRow,
+    found: AnnouncedReleases,
+    plan: StudyPlan | None,
+    facts: PeopleDeclaration,
+    central: CentralMessage | None = None,
 ) -> StudyPrivacy:
     together = total_loss(found.left)
     disclosure = together
@@ -302,6 +339,7 @@ def _message(
             for owner, extremes in disclosure.owners.items()
         ],
         record=ExtremesMessage.of(disclosure.record),
+        central=central,
         different_people=facts.apart,
         people=facts.people,
         at_several=ExtremesMessage.of(together.record) if facts.apart else None,

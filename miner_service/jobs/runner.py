@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sqlalchemy.orm import Session
 
+from miner_service.intake.study_privacy import central_of_releases
 from miner_service.jobs.creating import record_loss
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import JobResult, PreparedJob
@@ -136,6 +137,7 @@ def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobR
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
         loss = record_loss(session, row.study, rows)
+        central = central_of_releases(services, session, row.study, rows)
     message: ModelHead = kind_of(spec).message(
         id=model_id(row.id),
         study=row.study,
@@ -148,6 +150,7 @@ def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobR
         filled_in=[list(names) for names in learned.filled_in[:FILLED_IN]],
         created=row.created,
         told=AmplificationMessage.of(loss),
+        central=central,
         **learned.content,
     )
     return message

@@ -166,7 +166,10 @@ def in_words(model: ModelHead) -> str:
     learned = f"Learned from {model.records:,} records"
     if math.isinf(amplification.epsilon):
         return f"{learned}; no gamma bounds what these tell of a person."
-    return f"{learned}; whole record: {amplification.told}."
+    words = f"{learned}; whole record: {amplification.told}"
+    if model.central is None or model.central.epsilon is None:
+        return f"{words}."
+    return f"{words}, {model.central.description}."
 
 
 def stated(model: ModelHead, form: str, written: str) -> str:

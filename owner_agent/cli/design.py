@@ -27,6 +27,16 @@ def design(
         float | None, typer.Option(help="The largest gamma about a whole record.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="The largest epsilon instead.")] = None,
+    central_epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="The largest epsilon for whoever cannot tell whose report is whose; --gamma, by"
+            " default 10,000, limits gamma besides."
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The chance that --central-epsilon fails; 1e-8 by default.")
+    ] = None,
     breach: Annotated[
         tuple[float, float] | None,
         typer.Option(help="Instead: no belief of the first may grow to the second."),
@@ -59,27 +69,30 @@ def design(
     records. Owners who know different things of the same people design one plan together from the
     public parts of their site files: owner-agent design PART... --write-study-plan FILE.
     """
-    from owner_agent.cli.designs_shown import recommendation, show_design, show_next_step
+    from owner_agent.cli.designs_shown import (
+        central_of,
+        recommendation,
+        show_design,
+        show_next_step,
+    )
     from owner_agent.design.parts import variables_of_parts
     from owner_agent.design.site_text import site_with, study_plan_text
     from owner_agent.site.planning import planned, without_protection
     from owner_agent.site.site import load_site
     from owner_agent.state.private_files import COMMON_MODE, save
     from owner_agent.table.table import read_table
-    from pramana_core.design import Problem, Requirements, find_design, goal
+    from pramana_core.design import Problem, Requirements, find_design, gamma_of_central, goal
     from pramana_core.domain import Domain
     from pramana_core.wire.base import MAX_RECORDS
 
-    demands = (gamma, epsilon, breach)
+    public, owners = list[str](), dict[str, tuple[str, ...]]()
     if parts:
         opened = None
         domain, owners = variables_of_parts(parts)
-        needs = Requirements.of(domain, *demands, owners=owners)
     else:
         opened = load_site(site)
         domain = Domain(tuple(planned(without_protection(opened)).variables.values()))
         public = [v.name for v in opened.file.variables if not v.sensitive]
-        needs = Requirements.of(domain, *demands, public)
         if records is None:
             records = read_table(opened.table, [opened.file.record_id]).rows
     if records is None or records > MAX_RECORDS:
@@ -88,6 +101,9 @@ def design(
             where="records",
             remedy="Give --records, a smaller number.",
         )
+    if central_epsilon is not None:
+        gamma = gamma_of_central(central_epsilon, delta, records, gamma, public)
+    needs = Requirements.of(domain, gamma, epsilon, breach, public, owners)
     wanted = goal(domain, learn, length=length, minimum_support=minimum_support, target=target)
     with progress_bar() as bar:
         made = find_design(
@@ -107,7 +123,9 @@ def design(
         save(write_study_plan, study_plan_text(made).encode(), "write-study-plan", COMMON_MODE)
     words = recommendation(made, learn)
     if json:
-        print_json({**made.as_dict(), "recommendation": words})
+        print_json(
+            {**made.as_dict(), "central": central_of(made).model_dump(), "recommendation": words}
+        )
     else:
         show_design(console(), made)
         console().print(words, markup=False, style="bold")

@@ -13,6 +13,7 @@ from rich.table import Table
 from pramana_core.design import NOTE, Design, Option
 from pramana_core.privacy import PRIOR, Amplification
 from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.privacy import CentralMessage
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
 """How many table lengths a design shows, and where lines are not so wide; --json has all."""
@@ -136,8 +137,17 @@ def recommendation(made: Design, learn: str) -> str:
         f" {shown} associations show: {prediction.kept:.0%} of a moderate one is left beside the"
         f" noise{typical}. The bound: no report changes the odds of anything about a record more"
         f" than {bound.written_gamma} times (gamma), so that a belief of {PRIOR:.0%} grows to"
-        f" {bound.grown(PRIOR):.1%} at most."
+        f" {bound.grown(PRIOR):.1%} at most. Against whoever cannot tell whose report is whose:"
+        f" {central_of(made).description}."
     )
+
+
+def central_of(made: Design) -> CentralMessage:
+    """Return the central bound of the chosen design, or why it is not stated."""
+    if made.problem.needs.public:
+        return CentralMessage(unstated="public columns distinguish records")
+    bound = Amplification(math.log(made.chosen.gamma))
+    return CentralMessage.of(bound, made.problem.records)
 
 
 def show_next_step(

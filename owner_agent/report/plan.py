@@ -29,10 +29,16 @@ from pramana_core.alike import first_few
 from pramana_core.errors import BudgetExceeded, OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.plan import Block
-from pramana_core.privacy import PRIOR, Amplification, gamma_within_groups
+from pramana_core.privacy import (
+    PRIOR,
+    Amplification,
+    gamma_within_groups,
+    record_loss,
+)
 from pramana_core.progress import Progress, StagedProgress, unwatched
 from pramana_core.report.numbers import bound, count, percent
 from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
+from pramana_core.wire.privacy import CentralMessage
 
 LISTED_CHOICES = 12
 """The most parts of a sampled block that are listed; JSON has all."""
@@ -48,6 +54,7 @@ def report(
     study: StudyForecast | str | None = None,
     tick: Progress = unwatched,
     more: Sequence[str] = (),
+    central: CentralMessage | None = None,
 ) -> Report:
     """Report on a plan at a number of records. Raises OptionError, LimitExceeded."""
     if records < 1:
@@ -68,6 +75,7 @@ def report(
         "variables": variables,
         "blocks": rows,
         "together": {"blocks": sensitive, **bounds(whole)},
+        "central": None if central is None else central.model_dump(),
         "ledger": None if losses is None else losses.as_dict(),
         "corrections": None if corrected is None else corrected.as_dict(),
         **study_json(study),
@@ -75,7 +83,7 @@ def report(
         "warnings": [*warnings(plan), *more],
     }
     sections = [
-        _summary(numbers, whole, study),
+        _summary(numbers, whole, central, study),
         _bounds_of_variables(variables),
         *_together(rows, variables, records),
         *([] if losses is None else [losses.section()]),
@@ -100,7 +108,10 @@ def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
 
 
 def _summary(
-    numbers: Mapping[str, Any], told: Amplification, study: StudyForecast | str | None
+    numbers: Mapping[str, Any],
+    told: Amplification,
+    central: CentralMessage | None,
+    study: StudyForecast | str | None,
 ) -> Section:
     variables = numbers["variables"]
     sensitive = sum(row["sensitive"] for row in variables)
@@ -109,7 +120,7 @@ def _summary(
         Fact(f"{sensitive} of {len(variables)}", "variables are sensitive"),
     ]
     if sensitive:
-        epsilon = "epsilon of all sensitive variables of a record together (gamma"
+        epsilon = "local epsilon of all sensitive variables of a record together (gamma"
         grows = (
             f"the most a belief of {percent(PRIOR)} about sensitive variables can grow to by the"
         )
@@ -117,6 +128,12 @@ def _summary(
             Fact(bound(told.epsilon), f"{epsilon} {told.written_gamma})"),
             Fact(percent(told.grown(PRIOR)), f"{grows} whole record's report"),
         ]
+    if central is not None and central.epsilon is not None:
+        caption = (
+            f"central epsilon of this release at delta {central.delta:g}, for whoever cannot tell"
+            f" whose report is whose among {count(central.records)} records alike"
+        )
+        facts.append(Fact(bound(central.epsilon), caption))
     if isinstance(study, StudyForecast):
         facts.append(study.fact)
     if known := [row["half_width"] for row in variables if row["half_width"] is not None]:
@@ -133,7 +150,20 @@ def _summary(
     )
     sentences = [Sentence(lead, "note", brief=False)]
     sentences += [Sentence(words, "warning") for words in numbers["warnings"]]
-    return Section(facts=facts, sentences=sentences)
+    notes = (
+        []
+        if central is None
+        else [_CENTRAL if central.epsilon is not None else central.description]
+    )
+    return Section(facts=facts, sentences=sentences, notes=notes)
+
+
+_CENTRAL = (
+    "The local bound holds against whoever knows which report is whose: an owner, or a miner that"
+    " conspires with one. The central bound holds against the miner alone, an analyst and the"
+    " public: whatever they know of all other records, and as long as the linkage secret and the"
+    " draw keys are secret."
+)
 
 
 def _bounds_of_variables(variables: Sequence[Row]) -> Section:
@@ -307,7 +337,26 @@ def report_of(
     corrected = Corrected.of(now, site.file.corrections)
     more = secrets_said(now.one_secret, losses)
     tick = partial(watch, "measuring")
-    return report(now.plan, now.records, losses, corrected, study, tick, more)
+    central = central_of(site, now)
+    return report(now.plan, now.records, losses, corrected, study, tick, more, central)
+
+
+def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
+    """Return the central bound of a release that is all that left, or why it is not stated."""
+    if site.file.peer is not None:
+        return CentralMessage(unstated="peers know whose report they read.")
+    study = "" if site.file.miner is None else site.miner.study
+    before = (e for e in now.entries if e.left and e.study in ("", study))
+    if any(entry.content != now.identity for entry in before):
+        return CentralMessage(
+            unstated="earlier releases count too: the privacy page of the study adds them up."
+        )
+    if any(block.channel.is_identity for block in now.plan.plan.blocks):
+        # Groups by public values would be more of the table than this page may show.
+        return CentralMessage(
+            unstated="public columns distinguish records: the privacy page of the study has it."
+        )
+    return CentralMessage.of(record_loss(now.plan.plan), now.records)
 
 
 def require_accepted(

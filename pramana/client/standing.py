@@ -77,6 +77,8 @@ class Disclosure(StudyPrivacy):
 
     Attributes:
         record: the amplification for the whole record over all owners, at both extremes.
+        central: the bound for whoever cannot tell whose report is whose: the miner alone, an
+            analyst, the public. `central.epsilon` is None where `central.unstated` says why.
         prior: a belief, usually 5 %, which can grow to `grows_to`.
         people: whether owners have records of the `same` people, of `different` ones, or
             `overlapping`, which assumes nothing. Only of different people do losses not add up.
@@ -140,6 +142,8 @@ class Disclosure(StudyPrivacy):
             f"whole record: {self.record.determined.to_amplification().told}",
             f"a belief of {self.prior:.0%} can grow to {self.grows_to:.4g}",
         ]
+        if self.central is not None and self.central.epsilon is not None:
+            words.append(self.central.description)
         if self.at_several is not None:
             several = self.at_several.determined.to_amplification().written_gamma
             words.append(

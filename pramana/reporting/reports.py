@@ -12,7 +12,7 @@ import numpy as np
 
 from pramana.frames.sentences import listed, warn_caller
 from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.disclosure import BlockDraw, in_words, privacy_frame
+from pramana.reporting.disclosure import BlockDraw, in_words, privacy_frame, public_names
 from pramana.reporting.files import (
     not_what_was_saved,
     read_contents,
@@ -32,7 +32,14 @@ from pramana_core.estimation.plausibility import examine
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
-from pramana_core.privacy import PRIOR, Amplification, record_loss
+from pramana_core.privacy import (
+    DELTA,
+    PRIOR,
+    Amplification,
+    central_loss,
+    record_loss,
+    smallest_group,
+)
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, strictly_ascending
 
@@ -193,6 +200,17 @@ class Reports:
     def epsilon(self) -> float:
         """Its natural logarithm: the epsilon of local differential privacy."""
         return self.amplification.epsilon
+
+    def central_epsilon(self, delta: float = DELTA) -> float:
+        """Return the epsilon for whoever cannot tell whose report is whose, but for a `delta`.
+
+        It holds for these reports alone, among all records that agree in what is unchanged, and as
+        long as pseudonyms are secret. Raises OptionError.
+        """
+        require_limit(delta, InnerShare, "delta")
+        public = [self.codes[name] for name in public_names(self.plan)]
+        records = smallest_group(public) if public else len(self)
+        return central_loss(self.amplification, records, delta).epsilon
 
     def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
         """Return what is disclosed of each variable, a row each.

@@ -16,7 +16,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
 from pramana_core.plan import Plan
-from pramana_core.privacy import Amplification
+from pramana_core.privacy import Amplification, CentralLoss, central_loss
 from pramana_core.progress import OnShare
 from pramana_core.report.numbers import finite
 
@@ -105,6 +105,11 @@ class Trials:
         """The amplification of the plan about the whole record."""
         return Amplification.together(self.plan.blocks)
 
+    @property
+    def central(self) -> CentralLoss:
+        """The central bound of the reports of a run."""
+        return central_loss(self.told, self.records - self.tested)
+
     def described(self) -> dict[str, Any]:
         """Return the source of the records as JSON."""
         source = self.source
@@ -126,6 +131,8 @@ class Trials:
             **({"holdout": self.holdout, "tested": self.tested} if self.holdout else {}),
             **(described(self.design) if self.design is not None else {"design": None}),
             "gamma": finite(self.told.gamma),
+            "central_epsilon": finite(self.central.epsilon),
+            "delta": self.central.delta,
             "plan_digest": self.plan.digest,
         }
 

@@ -73,4 +73,6 @@ def visible_model(services: Services, caller: Caller, model: str) -> Any:
         row = find_model(session, model)
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
-    return message.model_copy(update={"inconsistent": marked, "name": row.name})
+    # For an owner the local bound holds; records alike are counted over all owners' columns.
+    central = message.central if caller.as_owner is None else None
+    return message.model_copy(update={"inconsistent": marked, "central": central, "name": row.name})

@@ -45,6 +45,8 @@ def simulate(
     p: given.Probability = None,
     design: given.Design = None,
     gamma: given.Gamma = None,
+    central_epsilon: given.CentralEpsilon = None,
+    delta: given.Delta = None,
     owners: given.Owners = None,
     estimator: given.EstimatorOption = None,
     target: given.Target = None,
@@ -74,7 +76,18 @@ def simulate(
             where="--target",
         )
     where = given.Setup(
-        bif, table, variables, intervals, records, p, design, gamma, estimator, owners
+        bif,
+        table,
+        variables,
+        intervals,
+        records,
+        p,
+        design,
+        gamma,
+        estimator,
+        owners,
+        central_epsilon,
+        delta,
     )
     found: Any
     if kind == "model-sharing":

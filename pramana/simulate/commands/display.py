@@ -31,7 +31,9 @@ def report_of(outcome: Outcome) -> Report:
 
 
 def _randomization(trials: Trials) -> str:
-    gamma = f"{trials.told.told} about the whole record"
+    gamma = (
+        f"{trials.told.told}, central epsilon {trials.central.epsilon:.4g} about the whole record"
+    )
     if trials.design is None:
         return gamma
     study = trials.design.study_plan

@@ -113,6 +113,7 @@ def options_as_typed() -> Iterator[None]:
         name = error.where or ""
         if name.startswith("--"):
             raise
-        options = {"gamma": "--gamma", "owners": "--owners", "family": "--design"}
+        options = {name: f"--{name}" for name in ("gamma", "owners", "delta")}
+        options |= {"family": "--design", "central_epsilon": "--central-epsilon"}
         where = options.get(name, WHERE)
         raise OptionError(f"{where}: {error.message}", where=where, remedy=error.remedy) from None

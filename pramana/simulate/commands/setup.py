@@ -61,6 +61,16 @@ Design = Annotated[
 Gamma = Annotated[
     float | None, typer.Option(help="The largest amplification of the whole record, of --design.")
 ]
+CentralEpsilon = Annotated[
+    float | None,
+    typer.Option(
+        help="The largest epsilon for whoever cannot tell whose report is whose, of --design;"
+        " --gamma, by default 10,000, limits gamma besides."
+    ),
+]
+Delta = Annotated[
+    float | None, typer.Option(help="The chance that --central-epsilon fails; 1e-8 by default.")
+]
 Owners = Annotated[
     str | None,
     typer.Option(
@@ -114,6 +124,8 @@ class Setup:
     gamma: Gamma = None
     estimator: EstimatorOption = None
     owners: Owners = None
+    central_epsilon: CentralEpsilon = None
+    delta: Delta = None
 
     def prepare(
         self,
@@ -131,7 +143,7 @@ class Setup:
         """
         from pramana.simulate.designs import designed, estimator_of, owners_of, symmetric
         from pramana.simulate.study import Trials
-        from pramana_core.design import require_gamma
+        from pramana_core.design import gamma_of_central, require_gamma
 
         self._require_randomization()
         source = self._source()
@@ -151,12 +163,14 @@ class Setup:
             plan = symmetric(source.domain, self.p or 0.0)
             estimator = self.estimator or "moment"
             return Trials(source, plan, records, runs, seed, holdout=holdout), estimator
-        gamma = self.gamma or 0.0
         owners = () if self.owners is None else owners_of(source.domain, self.owners)
         domain = source.domain.project([n for _, own in owners for n in own] or source.domain.names)
         with options_as_typed():
-            require_gamma(gamma)
             reported = records - round(holdout * records)
+            gamma = self.gamma or 0.0
+            if self.central_epsilon is not None:
+                gamma = gamma_of_central(self.central_epsilon, self.delta, reported, self.gamma)
+            require_gamma(gamma)
             found = designed(domain, self.design, gamma, wanted(domain), reported, on_step, owners)
         if found.advice:
             console(stderr=True).print(found.advice, style="yellow", markup=False, soft_wrap=True)
@@ -171,11 +185,14 @@ class Setup:
                 where="--owners",
                 remedy="Give --design and --gamma with it, the bound over all owners.",
             )
-        if (self.design is None) != (self.gamma is None):
+        bounded = self.gamma is not None or self.central_epsilon is not None
+        if (self.design is None) == bounded:
             raise OptionError(
-                "--design needs --gamma." if self.gamma is None else "--gamma belongs to --design.",
+                "--gamma and --central-epsilon belong to --design."
+                if bounded
+                else "--design needs --gamma or --central-epsilon.",
                 where="--gamma",
-                remedy="Give --design with --gamma, or --p alone.",
+                remedy="Give --design with --gamma or --central-epsilon, or --p alone.",
             )
 
     def _source(self) -> Source:

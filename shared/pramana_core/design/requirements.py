@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.privacy import gamma_for_breach
+from pramana_core.privacy import DELTA, CentralLoss, gamma_for_breach, largest_gamma
 
 
 def gamma_of_epsilon(epsilon: float) -> float:
@@ -44,6 +44,28 @@ def gamma_of_breach(rho: Sequence[float]) -> float:
     if len(rho) != 2:
         raise OptionError("A breach must be a pair rho_1, rho_2.", where="breach")
     return gamma_for_breach(rho[0], rho[1])
+
+
+def gamma_of_central(
+    epsilon: float,
+    delta: float | None,
+    records: int,
+    most: float | None = None,
+    public: Sequence[str] = (),
+) -> float:
+    """Return the largest gamma, `most` or `GAMMA_LIMIT` at most, that keeps a central bound.
+
+    Without a delta it is `DELTA`. Raises OptionError; also where `public` columns distinguish
+    records, because then these do not hide among all others.
+    """
+    if public:
+        raise OptionError(
+            f"A central epsilon needs records that look the same, but {list(public)} stay public.",
+            where="central_epsilon",
+            remedy="Give --gamma, or protect these columns too.",
+        )
+    kept = largest_gamma(records, CentralLoss(epsilon, DELTA if delta is None else delta))
+    return kept if most is None else min(kept, most)
 
 
 @dataclass(frozen=True)

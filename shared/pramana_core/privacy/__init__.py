@@ -27,8 +27,10 @@ from pramana_core.privacy.posterior import (
     worst_posterior,
 )
 from pramana_core.privacy.shuffling import (
+    DELTA,
     CentralLoss,
     ShuffledReport,
+    central_loss,
     largest_gamma,
     lower_central_delta,
     records_in_set,
@@ -43,6 +45,7 @@ from pramana_core.privacy.study_loss import (
 )
 
 __all__ = [
+    "DELTA",
     "NOTHING",
     "PRIOR",
     "Amplification",
@@ -53,6 +56,7 @@ __all__ = [
     "ShuffledReport",
     "StudyDisclosure",
     "attacker_accuracy",
+    "central_loss",
     "composed",
     "conditional_entropy",
     "epsilon",

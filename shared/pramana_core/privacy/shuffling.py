@@ -28,8 +28,14 @@ report under the blanket is worth then has four values Y, and of n reports
     Y = p - e, 1 - e p, p (1 - e), 0   with probabilities   alpha, alpha, rho / p and the rest.
 
 (Where rho > 0 the count of the reports outside of Q and R alone is no bound: it would let the
-record's own S hide among reports that it cannot be.) The sum's law is an n-fold convolution. The
-values are spread over two points of a grid each, which keeps means and so can only raise delta.
+record's own S hide among reports that it cannot be. Of five categories, gamma 19, 30 records and
+epsilon .5 the truth is .24332, by that count .24327, by the blanket .24889.) A larger p or beta
+gives no smaller delta. The sum's law is an n-fold convolution. The values are spread over two
+points of a grid each, which keeps means and so can only raise delta.
+
+At gamma 19 and delta 1e-6 the largest beta gives epsilon .528 for 2,000 records, .218 for 10,000,
+.116 for 32,561 and .0634 for 100,000. With half of the clones, 1 / (p + 1) in place of 2 / (p + 1)
+(see Feldman, McMillan, Talwar 2021), they would be .79, .318, .168 and .092.
 """
 
 from __future__ import annotations
@@ -37,7 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Self
 
 import numpy as np
@@ -56,8 +62,14 @@ from pramana_core.privacy.gamma import (
     record_loss,
 )
 
+DELTA = 1e-8
+"""Central bounds are stated at this delta."""
+
 GAMMA_LIMIT = 1e4
 """A central bound alone allows no larger local gamma than this."""
+
+_LARGEST_EPSILON = 100.0
+"""Above this local epsilon no count of records hides anything, and e^epsilon would overflow."""
 
 _RELATIVE_ERROR = 1e-9
 """The relative error of a sum's terms is below this: tests compare with whole numbers."""
@@ -110,12 +122,16 @@ class ShuffledReport:
     def of(cls, released: Transition | Plan) -> Self:
         """Return the report of a record by a channel, or by all randomized blocks of a plan.
 
+        A plan of public columns alone has no bound.
+
         Raises:
             LimitExceeded: see `gamma`.
         """
         if isinstance(released, Plan):
+            loss = record_loss(released)
             noisy = [b.channel for b in released.blocks if not b.channel.is_identity]
-            return cls(record_loss(released), _together(map(total_variation, noisy)))
+            variation = _together(map(total_variation, noisy))
+            return cls(loss, variation if math.isfinite(loss.epsilon) else 1.0)
         return cls(Amplification.of(released), total_variation(released))
 
     @classmethod
@@ -136,12 +152,12 @@ class ShuffledReport:
         _require_records(records)
         Amplification(epsilon)  # refuses a negative one
         # Every operation here errs by some 2^-52.
-        p = math.exp(self.amplification.epsilon) * (1 + 1e-13)
         beta = min(self.variation, _largest_variation(self.amplification)) * (1 + 1e-13)
         if beta <= 0 or epsilon >= self.amplification.epsilon:
             return 0.0
-        if not math.isfinite(p):
+        if self.amplification.epsilon > _LARGEST_EPSILON:
             return min(1.0, beta)
+        p = math.exp(self.amplification.epsilon) * (1 + 1e-13)
         alpha, e = beta / (p - 1), math.exp(epsilon)
         rest = max(0.0, 1 - alpha - p * alpha)
         worth = np.array([p - e, 1 - e * p, p * (1 - e)])
@@ -157,13 +173,18 @@ class ShuffledReport:
         """
         _require_delta(delta)
         local = self.amplification.epsilon
-        if self.central_delta(records, 0.0) <= delta or not math.isfinite(local):
-            return 0.0 if self.variation <= delta or math.isfinite(local) else math.inf
+        if self.central_delta(records, 0.0) <= delta:
+            return 0.0
+        if local > _LARGEST_EPSILON:
+            return local
         return _crossing(lambda e: self.central_delta(records, e), delta, local)
 
-    def central_loss(self, records: int, delta: float) -> CentralLoss:
-        """Return `central_epsilon` with its delta."""
-        return CentralLoss(self.central_epsilon(records, delta), delta)
+
+@lru_cache(1024)
+def central_loss(local: Amplification, records: int, delta: float = DELTA) -> CentralLoss:
+    """Return the central bound of the worst mechanism of a local bound. Raises OptionError."""
+    report = ShuffledReport(local, _largest_variation(local))
+    return CentralLoss(report.central_epsilon(records, delta), delta)
 
 
 def largest_gamma(
@@ -227,8 +248,11 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
         raise OptionError(
             "The columns that are known must have an entry for each record.", where="known"
         )
-    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in columns], axis=1)
-    return int(np.unique(codes, axis=0, return_counts=True)[1].min())
+    alike = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        place = np.unique(column, return_inverse=True)[1]
+        alike = np.unique(alike * (place.max() + 1) + place, return_inverse=True)[1]
+    return int(np.bincount(alike).min())
 
 
 def records_in_set(records: int, weight: float, delta: float) -> int:
@@ -427,7 +451,10 @@ def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
         angle = 2 * np.pi / points * ((place * turns + points // 2) % points - points // 2)
         real -= 2 * weight * np.square(np.sin(angle / 2))
         imaginary -= weight * np.sin(angle)
-    size = 0.5 * np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1.0 + 1e-300))
+    squared = 2 * real + real**2 + imaginary**2
+    # Far from 1 the plain logarithm is as good, and may be that of 0.
+    far = np.log(np.maximum(np.hypot(1 + real, imaginary), 1e-300))
+    size = np.where(squared < -0.5, far, 0.5 * np.log1p(np.maximum(squared, -0.5)))
     law = np.exp(records * (size + 1j * np.arctan2(imaginary, 1 + real)))
     sums = np.fft.irfft(law, points)[1 : last + 1] * np.arange(1, last + 1)
     return (float(sums.sum()) + last * _TRANSFORM_ERROR) * step / records + beyond

@@ -14,7 +14,14 @@ from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Message, Name, Sha256
 from pramana_core.wire.channels import NamedVariable
 from pramana_core.wire.jobs import Job, JobSpec
-from pramana_core.wire.privacy import AmplificationMessage, Owner, Study, StudyPrivacy, TokenEnding
+from pramana_core.wire.privacy import (
+    AmplificationMessage,
+    CentralMessage,
+    Owner,
+    Study,
+    StudyPrivacy,
+    TokenEnding,
+)
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
@@ -124,8 +131,10 @@ class ModelHead(Message):
     that are inconsistent with their plan to the p-value (an owner sees its own there).
     `lack_of_fit` tests each set of pooled variables that counts were taken from; `filled_in` are
     the first sets of variables whose tables were made of smaller ones. `told` is the amplification
-    of one person's whole record over all owners, null where nothing bounds it. `worth` says what
-    the model is worth, null where that cannot be estimated.
+    of one person's whole record over all owners, null where nothing bounds it, for whoever knows
+    which report is whose; `central` holds against all others who see what it was learned from, and
+    is null for an owner.
+    `worth` says what the model is worth, null where that cannot be estimated.
     """
 
     id: str
@@ -140,6 +149,7 @@ class ModelHead(Message):
     filled_in: Annotated[list[list[str]], Field(default_factory=list)]
     created: datetime
     told: AmplificationMessage
+    central: CentralMessage | None = None
     worth: WorthMessage | None = None
 
     @property

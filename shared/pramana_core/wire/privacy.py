@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from pramana_core.privacy import PRIOR, Amplification, Extremes
+from pramana_core.privacy import DELTA, PRIOR, Amplification, Extremes, central_loss
 from pramana_core.wire.base import (
     MAX_VARIABLES,
     Label,
@@ -56,6 +56,38 @@ class AmplificationMessage(Message):
     def to_amplification(self) -> Amplification:
         """Return the amplification."""
         return Amplification(math.inf if self.epsilon is None else self.epsilon)
+
+
+class CentralMessage(Message):
+    """What a record loses to whoever cannot tell whose report is whose, such as the miner alone.
+
+    That is `epsilon`, but for a chance of `delta`; it is null where nothing bounds it, and where
+    `unstated` says why no such bound is stated. The record that loses most hides among `records`
+    that agree in all that is known of them.
+    """
+
+    epsilon: float | None = None
+    delta: float = DELTA
+    records: int | None = None
+    unstated: str = ""
+
+    @classmethod
+    def of(cls, local: Amplification, records: int) -> CentralMessage:
+        """Return the message of reports with a local bound. Raises OptionError: no records."""
+        epsilon = central_loss(local, records).epsilon
+        if not math.isfinite(epsilon):
+            return cls(records=records, unstated="nothing bounds the loss of a record.")
+        return cls(epsilon=epsilon, records=records)
+
+    @property
+    def description(self) -> str:
+        """The bound in words, or why there is none."""
+        if self.epsilon is None:
+            return f"no central bound: {self.unstated}"
+        return (
+            f"central epsilon {self.epsilon:.4g} at delta {self.delta:g}"
+            f" ({self.records:,} records alike)"
+        )
 
 
 class ExtremesMessage(Message):
@@ -156,7 +188,8 @@ class StudyPrivacy(Message):
     without a gamma, which no sum counts; `changed` the records that releases report differently by
     the same draws. An owner sees its own of these, and sums by what the study says alone.
     `warnings` say where what arrived contradicts what the study says, or could not be checked, and
-    that sums leave something out.
+    that sums leave something out. `record` holds against whoever knows which report is whose,
+    `central` against the miner alone, an analyst or the public; it is null in a forecast.
     """
 
     study: Name
@@ -164,6 +197,7 @@ class StudyPrivacy(Message):
     columns: list[ColumnPrivacy]
     owners: list[OwnerPrivacy]
     record: ExtremesMessage
+    central: CentralMessage | None = None
     different_people: bool
     budget: PrivacyBudget
     people: People = "overlapping"

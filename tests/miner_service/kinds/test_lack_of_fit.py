@@ -133,10 +133,15 @@ def test_gamma_stands_in_json_page_text_and_picture(miner, build):
     # Two columns of gamma 3 each: 9 for the record.
     assert told["gamma"] == pytest.approx(9)
     assert told["epsilon"] == pytest.approx(2 * math.log(3))
+    central = analyst.get(path)["central"]["epsilon"]
     page = analyst("GET", f"{path}/page").text
     assert "γ = 9" in page
     assert "epsilon&nbsp;2.197" in page
-    said = "Learned from 300 records; whole record: gamma 9, epsilon 2.197."
+    assert f"ε = {central:.4g}" in page
+    said = (
+        "Learned from 300 records; whole record: gamma 9, epsilon 2.197, central epsilon"
+        f" {central:.4g} at delta 1e-08 (300 records alike)."
+    )
     text = analyst("GET", f"{path}/text").text
     assert text.endswith(f"\n\n{said}\n")
     picture = analyst("GET", f"{path}/svg").text

@@ -9,6 +9,9 @@ import stat
 
 import pytest
 
+from pramana_core.privacy import Amplification, central_loss
+from tests.owner_agent.conftest import table_of
+
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
@@ -85,6 +88,32 @@ def test_nothing_of_the_table_but_its_length_is_in_the_report(bench, command, ta
     assert not [t for t in (b"PATIENT", b"MARKED", b"private note") if t in b"".join(first[1:])]
     bench.write(table=table_text(51))
     assert all(new != old for new, old in zip(written(), first, strict=True)), "N is in each"
+
+
+@pytest.mark.slow
+def test_two_bounds_stand_side_by_side(bench, command, site_text):
+    """Public columns tell records apart; without them all of the release hide each other."""
+
+    def central():
+        return json.loads(command("plan", "--json").out)["central"]
+
+    assert central()["epsilon"] is None
+    assert central()["unstated"]
+    randomized = site_text.split('[[variables]]\nname = "region"')[0]
+    bench.write(randomized, table=table_of(3_000))
+    told = json.loads(command("plan", "--json").out)
+    local = Amplification(told["together"]["epsilon"])
+    assert told["central"]["records"] == 3_000
+    assert told["central"]["epsilon"] == central_loss(local, 3_000).epsilon < local.epsilon
+    said = command("plan").out
+    for text in (said, (bench.state / "report" / "plan.html").read_text()):
+        assert f"{told['central']['epsilon']:.4g}" in text
+    assert command("publish", "--yes", "--report", str(bench.folder / "p.html")).exit_code == 0
+    published = json.loads((bench.folder / "p.json").read_text())
+    assert published["central"] == told["central"]
+    assert central() == told["central"], "the same reports add nothing"
+    bench.write(randomized.replace("p = 0.4", "p = 0.5"))
+    assert central()["unstated"], "both left under the same pseudonyms"
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from owner_agent.site.writing import toml
 from pramana_core.design import Design, Problem, Requirements, builds, goal, option
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
+from pramana_core.privacy import DELTA, CentralLoss, largest_gamma
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "choosing-a-plan.md"
@@ -160,6 +161,7 @@ def test_the_command_designs_for_the_site(bench, command, site_text):
         (("--gamma", "9", "--learn", "itemsets", "--length", "0"), "length"),
         (("--gamma", "9", "--minimum-support", "2"), "minimum support"),
         (("--gamma", "9", "--records", "0"), "records"),
+        (("--central-epsilon", "1"), "public"),
         (("--gamma", "9", "--records", "1" + "0" * 400), "records"),
         (("--gamma", "9", "--family", "sampled-1"), "sampled-1"),
         (("--gamma", "9", "--family", "best"), "best"),
@@ -170,6 +172,29 @@ def test_bad_input_ends_with_2(command, words, where):
     ended = command("design", *words)
     assert ended.exit_code == 2
     assert where in ended.err.lower()
+
+
+def test_a_central_epsilon_allows_the_largest_gamma_that_keeps_it(bench, command, site_text):
+    bench.write(site_text.split('[[variables]]\nname = "region"')[0])
+    words = ("design", "--records", "30000", "--central-epsilon", "0.5", "--json")
+
+    def designed(*more):
+        ended = command(*words, *more)
+        assert ended.exit_code == 0, ended.err
+        made = json.loads(ended.out)
+        (gamma,) = (o["gamma"] for o in made["options"] if o["family"] == made["chosen"])
+        return {**made, "gamma": gamma}
+
+    made = designed()
+    assert made["gamma"] == pytest.approx(largest_gamma(30_000, CentralLoss(0.5, DELTA)), rel=1e-3)
+    assert made["gamma"] > 100
+    assert 0.45 < made["central"]["epsilon"] <= 0.5
+    assert made["central"]["delta"] == DELTA
+    assert f"{made['central']['epsilon']:.4g}" in made["recommendation"]
+    assert designed("--delta", "1e-12")["gamma"] < made["gamma"]
+    assert designed("--gamma", "19")["gamma"] == pytest.approx(19), "gamma limits it besides"
+    for more in (("--central-epsilon", "0"), ("--delta", "2")):
+        assert command(*words, *more).exit_code == 2
 
 
 def test_a_design_that_is_of_no_use_says_so_at_once(command):

@@ -33,6 +33,13 @@ def test_releases_say_what_is_in_them(world):
     assert releases.loc["port", "records"] == 2201
 
 
+def test_a_disclosure_has_two_bounds(world):
+    told = world.study().disclosure()
+    assert told.central.records == 2201
+    assert told.central.epsilon <= told.epsilon
+    assert f"{told.central.epsilon:.4g}" in repr(told).split("central")[1]
+
+
 def test_records_reported_differently_by_the_same_draws_are_shown(world):
     study = world.study()
     told = study.disclosure()

@@ -285,6 +285,17 @@ def test_commands_give_the_same_numbers_again(table: Path, command: tuple[str, .
     assert without_seconds(other) != without_seconds(first)
 
 
+@pytest.mark.slow
+def test_a_central_epsilon_is_kept_by_the_records_of_a_run(table: Path):
+    command = ("tree", "--target", "v1", "--design", "auto", "--table", str(table), "--runs", "1")
+    setting = simulated(*command, "--central-epsilon", "1.5")["setting"]
+    assert 1.4 < setting["central_epsilon"] <= 1.5
+    assert setting["gamma"] > math.exp(1.5)
+    limited = simulated(*command, "--central-epsilon", "1.5", "--gamma", "3")["setting"]
+    assert limited["gamma"] == pytest.approx(3)
+    assert limited["central_epsilon"] < setting["central_epsilon"]
+
+
 RULES = ("rules", "--p", "0.1")
 TREE = ("tree", "--target", "v1", "--p", "0.1")
 
@@ -295,6 +306,9 @@ TREE = ("tree", "--target", "v1", "--p", "0.1")
         (("rules", "--design", "auto"), "--gamma"),
         ((*RULES, "--gamma", "19"), "--gamma"),
         (("rules", "--design", "auto", "--gamma", "1"), "--gamma"),
+        ((*RULES, "--central-epsilon", "1"), "--gamma"),
+        (("rules", "--design", "auto", "--central-epsilon", "0"), "--central-epsilon"),
+        (("rules", "--design", "auto", "--central-epsilon", "1", "--delta", "2"), "--delta"),
         ((*RULES, "--set", "minimum_support=0"), "--set"),
         ((*RULES, "--set", "false_discovery=2"), "--set"),
         ((*RULES, "--set", "max_length"), "--set"),

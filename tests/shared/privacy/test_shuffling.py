@@ -15,8 +15,10 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (
+    Amplification,
     CentralLoss,
     ShuffledReport,
+    central_loss,
     largest_gamma,
     lower_central_delta,
     records_in_set,
@@ -188,7 +190,30 @@ def test_a_record_does_not_hide_among_reports_that_it_cannot_be():
     matrix = channel.matrix()
     exact = exact_delta(matrix[0], matrix[1], [matrix[4]] * 29, 0.5)
     assert lower_central_delta(channel, 30, 0.5) < exact * 0.9999
+    assert exact == pytest.approx(0.243324, abs=5e-7)
     assert exact <= ShuffledReport.of(channel).central_delta(30, 0.5) < exact * 1.03
+
+
+def test_neither_a_larger_gamma_nor_a_larger_variation_gives_a_smaller_delta():
+    """The same mechanism has every larger gamma, so that bounds of both may be put in."""
+    for n, epsilon in itertools.product((2, 10, 1_000), (0.05, 0.2)):
+        of_gamma = [
+            ShuffledReport(Amplification.of_gamma(g), 0.3).central_delta(n, epsilon)
+            for g in (2.0, 3.0, 19.0, 400.0)
+        ]
+        assert of_gamma == sorted(of_gamma)
+        of_variation = [
+            ShuffledReport(Amplification.of_gamma(19.0), v).central_delta(n, epsilon)
+            for v in (0.01, 0.1, 0.5, 0.8, 0.9, 1.0)
+        ]
+        assert of_variation == sorted(of_variation)
+
+
+@pytest.mark.parametrize("local", [99.0, 101.0, 150.0, 300.0, 710.0, 1e4, 1e6])
+def test_vast_local_epsilons_earn_nothing(local: float):
+    report = ShuffledReport(Amplification(local), 0.999)
+    assert report.central_epsilon(1_000, 1e-8) == pytest.approx(local)
+    assert report.central_delta(1_000, 1.0) == pytest.approx(0.999)
 
 
 @pytest.mark.parametrize(("n", "least"), [(10_000, 113), (32_000, 307), (100_000, 576)])
@@ -212,10 +237,14 @@ def test_the_largest_gamma_of_a_mechanism_is_larger_and_has_a_limit():
 
 
 def test_one_record_earns_nothing_and_no_bound_exceeds_the_local_one():
-    assert GENERIC.central_epsilon(1, 1e-12) == pytest.approx(math.log(19), rel=1e-6)
+    for gamma in (1.5, 3.0, 19.0):
+        one = ShuffledReport.of_gamma(gamma)
+        assert one.central_epsilon(1, 1e-12) == pytest.approx(math.log(gamma), rel=1e-6)
     assert GENERIC.central_epsilon(3, 1e-30) <= math.log(19)
     assert ShuffledReport.of(Identity(3)).central_epsilon(10**6, 1e-6) == math.inf
     assert ShuffledReport.of(EXAMPLES["withheld"]).central_epsilon(2, 1e-9) == 0
+    public = Plan((Block(Domain.of(c="xy").variables, Identity(2)),))
+    assert ShuffledReport.of(public).central_epsilon(10**6, 1e-6) == math.inf
 
 
 def test_reports_under_the_same_pseudonyms_add_before_they_are_shuffled():
@@ -252,7 +281,7 @@ def test_a_new_draw_doubles_the_local_loss():
 
 
 def test_studies_with_their_own_pseudonyms_add_their_central_bounds():
-    one = GENERIC.central_loss(10_000, 1e-8)
+    one = central_loss(GENERIC.amplification, 10_000)
     both = one + one
     assert both == CentralLoss(2 * one.epsilon, 2e-8)
     joint = ShuffledReport.together([GENERIC, GENERIC]).central_epsilon(10_000, 2e-8)
@@ -287,6 +316,28 @@ def test_a_record_hides_among_those_that_agree_in_what_is_known():
     for known in ([], [[1], [1, 2]], [[]]):
         with pytest.raises(OptionError):
             smallest_group(known)
+
+
+@pytest.mark.parametrize("known", [(0, 0, 1, 1, 1, 1), (0, 1, 1, 1, 1, 1)])
+def test_records_that_are_known_apart_do_not_hide_each_other(known: tuple[int, ...]):
+    """A public column, the owners that have a record, or its batch: enumerated as one report."""
+    binary = Symmetric.from_gamma(2, 3.0)
+    rows = [np.kron(np.eye(2)[place], binary.matrix()[1]) for place in known]
+    target = [np.kron(np.eye(2)[0], row) for row in binary.matrix()]
+    report, alike = ShuffledReport.of(binary), smallest_group([known])
+    for epsilon in EPSILONS:
+        exact = exact_delta(*target, rows[1:], epsilon)
+        assert exact <= report.central_delta(alike, epsilon) + 1e-12
+        if epsilon < 1:
+            assert exact > report.central_delta(len(known), epsilon)
+
+
+def test_a_kept_report_that_is_seen_twice_tells_no_more():
+    binary = Symmetric.from_gamma(2, 3.0).matrix()
+    twice = np.zeros((2, 4))
+    twice[:, [0, 3]] = binary
+    for n, epsilon in itertools.product((2, 5), EPSILONS):
+        assert worst_delta(twice, n, epsilon) == pytest.approx(worst_delta(binary, n, epsilon))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,103 @@
+"""The central bound of releases: what they disclose to whoever lacks the linkage secret.
+
+Records that the same releases have, and that agree in all public columns, are alike: a record hides
+among these. It loses what all its releases disclose together, and besides the epsilon of private
+trees, which hide a record by themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from cachetools import LRUCache, cached
+
+from miner_service.alignment.align import LinkageSecrets
+from miner_service.intake.unbounded import changed_reports, costs_of, unbounded_of
+from miner_service.services import Services, source_of
+from miner_service.store.releases import kind_of_release
+from miner_service.store.schema import ReleaseRow
+from pramana_core.privacy import BlockDisclosure, smallest_group, total_loss
+from pramana_core.wire.privacy import CentralMessage
+
+Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
+"""Releases of which a part arrived at least, and the losses by each."""
+
+_COMPARED = 1 << 22
+"""Public columns of at most so many records are compared."""
+
+
+def central_of(services: Services, arrived: Arrived) -> CentralMessage:
+    """Return the central bound of releases, or why it is not stated."""
+    there = [row for row, _ in arrived if kind_of_release(row).has_records]
+    why = _why_not(there, [row for row, _ in arrived])
+    if why:
+        return CentralMessage(unstated=why)
+    sealed = [row for row in there if row.state == "sealed"]
+    trees = total_loss(t for row, mine in arrived if row not in there for t in mine)
+    found = []
+    for digests, records in _groups(services, sealed):
+        mine = [t for row, each in arrived if row.keys_digest in digests for t in each]
+        found.append(CentralMessage.of(total_loss(mine).record.determined, records))
+    worst = max(found, key=lambda one: math.inf if one.epsilon is None else one.epsilon)
+    if worst.epsilon is None:
+        return worst
+    more = trees.record.determined.epsilon
+    return worst.model_copy(update={"epsilon": worst.epsilon + more})
+
+
+def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
+    """Return why there is no central bound; nothing if there is one."""
+    sealed = [row for row in there if row.state == "sealed"]
+    digests = {row.keys_digest for row in sealed}
+    public = [row for row in there if _public(row)]
+    secrets = LinkageSecrets.of((row.owner, row.linkage) for row in there)
+    if any(unbounded_of(row) is not None for row in rows):
+        return "some releases carry no gamma."
+    if changed_reports(there):
+        return "releases by the same draws differ in a record, or could not be compared."
+    if not any(cost.randomized for row in sealed for cost in costs_of(row)):
+        return "no complete release has randomized columns."
+    if any(row.keys_digest not in digests or row in public for row in there if row not in sealed):
+        return "a release is incomplete or withdrawn, so its records cannot be compared."
+    if len(digests) > 1 and secrets.state != "same":
+        return (
+            "the releases do not name one linkage secret, so a person may have several pseudonyms."
+        )
+    if public and sum(row.records for row in sealed) > _COMPARED:
+        return f"public columns of more than {_COMPARED:,} records are not compared."
+    return ""
+
+
+def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[str | None], int]]:
+    """Return groups of records alike: the digests of their releases' pseudonyms, and the number."""
+    if any(map(_public, rows)):
+        # The smallest group, as if its records were in all releases.
+        return [({row.keys_digest for row in rows}, _smallest(services, rows))]
+    digest = {row.id: row.keys_digest for row in rows}
+    together = services.aligner.together([source_of(row) for row in rows])
+    return [({digest[name] for name in names}, records) for names, records in together.items()]
+
+
+@cached(
+    LRUCache(256),
+    key=lambda _services, rows: tuple(row.data_sha256 for row in rows),
+    lock=threading.Lock(),
+)
+def _smallest(services: Services, rows: Sequence[ReleaseRow]) -> int:
+    found = [services.reports(row.id, _public(row)) for row in rows]
+    everybody = np.unique(np.concatenate([reports.keys for reports in found]))
+    known = []
+    for reports in found:
+        place = np.searchsorted(everybody, reports.keys)
+        for codes in (place * 0, *reports.columns.values()):
+            column = np.zeros(len(everybody), np.int32)
+            column[place] = codes.astype(np.int32) + 1
+            known.append(column)
+    return smallest_group(known)
+
+
+def _public(row: ReleaseRow) -> list[str]:
+    return [name for cost in costs_of(row) if not cost.randomized for name in cost.names]
