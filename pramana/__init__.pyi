@@ -92,6 +92,7 @@ from .plans import OneHot as OneHot
 from .plans import Plan as Plan
 from .plans import RandomSymmetric as RandomSymmetric
 from .plans import Sampled as Sampled
+from .plans import SubsetSelection as SubsetSelection
 from .plans import Symmetric as Symmetric
 from .plans import Withheld as Withheld
 from .plans import plan as plan

@@ -23,6 +23,7 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
     Transition,
     Withheld,
@@ -43,6 +44,7 @@ __all__ = [
     "Plan",
     "RandomSymmetric",
     "Sampled",
+    "SubsetSelection",
     "Symmetric",
     "Withheld",
 ]

@@ -31,6 +31,7 @@ from owner_agent.randomize.words import (
 )
 from pramana_core.channels import (
     RESOLUTION,
+    SUBSETS,
     Coordinated,
     CutAndPaste,
     Grouped,
@@ -40,6 +41,7 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
     Transition,
     UnitTransition,
@@ -260,6 +262,28 @@ def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
             left -= kept
             reported[place] |= kept.astype(np.uint64) << code.astype(np.uint64)
         return reported
+
+    return drawn
+
+
+@sampler.register
+def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
+    """Choose a subset, and a shift of the truth inside or outside it."""
+
+    def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
+        inside = below(words.word(0), channel.inside_units)
+        rest = words.after(1)
+        subset = uniform_below(rest, SUBSETS, 0, 2).astype(np.int64)
+        shifted = join(true, sizes).astype(np.int64)
+        outside = channel.size - channel.chosen
+        for rows, first, count in (
+            (np.flatnonzero(inside), 0, channel.chosen),
+            (np.flatnonzero(~inside), channel.chosen, outside),
+        ):
+            places = uniform_below(rest.of(rows), count, 1, 2).astype(np.int64)
+            shifted[rows] += channel.shifts[subset[rows], first + places]
+        reported = subset * channel.size + shifted % channel.size
+        return [reported.astype(code_dtype(channel.shape[1]))]
 
     return drawn
 

@@ -25,6 +25,7 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
     Transition,
     most_accurate,
@@ -176,6 +177,21 @@ class GroupedSpec(Replacing):
             )
 
 
+class SubsetSpec(Amplified):
+    """Subset selection: a subset that holds the true category more often (Ye and Barg)."""
+
+    kind: Literal["subset"]
+
+    def transition(self, variables: tuple[Variable, ...]) -> Transition:
+        """Return the channel of one variable."""
+        if len(variables) > 1:
+            raise ChannelError(
+                f"A subset channel is of one variable; the block has {len(variables)}.",
+                remedy="Give each variable a subset channel of its own; amplifications multiply.",
+            )
+        return SubsetSelection.from_gamma(variables[0].size, self.amplification)
+
+
 class MaskSpec(ChannelSpec):
     """MASK: each category of one variable is an item, reported unchanged with `p` (FRAPP 7)."""
 
@@ -315,6 +331,7 @@ AnyChannel = Annotated[
     | CyclicSpec
     | MatrixSpec
     | GroupedSpec
+    | SubsetSpec
     | MaskSpec
     | CutAndPasteSpec
     | SampledSpec,

@@ -17,7 +17,7 @@ SITE = Path(__file__).with_name("every_scheme.toml").read_text(encoding="utf-8")
 
 NAMES = (
     "age", "smokes", "ill", "region", "car", "pet", "sex", "pregnant", "house", "rooms",
-    "income", "debt", "vote",
+    "income", "debt", "vote", "town",
 )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def people() -> list[dict[str, str]]:
     columns = (
         age, smokes, ill, pick("n e s w", 0.4, 0.3, 0.2, 0.1), car, pet, sex, pregnant, house,
         rooms, income, debt, pick("a b c", 0.5, 0.3, 0.2),
+        pick(" ".join("ABCDEFGHIJKLMNOPQRSTUVWX"), *[0.08] * 8, *[0.0225] * 16),
     )  # fmt: skip
     return [dict(zip(NAMES, map(str, row), strict=True)) for row in zip(*columns, strict=True)]
 
@@ -54,7 +55,7 @@ JOBS = {
     "moment": {
         "age": [], "smokes": ["age"], "ill": ["smokes"], "region": [], "car": [], "pet": ["car"],
         "sex": [], "pregnant": ["sex"], "house": [], "rooms": ["house"], "income": [],
-        "debt": ["income"], "vote": [],
+        "debt": ["income"], "vote": [], "town": [],
     },
 }  # fmt: skip
 

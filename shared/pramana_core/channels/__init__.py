@@ -34,6 +34,7 @@ from pramana_core.channels.dense import PARTS, Dense, Grouped
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
 from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
+from pramana_core.channels.subsets import SUBSETS, SubsetSelection
 from pramana_core.channels.symmetric import (
     MIXTURE_CELLS,
     SHARE,
@@ -55,6 +56,7 @@ FAMILIES: tuple[type[Transition], ...] = (
     Withheld,
     OneHot,
     CutAndPaste,
+    SubsetSelection,
     Sampled,
     Coordinated,
     Product,
@@ -72,6 +74,7 @@ __all__ = [
     "PARTS",
     "RESOLUTION",
     "SHARE",
+    "SUBSETS",
     "Choice",
     "Coordinated",
     "CutAndPaste",
@@ -83,6 +86,7 @@ __all__ = [
     "Product",
     "RandomSymmetric",
     "Sampled",
+    "SubsetSelection",
     "Symmetric",
     "Tensor",
     "Transition",

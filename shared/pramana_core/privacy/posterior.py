@@ -20,6 +20,7 @@ from pramana_core.channels import (
     Grouped,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Transition,
 )
 from pramana_core.errors import LimitExceeded, OptionError
@@ -81,6 +82,12 @@ def _(channel: Grouped) -> tuple[ReportKind, ...]:
         for members, part in zip(channel.groups, channel.channels, strict=True)
         for kind in (alone if part is None else report_kinds(part))
     )
+
+
+@report_kinds.register
+def _(channel: SubsetSelection) -> tuple[ReportKind, ...]:
+    times = (channel.chosen, channel.size - channel.chosen)
+    return (ReportKind(1.0, np.array(channel.likelihoods), times),)
 
 
 @report_kinds.register

@@ -49,7 +49,14 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.channels import LISTED_ENTRIES, OneHot, Product, Sampled, Transition
+from pramana_core.channels import (
+    LISTED_ENTRIES,
+    OneHot,
+    Product,
+    Sampled,
+    SubsetSelection,
+    Transition,
+)
 from pramana_core.errors import OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Plan
@@ -335,6 +342,24 @@ def _(channel: OneHot) -> Tensor:
 
 
 @contrast.register
+def _(channel: SubsetSelection) -> Tensor:
+    members = np.fft.rfft(channel.members)
+    shared = np.fft.irfft((np.abs(members) ** 2).sum(axis=0), n=channel.size)
+    # The truth at this distance from another shares the fewest reports with it.
+    distance = 1 + int(np.rint(shared[1:]).argmin())
+    first, second = channel.members, np.roll(channel.members, distance, axis=1)
+    inside, outside = channel.likelihoods
+    found = []
+    for alone in (first & ~second, second & ~first):
+        # How many of these reports each truth has inside its subset, by its distance.
+        held = np.conj(members) * np.fft.rfft(alone)
+        counts = np.rint(np.fft.irfft(held.sum(axis=0), n=channel.size))
+        found.append((outside * alone.sum() + (inside - outside) * counts) / len(alone))
+    sums = np.stack(found, axis=1)
+    return sums[[0, distance, int(sums.sum(axis=1).argmin())]]
+
+
+@contrast.register
 def _(channel: Product) -> Tensor:
     return contrast(max(channel.channels, key=total_variation))
 
@@ -348,7 +373,9 @@ def _has_contrast(channel: Part) -> bool:
     """Return whether the pair of truths is found that differs most."""
     true, reported = channel.shape
     small = true * reported <= LISTED_ENTRIES and true * true * reported <= _PAIRS
-    return small or channel.exact_mixture is not None or isinstance(channel, OneHot)
+    return (
+        small or channel.exact_mixture is not None or isinstance(channel, OneHot | SubsetSelection)
+    )
 
 
 def _of_pair(matrix: Tensor, first: int, second: int) -> Tensor:

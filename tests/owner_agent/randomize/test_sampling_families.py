@@ -27,6 +27,7 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
 )
 from pramana_core.domain import Variable
@@ -170,7 +171,12 @@ SAMPLED = Sampled(
 )
 
 
+SUBSETS = SubsetSelection.from_gamma(6, 1.5)
+# Two shifts are inside and four outside, and a number below 4 serves both.
+SUBSET_WORDS = [threshold(SUBSETS.inside_units), uniform(64), uniform(4)]
+
 ENUMERATED = {
+    "subsets": (SUBSETS, (6,), SUBSET_WORDS),
     "mixture": (MIXTURE, (2, 3), [pair(MIXTURE.keep), uniform(2), uniform(3)]),
     "mixture-one": (MIXTURE, (6,), [pair(MIXTURE.keep), uniform(6)]),
     "mask": (FLIP, (3,), [threshold(FLIP.flip_units)] * 3),
@@ -288,6 +294,7 @@ FAMILIES = {
     "grouped": (Grouped(((0, 3), (1, 2, 4)), (ONE, Symmetric.from_gamma(3, 4.0))), (5,)),
     "mixture": (MIXTURE, (2, 3)),
     "mask": (FLIP, (3,)),
+    "subsets": (SUBSETS, (6,)),
     "cut-and-paste": (CUT, (2, 3)),
     "product": (Product((2, 1), (MIXTURE, ONE)), (2, 3, 2)),
     "sampled": (SAMPLED, (2, 3, 2)),

@@ -23,6 +23,7 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
 )
 from pramana_core.domain import Variable
@@ -75,6 +76,8 @@ from tests.places import ROOT
         ),
         ("mask, p = 0.9", "abc", OneHot.from_probability(3, 0.9)),
         ("mask, gamma = 9", "abc", OneHot.from_gamma(3, 9)),
+        ("subset, gamma = 9", "abc", Symmetric.from_gamma(3, 9)),
+        ("subset, gamma = 2", "abcdefgh", SubsetSelection.from_gamma(8, 2)),
         ("cut-and-paste, keep = 1, rho = 0.4", "abc", CutAndPaste.from_probability((3,), 1, 0.4)),
         (
             "sampled, size = 1, gamma = 4",

@@ -86,6 +86,7 @@ def right() -> dict[str, dict[str, Any]]:
         "Mixture": {"size": 2, "keep": 1 << 20},
         "NaiveBayes": {"target": "survived"},
         "OneHot": {"size": 3, "flip_units": 1 << 30},
+        "SubsetSelection": {"size": 9, "chosen": 2, "inside_units": 1 << 31},
         "Plan": {"blocks": plan().blocks},
         "RandomSymmetric": {"size": 3, "off_units": 1 << 20, "spread_units": 10},
         "Regression": {"target": "debt"},

@@ -15,6 +15,7 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
     Transition,
     Withheld,
@@ -41,6 +42,8 @@ EXAMPLES: dict[str, Transition] = {
     "one-hot that tells": OneHot(2, 0),
     "cut and paste": CutAndPaste.from_probability((2, 3), 1, 0.4),
     "cut and paste that tells nothing": CutAndPaste((2, 2), 1, RESOLUTION, 2),
+    "subset selection": SubsetSelection.from_gamma(7, 2.0),
+    "subset selection that rules out": SubsetSelection(5, 2, RESOLUTION),
     "sampled": Sampled(
         (2, 3, 2),
         (

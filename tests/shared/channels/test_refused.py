@@ -15,6 +15,7 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
 )
 from pramana_core.errors import ChannelError, OptionError
@@ -24,6 +25,8 @@ UNITS = {
     "spread_units": lambda u: RandomSymmetric(2, 1 << 30, u),
     "flip_units": lambda u: OneHot(3, u),
     "paste_units": lambda u: CutAndPaste((2, 2), 1, u, 2),
+    "chosen": lambda u: SubsetSelection(9, u, RESOLUTION),
+    "inside_units": lambda u: SubsetSelection(9, 2, u),
     "keep": lambda u: Mixture(9, u),
 }
 
@@ -62,6 +65,9 @@ def test_units_are_whole_numbers_in_their_range(field: str, units: object):
         lambda: RandomSymmetric(3, 10, 11),
         lambda: OneHot.from_probability(17, 0.8),
         lambda: OneHot.from_probability(3, 1.8),
+        lambda: SubsetSelection(4, 4, RESOLUTION),
+        lambda: SubsetSelection(4, 2, RESOLUTION // 2),
+        lambda: SubsetSelection.from_gamma(4, 0.5),
         lambda: CutAndPaste((2, 2), -1, 5, 2),
         lambda: CutAndPaste((2, 2, 2), 1, 5, 2),
         lambda: CutAndPaste.from_probability((2, 2), 1, 0.0),

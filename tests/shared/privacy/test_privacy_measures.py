@@ -27,6 +27,7 @@ from pramana_core.channels import (
     OneHot,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
     Transition,
     Withheld,
@@ -104,6 +105,7 @@ CHANNELS: dict[str, Transition] = {
             Choice((1,), HALF, Dense.ternary(0.3, 0.2)),
         ),
     ),
+    "subsets": SubsetSelection.from_gamma(6, 1.5),
     "one-hot": OneHot.from_probability(4, 0.8),
     "one-hot-turned": OneHot.from_probability(3, 0.3),
     "one-hot-exact": OneHot.from_probability(3, 1.0),
@@ -133,6 +135,8 @@ def law(channel: Transition, truth: int) -> Law:
             group, part = next(p for p in zip(groups, channels, strict=True) if truth in p[0])
             inner = {0: 1.0} if part is None else law(part, group.index(truth))
             return {group[m]: p for m, p in inner.items()}  # type: ignore[index]
+        case SubsetSelection():
+            return subset_law(channel, truth)
         case OneHot():
             return one_hot_law(channel, truth)
         case CutAndPaste():
@@ -140,6 +144,17 @@ def law(channel: Transition, truth: int) -> Law:
         case Sampled():
             return sampled_law(channel, truth)
     raise AssertionError(channel)
+
+
+def subset_law(channel: SubsetSelection, truth: int) -> Law:
+    inside = channel.inside_units / 2**32 / channel.chosen / 64
+    outside = (1 - channel.inside_units / 2**32) / (channel.size - channel.chosen) / 64
+    found: Law = {}
+    for subset, shifts in enumerate(channel.shifts.tolist()):
+        for place, shift in enumerate(shifts):
+            report = subset, (truth + shift) % channel.size
+            found[report] = inside if place < channel.chosen else outside
+    return found
 
 
 def one_hot_law(channel: OneHot, truth: int) -> Law:
