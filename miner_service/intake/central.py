@@ -23,10 +23,10 @@ from pramana_core.privacy import BlockDisclosure, smallest_group, total_loss
 from pramana_core.wire.privacy import CentralMessage
 
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
-"""Releases of which a part arrived at least, and the losses by each."""
+"""Releases with at least one part that arrived, and the losses by each."""
 
 _COMPARED = 1 << 22
-"""Public columns of at most so many records are compared."""
+"""The most records whose public columns are compared."""
 
 
 def central_of(services: Services, arrived: Arrived) -> CentralMessage:

@@ -280,7 +280,7 @@ def _excess(
 
 
 def _central(services: Services, found: AnnouncedReleases, shown_to: str | None) -> CentralMessage:
-    """Return the central bound, which tells an owner nothing of whose records are whose."""
+    """Return the central bound, which shows an owner nothing about whose records are whose."""
     if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
         return CentralMessage(
             unstated="it depends on which records the owners share, which an owner may not learn."

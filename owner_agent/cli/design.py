@@ -30,7 +30,7 @@ def design(
     central_epsilon: Annotated[
         float | None,
         typer.Option(
-            help="The largest epsilon for whoever cannot tell whose report is whose; --gamma, by"
+            help="The largest epsilon for whoever does not know whose report is whose; --gamma, by"
             " default 10,000, limits gamma besides."
         ),
     ] = None,

@@ -137,7 +137,7 @@ def recommendation(made: Design, learn: str) -> str:
         f" {shown} associations show: {prediction.kept:.0%} of a moderate one is left beside the"
         f" noise{typical}. The bound: no report changes the odds of anything about a record more"
         f" than {bound.written_gamma} times (gamma), so that a belief of {PRIOR:.0%} grows to"
-        f" {bound.grown(PRIOR):.1%} at most. Against whoever cannot tell whose report is whose:"
+        f" {bound.grown(PRIOR):.1%} at most. Against whoever does not know whose report is whose:"
         f" {central_of(made).description}."
     )
 

@@ -130,7 +130,7 @@ def _summary(
         ]
     if central is not None and central.epsilon is not None:
         caption = (
-            f"central epsilon of this release at delta {central.delta:g}, for whoever cannot tell"
+            f"central epsilon of this release at delta {central.delta:g}, for whoever does not know"
             f" whose report is whose among {count(central.records)} records alike"
         )
         facts.append(Fact(bound(central.epsilon), caption))

@@ -77,7 +77,7 @@ class Disclosure(StudyPrivacy):
 
     Attributes:
         record: the amplification for the whole record over all owners, at both extremes.
-        central: the bound for whoever cannot tell whose report is whose: the miner alone, an
+        central: the bound for whoever does not know whose report is whose: the miner alone, an
             analyst, the public. `central.epsilon` is None where `central.unstated` says why.
         prior: a belief, usually 5 %, which can grow to `grows_to`.
         people: whether owners have records of the `same` people, of `different` ones, or

@@ -202,7 +202,7 @@ class Reports:
         return self.amplification.epsilon
 
     def central_epsilon(self, delta: float = DELTA) -> float:
-        """Return the epsilon for whoever cannot tell whose report is whose, but for a `delta`.
+        """Return the epsilon for whoever does not know whose report is whose, but for a `delta`.
 
         It holds for these reports alone, among all records that agree in what is unchanged, and as
         long as pseudonyms are secret. Raises OptionError.

@@ -64,7 +64,7 @@ Gamma = Annotated[
 CentralEpsilon = Annotated[
     float | None,
     typer.Option(
-        help="The largest epsilon for whoever cannot tell whose report is whose, of --design;"
+        help="The largest epsilon for whoever does not know whose report is whose, of --design;"
         " --gamma, by default 10,000, limits gamma besides."
     ),
 ]

@@ -207,16 +207,16 @@ class _Judge:
         return self._tabulated(model) or self._drawn(model)
 
     def _tabulated(self, model: Predictor) -> _Share | None:
-        asked, alone = (self.target, *model.used), not model.used
-        domain = self.marginals.domain.project(asked)
-        if not alone and (domain.size > TABLE_CELLS or not self.marginals.can_estimate(asked)):
+        names, alone = (self.target, *model.used), not model.used
+        domain = self.marginals.domain.project(names)
+        if not alone and (domain.size > TABLE_CELLS or not self.marginals.can_estimate(names)):
             return None
         with suppress(LimitExceeded):
-            if not alone and self.marginals.unbiased(asked) is None:
+            if not alone and self.marginals.unbiased(names) is None:
                 return None
-            cells = np.indices(domain.shape).reshape(len(asked), -1)
-            predicted = _predicted(model, dict(zip(asked, cells, strict=True)))
-            share = _Share(0.0, {asked: (predicted == cells[0]).reshape(domain.shape) * 1.0})
+            cells = np.indices(domain.shape).reshape(len(names), -1)
+            predicted = _predicted(model, dict(zip(names, cells, strict=True)))
+            share = _Share(0.0, {names: (predicted == cells[0]).reshape(domain.shape) * 1.0})
             return share if alone or math.sqrt(share.variance(self)) <= MOST_ERROR else None
         return None
 

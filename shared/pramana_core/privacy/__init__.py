@@ -4,7 +4,7 @@ Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds 
 them. Under equal priors: `conditional_entropy` (on average), `k_anonymity`, posteriors and the
 attacker's accuracy. Each is exact for structured channels of any size. `largest_proportion_se` is
 the error that the miner will have. `total_loss` adds up all releases of a study. `ShuffledReport`
-has the central bounds of whoever cannot tell whose report is whose.
+has the central bounds of whoever does not know whose report is whose.
 """
 
 from pramana_core.privacy.accuracy import largest_proportion_se

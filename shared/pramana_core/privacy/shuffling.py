@@ -1,4 +1,4 @@
-"""The central bound: the loss of a record to somebody who cannot tell whose report is whose.
+"""The central bound: the loss of a record to somebody who does not know whose report is whose.
 
 A release is a set of reports sorted by keyed pseudonyms. For whoever lacks the linkage secret and
 the draw keys this order is a uniform permutation, so that a report hides among those of the other
@@ -352,8 +352,8 @@ def _(channel: SubsetSelection) -> Tensor:
     found = []
     for alone in (first & ~second, second & ~first):
         # How many of these reports each truth has inside its subset, by its distance.
-        held = np.conj(members) * np.fft.rfft(alone)
-        counts = np.rint(np.fft.irfft(held.sum(axis=0), n=channel.size))
+        overlap = np.conj(members) * np.fft.rfft(alone)
+        counts = np.rint(np.fft.irfft(overlap.sum(axis=0), n=channel.size))
         found.append((outside * alone.sum() + (inside - outside) * counts) / len(alone))
     sums = np.stack(found, axis=1)
     return sums[[0, distance, int(sums.sum(axis=1).argmin())]]

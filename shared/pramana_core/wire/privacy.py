@@ -59,7 +59,7 @@ class AmplificationMessage(Message):
 
 
 class CentralMessage(Message):
-    """What a record loses to whoever cannot tell whose report is whose, such as the miner alone.
+    """What a record loses to whoever does not know whose report is whose, such as the miner alone.
 
     That is `epsilon`, but for a chance of `delta`; it is null where nothing bounds it, and where
     `unstated` says why no such bound is stated. The record that loses most hides among `records`
