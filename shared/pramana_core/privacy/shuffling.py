@@ -189,7 +189,11 @@ class ShuffledReport:
 
 @lru_cache(1024)
 def central_loss(local: Amplification, records: int, delta: float = DELTA) -> CentralLoss:
-    """Return the central bound of the worst mechanism of a local bound. Raises OptionError."""
+    """Return the central bound of the worst mechanism of a local bound. Raises OptionError.
+
+    Its reports are those of a randomized answer to yes or no and what follows from that, so later
+    channels may depend on earlier reports of all records.
+    """
     report = ShuffledReport(local, _largest_variation(local))
     return CentralLoss(report.central_epsilon(records, delta), delta)
 

@@ -332,6 +332,33 @@ def test_records_that_are_known_apart_do_not_hide_each_other(known: tuple[int, .
             assert exact > report.central_delta(len(known), epsilon)
 
 
+@pytest.mark.parametrize(("first", "second"), [(3.0, 3.0), (9.0, 2.0), (2.0, 9.0)])
+def test_the_second_channel_may_be_chosen_after_the_first_reports_were_seen(first, second):
+    """Enumerated with the worst second channel for each outcome of the first."""
+    n, a = 3, Symmetric.from_gamma(2, first).matrix()
+    channels = [Symmetric.from_gamma(2, second).matrix(), np.full((2, 2), 0.5)]
+    for low in (0.02, 0.3):
+        high = min(1 - (1 - low) / second, second * low)
+        channels += [np.array([[x, 1 - x], [y, 1 - y]]) for x, y in ((low, high), (high, low))]
+    local = Amplification.of_gamma(first * second)
+    report = ShuffledReport(local, math.tanh(local.epsilon / 2))
+    for other, epsilon in itertools.product((0, 1), EPSILONS):
+        exact = 0.0
+        for ones in range(n + 1):
+            seen = [y for y in itertools.product((0, 1), repeat=n) if sum(y) == ones]
+            worst = 0.0
+            for c in channels:
+                laws: dict[tuple, np.ndarray] = {}
+                for y, z in itertools.product(seen, itertools.product((0, 1), repeat=n)):
+                    others = math.prod(a[other, y[i]] * c[other, z[i]] for i in range(1, n))
+                    outcome = tuple(sorted(zip(y, z, strict=True)))
+                    laws[outcome] = laws.get(outcome, 0.0) + a[:, y[0]] * c[:, z[0]] * others
+                gain = sum(max(0.0, p - math.exp(epsilon) * q) for p, q in laws.values())
+                worst = max(worst, gain)
+            exact += worst
+        assert 0 < exact <= report.central_delta(n, epsilon)
+
+
 def test_a_kept_report_that_is_seen_twice_tells_no_more():
     binary = Symmetric.from_gamma(2, 3.0).matrix()
     twice = np.zeros((2, 4))
