@@ -315,8 +315,9 @@ def _show_reading(proposed: ProposedSite) -> None:
     source = proposed.table
     if source.encoding != MARKED:
         show_lines([f"The text is read as {source.encoding}; --encoding names another."])
-    if source.decimal == ",":
-        show_lines(["Numbers are read with decimal commas."])
+    if source.decimal_commas:
+        names = ", ".join(map(repr, source.decimal_commas))
+        show_lines([f"Numbers with decimal commas are read in {names}."])
     show_lines(f"{v.name!r} holds {v.note}." for v in proposed.variables if v.note)
 
 
