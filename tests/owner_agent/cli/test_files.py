@@ -200,6 +200,7 @@ def test_a_sensitive_column_is_never_told(ward, command):
 
 
 def test_what_protects_a_release_stays_unless_it_is_named(ward, command):
+    KeyStore(ward.state).create("draw", os.urandom)
     site = ward.folder / "site.toml"
 
     def shared():
