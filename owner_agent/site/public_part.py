@@ -71,8 +71,12 @@ class PublicPart(Section):
 
 
 def place_of_part(site: Path, owner: str) -> Path:
-    """Return where the public part of a site file is written, if nobody names another place."""
-    return site.parent / f"{owner}.public.toml"
+    """Return where the public part of a site file is written, if nobody names another place.
+
+    A site file of another name than `site.toml` lends its own: several may lie in one folder.
+    """
+    name = owner if site.name == "site.toml" else site.stem
+    return site.with_name(f"{name}.public.toml")
 
 
 def read_part(path: Path) -> PublicPart:

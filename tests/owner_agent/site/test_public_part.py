@@ -2,7 +2,7 @@
 
 import pytest
 
-from owner_agent.site.public_part import PublicPart, read_part
+from owner_agent.site.public_part import PublicPart, place_of_part, read_part
 from owner_agent.site.site import load_site
 from pramana_core.errors import ConfigError
 
@@ -108,3 +108,10 @@ def test_the_command_writes_the_part(bench, command):
     other.unlink()
     assert command("public-part", "--out", str(other)).exit_code == 0
     assert read_part(other) == read_part(path)
+
+
+@pytest.mark.parametrize(
+    ("site", "part"), [("site.toml", "care"), ("visits.csv.toml", "visits.csv")]
+)
+def test_site_files_of_one_folder_have_parts_of_their_own(tmp_path, site, part):
+    assert place_of_part(tmp_path / site, "care") == tmp_path / f"{part}.public.toml"
