@@ -157,7 +157,7 @@ def column_names(source: TableSource) -> list[str]:
 
 
 def detect(path: Path, encoding: str | None = None, separator: str | None = None) -> TableSource:
-    """Return a file with the facts by which its text can be read: encoding and decimal commas.
+    """Return a file with its encoding, separator and columns of decimal commas.
 
     Raises TableError and EmptyTable.
     """
@@ -173,7 +173,8 @@ def detect(path: Path, encoding: str | None = None, separator: str | None = None
     except _FAILURES:
         raise _unreadable(source) from None
     commas = (n for n, c in chunk.columns.items() if has_decimal_commas(c, content.separator))
-    return replace(source, decimal_commas=tuple(commas))
+    found = content.separator if content.separator not in ("", ",") else source.separator
+    return replace(source, separator=found, decimal_commas=tuple(commas))
 
 
 def unusable_columns(source: TableSource) -> dict[str, str]:
