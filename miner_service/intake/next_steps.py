@@ -45,11 +45,9 @@ def _steps_of_owners(
     in_use = owners_in_use(session, study)
     planned = find_study_plan(session, study) is not None
     if not planned and _may_plan(session, row, len(custodians) + len(awaited)):
-        yield StudyStep(
-            who="operator or custodian",
-            what="design the study's plan from the owners' public parts, without any table",
-            command="owner-agent design PART... --write-study-plan plan.json",
-        )
+        what = "design the study's plan from the owners' public parts, without any table"
+        command = "owner-agent design PART... --gamma 19 --records N --write-study-plan plan.json"
+        yield StudyStep(who="operator or custodian", what=what, command=command)
         command = f"miner-service study plan set {study} plan.json"
         yield StudyStep(who="operator", what="give the study its plan", command=command)
     elif missing := [owner for owner in custodians if owner not in in_use]:

@@ -67,7 +67,8 @@ def design(
 
     The variables are those of the site file, and nothing of the table is read but its number of
     records. Owners who know different things of the same people design one plan together from the
-    public parts of their site files: owner-agent design PART... --write-study-plan FILE.
+    public parts of their site files: owner-agent design PART... --gamma 19 --records N
+    --write-study-plan FILE.
     """
     from owner_agent.cli.designs_shown import (
         central_of,

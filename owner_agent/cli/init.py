@@ -308,15 +308,19 @@ def _confirmed(
 
 
 def _show_reading(proposed: ProposedSite) -> None:
-    """Print how the text was read, where it is not UTF-8 and points, and what was taken for what.
+    """Print how the text was read, unless by UTF-8, commas and points, and what columns hold.
 
     Nothing of it is a value of the table.
     """
     source = proposed.table
     if source.encoding != MARKED:
         show_lines([f"The text is read as {source.encoding}; --encoding names another."])
-    if source.decimal == ",":
-        show_lines(["Numbers are read with decimal commas."])
+    if source.separator is not None:
+        sign = {"\t": "tabs", ";": "semicolons"}.get(source.separator, repr(source.separator))
+        show_lines([f"Cells are separated by {sign}; --separator names another sign."])
+    if source.decimal_commas:
+        names = ", ".join(map(repr, source.decimal_commas))
+        show_lines([f"Numbers with decimal commas are read in {names}."])
     show_lines(f"{v.name!r} holds {v.note}." for v in proposed.variables if v.note)
 
 

@@ -300,14 +300,14 @@ def share_model(
     asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
     shared = asked.site.file.share_model
     if shared is None or any(option is not None for option in (target, k, epsilon)):
-        from owner_agent.table.proposing_sections import SMALLEST_PATH, with_tree
+        from owner_agent.table.proposing_sections import with_tree
 
         if k is not None and epsilon is not None:
             raise OptionError("Give --k or --epsilon, not both.", where="epsilon")
         if target is None and shared is not None:
             target = shared.target.column
         target = target or ",".join(asked.ask_names("target", "The variable to predict"))
-        asked = asked.extended(with_tree(asked.site, site, target, k or SMALLEST_PATH, epsilon))
+        asked = asked.extended(with_tree(asked.site, site, target, k, epsilon))
     options = PublishOptions(accept_added_loss=accept_added_loss)
     _beside_records(PreparedTree, asked, options, PAGE, report_of)
 

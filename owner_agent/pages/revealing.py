@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from owner_agent.pages.rendering import AgentDep, SiteDep, page
-from owner_agent.release.ledger import Entry, Ledger
+from owner_agent.release.ledger import FILE, Entry, Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords
 from owner_agent.report.plan import others_apart, report_of
@@ -125,7 +125,8 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
         )
     except PramanaError as error:
         return NextStep(f"{error.message} {error.remedy or ''}")
-    if any(entry.state in ("prepared", "sending") for entry in entries):
+    sent = [entry for entry in entries if not entry.miner.startswith(FILE)]
+    if any(entry.state in ("prepared", "sending") for entry in sent):
         return NextStep(
             "A publication was interrupted. Publish again: it sends only what the miner does not"
             " have, with the same bytes.",

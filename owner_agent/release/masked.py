@@ -5,6 +5,7 @@ The same table masked again is the same release. No message quotes a cell.
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -284,15 +285,24 @@ class PreparedMask(PreparedRelease):
         )
 
     def file_content(self) -> bytes:
-        """Return the masked records as CSV, without ids or pseudonyms, in the order of these."""
-        table = self.chosen.table
+        """Return the masked records as CSV, without ids or pseudonyms.
+
+        Their order follows from the draw key: in the order of pseudonyms, the rows of owners who
+        share a linkage secret would be those of the same people.
+        """
+        draw, prefix = self.chosen.secrets.draw, b"pramana/file-order/1\x00"
+        order = sorted(
+            range(len(self.chosen.keys)),
+            key=lambda row: hmac.digest(draw, prefix + bytes(self.chosen.keys[row]), "sha256"),
+        )
+        table = self.chosen.table.in_order(np.array(order, dtype=np.intp))
         columns: list[Iterable[Any]] = [
             [column.categories[code] for code in column.codes]
             if isinstance(column, CategoricalColumn)
             else [int(number) if number.is_integer() else number for number in column.values]
             for column in table.told.columns
         ]
-        columns += self.masked.matrix.T.tolist()
+        columns += self.masked.matrix[order].T.tolist()
         names = [*table.told.names, *table.confidential.names]
         return csv_text(names, zip(*columns, strict=True)).encode()
 

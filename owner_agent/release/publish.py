@@ -53,7 +53,7 @@ from owner_agent.table.encode import (
     table_changed,
 )
 from owner_agent.table.table import CHUNK_ROWS, read_chunks
-from pramana_core.errors import DuplicateRecordId, PramanaError, StoreCorrupt
+from pramana_core.errors import DuplicateRecordId, OptionError, PramanaError, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
 from pramana_core.progress import StagedProgress
@@ -353,17 +353,25 @@ def release_to_file(
 ) -> PublishOutcome:
     """Release into a new file, without a miner; the ledger has it, with the file's digest, before.
 
-    A file that has the same content stays. Arguments and errors are those of `publish`.
+    A file that has the same content stays; each path has a line of its own in the ledger. Arguments
+    and errors are those of `publish`.
     """
     with publishing_alone(site.state):
         now, _ = _shown(kind, site, environment, options, watch, show, approval)
         content = now.file_content()
+        path = path.resolve()
+        if not path.parent.is_dir():
+            raise OptionError(
+                f"There is no folder {path.parent}; nothing was written.",
+                where="out",
+                remedy="Make it, or name a file in a folder that is there.",
+            )
         if path.exists() and (not path.is_file() or path.read_bytes() != content):
             require_absent(path, "out")
         ledger, time = Ledger(site.state), environment.now()
         ledger.begin()
         digest, plan_digest = hashlib.sha256(content).hexdigest(), now.outgoing().content.digest
-        entry = now.entry((f"{FILE}{path.name}", ""), digest, plan_digest, 1, time)
+        entry = now.entry((f"{FILE}{path}", ""), digest, plan_digest, 1, time)
         found = ledger.find(*entry.key)
         already = found is not None and found.state == "sealed" and path.exists()
         if not already:

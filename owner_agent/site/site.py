@@ -6,7 +6,7 @@ import itertools
 import tomllib
 from bisect import bisect_right
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -109,7 +109,7 @@ class SiteFile(Section):
     state: str = ".pramana"
     encoding: str = MARKED
     separator: str | None = None
-    decimal: Literal[".", ","] = "."
+    decimal_commas: tuple[ColumnName, ...] = ()
     dates_as_years: tuple[ColumnName, ...] = ()
     corrections: CorrectionChoice | None = None
     miner: MinerSection | None = None
@@ -134,6 +134,10 @@ class SiteFile(Section):
             mistakes.append(
                 "missing key variables, and there is no [mask] and no [share_model]: nothing would"
                 " leave"
+            )
+        if self.record_id in (*self.decimal_commas, *self.dates_as_years):
+            mistakes.append(
+                f"decimal_commas and dates_as_years must not name the record id {self.record_id!r}"
             )
         if not self.table.lower().endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
@@ -165,7 +169,7 @@ class Site(BaseModel):
             self.folder / file.table,
             file.encoding,
             file.separator,
-            file.decimal,
+            file.decimal_commas,
             file.dates_as_years,
         )
 

@@ -24,14 +24,14 @@ class TableSource:
         path: the file; its suffix names the format.
         encoding: of a CSV file without a byte order mark, as Python calls it.
         separator: the character between cells of CSV; None if the file shows it.
-        decimal: the sign before a number's fraction, a point or a comma.
+        decimal_commas: columns of numbers such as 22,5 and 1.234,5.
         dates_as_years: columns of dates; only their years are read.
     """
 
     path: Path
     encoding: str = MARKED
     separator: str | None = None
-    decimal: str = "."
+    decimal_commas: tuple[str, ...] = ()
     dates_as_years: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import io
 import itertools
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -132,22 +132,19 @@ def _decodes(path: Path, encoding: str) -> bool:
     return True
 
 
-def has_decimal_commas(columns: Sequence[pa.Array], separator: str) -> bool:
+def has_decimal_commas(column: pa.Array, separator: str) -> bool:
     """Whether all numbers of a column have commas before their fractions, by its filled cells.
 
     Between commas, 1,234 may be a thousand: one cell must have another count of digits.
     """
-    for column in columns:
-        cells = pc.filter(column, pc.not_equal(column, ""))
-        commas = pc.match_substring(cells, ",")
-        number = pc.or_(
-            pc.match_substring_regex(cells, r"^[+-]?[0-9]+(,[0-9]+)?$"),
-            pc.match_substring_regex(cells, _GROUPED),
-        )
-        plain = pc.match_substring_regex(cells, r"^[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))$")
-        if pc.all(number).as_py() and pc.any(plain if separator == "," else commas).as_py():
-            return True
-    return False
+    cells = pc.filter(column, pc.not_equal(column, ""))
+    commas = pc.match_substring(cells, ",")
+    number = pc.or_(
+        pc.match_substring_regex(cells, r"^[+-]?[0-9]+(,[0-9]+)?$"),
+        pc.match_substring_regex(cells, _GROUPED),
+    )
+    plain = pc.match_substring_regex(cells, r"^[+-]?(0,[0-9]+|[0-9]+,([0-9]{1,2}|[0-9]{4,}))$")
+    return bool(pc.all(number).as_py() and pc.any(plain if separator == "," else commas).as_py())
 
 
 def with_points(cells: pa.Array) -> pa.Array:

@@ -153,7 +153,8 @@ def propose_site(
             left_out[name] = f"of its dates the years are read: {found}" if are_dates else found
         else:
             variables.append(found)
-    source = replace(source, dates_as_years=tuple(dates))
+    commas = tuple(name for name in source.decimal_commas if name != chosen)
+    source = replace(source, decimal_commas=commas, dates_as_years=tuple(dates))
     columns = tuple(table.columns)
     return ProposedSite(source, table.rows, columns, chosen, tuple(variables), left_out)
 

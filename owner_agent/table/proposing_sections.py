@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from owner_agent.site.planning import planned, without_protection
+from owner_agent.site.sections import Section
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.site.tree_section import AttributeSection, TargetSection
 from owner_agent.site.writing import ExtendedSite
@@ -22,35 +23,34 @@ SMALLEST_PATH = 10
 def with_mask(
     site: Site, path: Path, confidential: Sequence[str], tell: Sequence[str] | None
 ) -> ExtendedSite:
-    """Return a site file with this `[mask]`, not written yet; by default what may leave is told.
+    """Return a site file with other columns in `[mask]`, not written yet; its other keys stay.
 
-    A sensitive variable of one of its columns is taken out: it would leave in two forms.
-    Raises MissingColumn, OptionError, ConfigError.
+    By default the columns whose variables are not sensitive are told. The variable of a
+    confidential column is taken out, which would leave in two forms. Raises MissingColumn,
+    OptionError, ConfigError.
     """
     if tell is None:
         public = (v.source for v in site.file.variables if not v.sensitive)
         tell = [column for column in public if column not in confidential]
     require_columns([*confidential, *tell], column_names(site.table))
     columns = _columns(site)
-    told = [{"column": c} | _listed(columns.get(c, {})) for c in tell]
+    before = site.file.mask
+    known = {} if before is None else {one.column: _keys(one) for one in before.tell}
+    told = [known.get(c) or {"column": c} | _listed(columns.get(c, {})) for c in tell]
     numeric = [*confidential, *(one["column"] for one in told if "categories" not in one)]
-    section = {"confidential": list(confidential), "tell": told}
-    taken = [
-        v.name
-        for v in site.file.variables
-        if v.source in confidential or (v.sensitive and v.source in tell)
-    ]
+    section = _keys(before) | {"confidential": list(confidential), "tell": told}
+    taken = [v.name for v in site.file.variables if v.source in confidential]
     return _extended(site, path, "mask", section, numeric, taken)
 
 
 def with_tree(
-    site: Site, path: Path, target: str, smallest_path: float, epsilon: float | None
+    site: Site, path: Path, target: str, k: float | None, epsilon: float | None
 ) -> ExtendedSite:
     """Return a site file with `[share_model]` of all its columns, not written yet.
 
-    The ranges of numbers follow from their public cuts. With `epsilon` the tree is private; of
-    another one sensitive variables are taken out, as by `with_mask`.
-    Raises OptionError, ConfigError.
+    The ranges of numbers follow from their public cuts. `k` or `epsilon` replace what protects the
+    tree; otherwise what stands there stays, or `k` is `SMALLEST_PATH`. Of a tree that is not
+    private, sensitive variables are taken out, as by `with_mask`. Raises OptionError, ConfigError.
     """
     columns = _columns(site)
     if "categories" not in columns.get(target, {}):
@@ -60,14 +60,29 @@ def with_tree(
             remedy=f"Name a variable with categories, one of {', '.join(columns)}; `owner-agent"
             " init --categories` lists some.",
         )
-    protection: dict[str, Any] = {"requirement": {"k": smallest_path}}
+    kept = _keys(site.file.share_model)
+    required, private = kept.get("requirement"), kept.get("private")
     if epsilon is not None:
-        protection = {"private": {"epsilon": epsilon}}
+        kept = _without(kept, "requirement") | {"private": {**(private or {}), "epsilon": epsilon}}
+    elif k is not None:
+        before = required if isinstance(required, dict) else {}
+        kept = _without(kept, "private") | {"requirement": {**before, "k": k}}
+    elif required is None and private is None:
+        kept["requirement"] = {"k": SMALLEST_PATH}
     others = [one for column, one in columns.items() if column != target]
-    section = {"target": columns[target], "attributes": others, **protection}
+    section = kept | {"target": columns[target], "attributes": others}
     numeric = [one["column"] for one in others if "categories" not in one]
-    taken = [v.name for v in site.file.variables if v.sensitive and epsilon is None]
+    taken = [v.name for v in site.file.variables if v.sensitive and "private" not in kept]
     return _extended(site, path, "share_model", section, numeric, taken)
+
+
+def _keys(section: Section | None) -> dict[str, Any]:
+    """Return the keys that a section of the site file has."""
+    return {} if section is None else section.model_dump(exclude_unset=True)
+
+
+def _without(section: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in section.items() if name != key}
 
 
 def _listed(column: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,6 +123,14 @@ def _extended(
             f"The study's plan randomizes {', '.join(taken)}: they would leave in two forms.",
             where="study_plan",
             remedy="Name other columns, or write a site file of its own with `owner-agent init`.",
+        )
+    if joint := [b for b in site.file.blocks if not set(taken).isdisjoint(b.variables)]:
+        raise OptionError(
+            f"A block randomizes {', '.join(joint[0].variables)} together: what leaves in another"
+            " form must be in no block.",
+            where="blocks",
+            remedy="Take it out of the [[blocks]], name other columns, or write a site file of its"
+            " own with `owner-agent init --site FILE`.",
         )
     before = getattr(site.file, name)
     gaps = any(v.missing is not None and v.source in numeric for v in site.file.variables)

@@ -39,7 +39,7 @@ def site_text(
         "record_id": proposed.record_id,
     }
     # Later commands read the text as it was read here.
-    facts = ("encoding", "separator", "decimal", "dates_as_years")
+    facts = ("encoding", "separator", "decimal_commas", "dates_as_years")
     head |= {
         name: getattr(source, name)
         for name in facts

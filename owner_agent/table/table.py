@@ -107,8 +107,8 @@ def read_chunks(
             cleaned = {name: clean_cells(table.column(name)) for name in wanted}
             if content.is_csv:
                 cleaned = {name: _unmarked_cells(cells) for name, cells in cleaned.items()}
-            if source.decimal == ",":
-                cleaned = {name: with_points(cells) for name, cells in cleaned.items()}
+            for name in cleaned.keys() & set(source.decimal_commas):
+                cleaned[name] = with_points(cleaned[name])
             for name in cleaned.keys() & set(source.dates_as_years):
                 cleaned[name] = years(cleaned[name])
             yield TextTable(cleaned, table.num_rows, others, content.progress(read))
@@ -157,7 +157,7 @@ def column_names(source: TableSource) -> list[str]:
 
 
 def detect(path: Path, encoding: str | None = None, separator: str | None = None) -> TableSource:
-    """Return a file with the facts by which its text can be read: encoding and decimal sign.
+    """Return a file with its encoding, separator and columns of decimal commas.
 
     Raises TableError and EmptyTable.
     """
@@ -172,8 +172,9 @@ def detect(path: Path, encoding: str | None = None, separator: str | None = None
         chunk = next(read_chunks(source, content.names))
     except _FAILURES:
         raise _unreadable(source) from None
-    commas = has_decimal_commas(list(chunk.columns.values()), content.separator)
-    return replace(source, decimal="," if commas else ".")
+    commas = (n for n, c in chunk.columns.items() if has_decimal_commas(c, content.separator))
+    found = content.separator if content.separator not in ("", ",") else source.separator
+    return replace(source, separator=found, decimal_commas=tuple(commas))
 
 
 def unusable_columns(source: TableSource) -> dict[str, str]:
@@ -193,7 +194,7 @@ def begins_with_record(source: TableSource) -> bool:
         chunk = next(read_chunks(source, content.names, rows=_BATCH_ROWS))
     except (*_FAILURES, TableError):
         return False  # What is wrong with it is reported by whoever reads it.
-    header = with_points(pa.array(content.written)) if source.decimal == "," else content.written
+    header = with_points(pa.array(content.written)) if source.decimal_commas else content.written
     cells = [chunk.columns[name].to_pylist() for name in content.names]
     return looks_like_record([str(name) for name in header], cells)
 

@@ -1,8 +1,9 @@
 """What a model is worth: a classifier's expected accuracy, and findings against those of chance.
 
-Of a classifier the records are parted in two halves. A model learned from one is scored on both;
-half the mean difference, how much learning flatters a model on its own reports, is taken off the
-score of the model of all records. The errors are against the population.
+Of a classifier the records are parted in two halves. A model learned from one half and scored on
+the other is no better than the model of all records, which has learned from more. The own score of
+the model of all records is no smaller than what it deserves: learning flatters a model on its own
+reports. The interval holds both scores with their errors; their mean is stated.
 
 Where reports have the class and all that a model uses together, its accuracy is a sum over cells of
 their unbiased table. Else records are drawn from the tables of each column and the class, and the
@@ -128,12 +129,14 @@ class _Share:
     """A share of records, linear in tables: what it adds up to on any marginals.
 
     `terms` are tables' variables with the weights of their cells; `base` is added. `spread` is how
-    much the share moves with the correlation of columns.
+    much the share moves with the correlation of columns, `minor` the share of other predictions
+    than of the majority.
     """
 
     base: float
     terms: Mapping[tuple[str, ...], Tensor]
     spread: float = 0.0
+    minor: float = 1.0
 
     def on(self, judge: _Judge) -> float:
         """Return the share by the reports behind some marginals."""
@@ -153,24 +156,44 @@ class _Share:
         (whole,) = [own for own in terms if own[0] == name][:1]
         shaped = category.reshape(-1, *(1 for _ in whole[1:]))
         terms[whole] = terms[whole] + shaped
-        return _Share(self.base, terms, self.spread)
+        return _Share(self.base, terms, self.spread, self.minor)
 
 
 def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
     """Return the scores of a model of all records, given those of the halves too."""
     whole, target = judges[0], models[0].target
-    shares = [judge.right(model) for judge, model in zip(judges, models, strict=True)]
     majority = int(np.argmax(whole.classes.counts))
+    shares = [judge.right(model, majority) for judge, model in zip(judges, models, strict=True)]
     found = []
     for own in (shares, [s.less(target.name, majority, target.size) for s in shares]):
-        flattery = [own[a].on(judges[a]) - own[a].on(judges[b]) for a, b in ((1, 2), (2, 1))]
-        value = own[0].on(whole) - sum(flattery) / 4
-        z = normal_quantile(LEVEL)
-        half = math.hypot(z * math.sqrt(own[0].variance(whole)), own[0].spread)
-        found.append((value, value - half, value + half))
-    value, low, high = found[0]
-    accuracy = (float(np.clip(one, 0.0, 1.0)) for one in (value, low, high))
-    return _Scores((*accuracy,), found[1], shares[0].spread > 0)  # type: ignore[arg-type]
+        # Models of half the records on the other half, and the model of all on all.
+        crossed = [(own[1], judges[2]), (own[2], judges[1])]
+        scores = [_mean_of(crossed), _mean_of([(own[0], whole)])]
+        (low, high), error = sorted(value for value, _ in scores), max(e for _, e in scores)
+        half = math.hypot(normal_quantile(LEVEL) * error, own[0].spread)
+        found.append(((low + high) / 2, low - half, high + half))
+    (accuracy, gain), largest = found, float(whole.classes.counts[majority]) / whole.classes.records
+    if shares[0].spread:
+        # Where it predicts the majority, a model is right as often as whoever guesses it.
+        gain = _clipped(gain, -shares[0].minor, shares[0].minor)
+        accuracy = _clipped(accuracy, largest - shares[0].minor, largest + shares[0].minor)
+    return _Scores(_clipped(accuracy, 0.0, 1.0), _clipped(gain, -1.0, 1.0), shares[0].spread > 0)
+
+
+def _mean_of(parts: Sequence[tuple[_Share, _Judge]]) -> tuple[float, float]:
+    """Return the mean of shares, each on records of its own, with its standard error."""
+    value = math.fsum(share.on(judge) for share, judge in parts)
+    variance = math.fsum(share.variance(judge) for share, judge in parts)
+    return value / len(parts), math.sqrt(variance) / len(parts)
+
+
+def _clipped(found: Estimate, least: float, most: float) -> Estimate:
+    """Return an estimate within bounds; all between them where its interval is outside."""
+    value, low, high = found
+    if low > most or high < least:
+        low, high = least, most
+    value, low, high = (float(np.clip(one, least, most)) for one in (value, low, high))
+    return value, low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,9 +225,9 @@ class _Judge:
         options = BayesClassifierOptions("naive-bayes")
         return learn_bayes_classifier(self.marginals, self.target, self.names, options)
 
-    def right(self, model: Predictor) -> _Share:
-        """Return the share of records that a model predicts right."""
-        return self._tabulated(model) or self._drawn(model)
+    def right(self, model: Predictor, majority: int) -> _Share:
+        """Return the share of records that a model predicts right, given the largest class."""
+        return self._tabulated(model) or self._drawn(model, majority)
 
     def _tabulated(self, model: Predictor) -> _Share | None:
         names, alone = (self.target, *model.used), not model.used
@@ -220,13 +243,14 @@ class _Judge:
             return share if alone or math.sqrt(share.variance(self)) <= MOST_ERROR else None
         return None
 
-    def _drawn(self, model: Predictor) -> _Share:
+    def _drawn(self, model: Predictor, majority: int) -> _Share:
         """Score a model on records drawn from the tables of each column and the class."""
         used, prior = model.used, self.naive_bayes.prior.probability
         known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
         tables = {name: known[name] for name in used}
         classes, codes = _records(prior, tables, 0.0)
-        right = (_predicted(model, codes) == classes) * 1.0
+        predicted = _predicted(model, codes)
+        right = (predicted == classes) * 1.0
         size, shape = np.bincount(classes, minlength=len(prior)), (len(prior),)
         of_class = np.bincount(classes, right, len(prior)) / np.maximum(size, 1)
         terms: dict[tuple[str, ...], Tensor] = {(self.target,): of_class}
@@ -246,7 +270,8 @@ class _Judge:
             )
         )
         most = max(abs(low - middle), abs(high - middle))
-        return _Share(base + middle, terms, math.hypot(most, UNMODELLED))
+        minor = float((predicted != majority).mean())
+        return _Share(base + middle, terms, math.hypot(most, UNMODELLED), minor)
 
     def _correlations(self, prior: Tensor, tables: Mapping[str, Tensor]) -> tuple[float, ...]:
         """Return the least, the likely and the largest correlation of columns within a class."""
@@ -336,7 +361,7 @@ def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
         for p, (one, other) in sorted(zip(tests, pairs, strict=True))
     )
     if least >= CHANCE:
-        return Worth("These reports show no dependence between the columns.", figures)
+        return Worth("No dependence between the columns shows beyond the noise.", figures)
     shown = sum(len(tests) * one < CHANCE for one in tests)
     if len(tests) == 1:
         return Worth("The two columns depend on each other.", figures)

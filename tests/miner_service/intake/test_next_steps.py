@@ -16,7 +16,8 @@ from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.intake.test_study_plans import lone, own_plan, put
 
 INVITE = ("operator", [], "miner-service study invite s OWNER...")
-DESIGN = ("operator or custodian", [], "owner-agent design PART... --write-study-plan plan.json")
+TO_DESIGN = "owner-agent design PART... --gamma 19 --records N --write-study-plan plan.json"
+DESIGN = ("operator or custodian", [], TO_DESIGN)
 SET = ("operator", [], "miner-service study plan set s plan.json")
 ACCESS = ("operator", [], "miner-service study analyst s --access-file analyst.json")
 RUN = ("analyst", [], "pramana study run KIND")

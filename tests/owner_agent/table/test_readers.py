@@ -151,10 +151,23 @@ def test_a_csv_as_people_have_it_is_one_table(tmp_path, encoding, end, separator
     csv.writer(text, delimiter=separator, lineterminator=end).writerows(ROWS_OF_A_WARD)
     path.write_bytes(text.getvalue().encode(encoding))
     source = detect(path)
-    assert (source.decimal, column_names(source)) == (",", list(ROWS_OF_A_WARD[0]))
+    assert (source.decimal_commas, column_names(source)) == (("größe",), list(ROWS_OF_A_WARD[0]))
     columns = read_table(source, ["größe", "b", "note"]).columns
     assert {name: cells.to_pylist() for name, cells in columns.items()} == {
         "größe": ["1.5", "1234.5"], "b": ["é", "z"], "note": ["x; y, z", 'two\n"lines"'],
+    }  # fmt: skip
+
+
+def test_decimal_commas_are_of_their_column_alone(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "id;income;code;rate\n12.345.100;1000,50;1.001;0.125\n12.345.101;2.500,5;1.002;0.250\n"
+    )
+    source = detect(path)
+    columns = read_table(source, column_names(source)).columns
+    assert {name: cells.to_pylist() for name, cells in columns.items()} == {
+        "id": ["12.345.100", "12.345.101"], "income": ["1000.50", "2500.5"],
+        "code": ["1.001", "1.002"], "rate": ["0.125", "0.250"],
     }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.learn.rules.itemsets import items_of
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
-from pramana_core.learn.worth import rules_worth, structure_worth, table_worth
+from pramana_core.learn.worth import _Judge, rules_worth, structure_worth, table_worth
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.passes import JointCounts, PartitionedCounts, counted_here, half_of
 from pramana_core.plan import Block, Plan
@@ -148,6 +148,38 @@ def test_columns_that_say_nothing_are_no_better_than_guessing(learner):
         worth, _ = scored(learner, INDEPENDENT, seed, 0.0, 3000)
         better += worth.figures[-1].low > 0
     assert better <= binom.ppf(1 - 1e-6, RUNS, 0.025)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "records"), [(100, 3000), (300, 20_000)])
+def test_many_noisy_categories_that_say_nothing_are_no_better_than_guessing(size, records):
+    """The model's own score is the control: without other records it claims a gain."""
+    variables = Variable("y", ("a", "b")), Variable("x", tuple(map(str, range(size))))
+    blocks = tuple(Block((v,), Symmetric.from_gamma(v.size, 19.0)) for v in variables)
+    plan, learner = Plan(blocks), LEARNERS["bayes-classifier"]
+    better = claimed = held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        codes = {}
+        for block, share in zip(blocks, (0.4, None), strict=True):
+            found = (
+                rng.integers(size, size=records) if share is None else rng.random(records) < share
+            )
+            rows = block.channel.matrix().cumsum(axis=1)[found.astype(int)]
+            drawn = (rng.random(records)[:, None] >= rows[:, :-1]).sum(axis=1)
+            codes[block.names[0]] = drawn.astype(np.uint16)
+        counts = ReportedCounts(codes, plan.reported_sizes)
+        marginals = EstimatedMarginals(counts, plan, estimator="moment")
+        model = learner.learn(marginals, "y", None, learner.options())
+        accuracy, _, _, gain = learner.worth(marginals, model).figures
+        predicted = model.predict({"x": np.arange(size)})
+        held += accuracy.low <= np.where(predicted == 0, 0.6, 0.4).mean() <= accuracy.high
+        better += gain.low > 0
+        judge = _Judge(marginals, "y", ("x",))
+        claimed += judge.right(model, 0).on(judge) > 0.65
+    assert better <= binom.ppf(1 - 1e-6, 20, 0.025)
+    assert held >= binom.ppf(1e-6, 20, 0.93)
+    assert claimed > binom.ppf(1 - 1e-6, 20, 0.025)
 
 
 def test_columns_that_say_much_are_better_than_guessing():
