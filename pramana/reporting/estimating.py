@@ -10,6 +10,7 @@ from annotated_types import Ge
 
 from pramana.frames.sentences import checked_options, joined, listed, one_sentence, warn_each
 from pramana.frames.tables import names_of
+from pramana.reporting.levels import Groups, levels_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, sources_of
@@ -22,7 +23,7 @@ from pramana.showing import Drawn, counts_chart, plotted
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals, choose_estimator
-from pramana_core.learn.common.options import require_limit
+from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
 from pramana_core.marginals.tables import LEVEL, column_of
 from pramana_core.pictures.plots import Chart
@@ -164,6 +165,51 @@ class EstimatedCounts(Drawn):
         groups = names_of(by, "by", some=True) if len(by) else []
         part = self.marginals.part()
         frame = tabulated_means(part, names[0], groups, values, level)
+        warn_each(_contradicted(part))
+        return frame
+
+    def levels(self, variable: str, groups: Groups, *, level: float = LEVEL) -> pd.DataFrame:
+        """Return the estimated counts of groups of categories, and of the categories in them.
+
+        All levels add up. In each group two or more categories that are small are one row, such as
+        `212 others`: those whose count is not above its standard error times the normal quantile.
+
+        Args:
+            variable: its name.
+            groups: the categories of each group, or its groups: `{"north": ["A", "B"], "south":
+                {"coast": ["C"], "inland": ["D", "E"]}}`. Take them from public knowledge.
+            level: the confidence of the intervals, above 0 and below 1.
+
+        Returns:
+            Columns: `level`, 1 for the outermost groups; `within`, the group around; `category`,
+            the name; `categories`, how many it has; `count`, `low`, `high`, `se_records` and
+            `se_population` as in `table`.
+
+        Raises UnknownVariable, UnknownCategory, OptionError, SingularChannel, LimitExceeded.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("titanic")
+            >>> domain = pm.Domain.of(**{"class": ["1st", "2nd", "3rd", "crew"]})
+            >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
+            >>> found = counts.levels("class", {"guests": ["1st", "2nd", "3rd"], "crew": ["crew"]})
+            >>> print(found[["level", "category", "count"]].round().to_string(index=False))
+             level category  count
+                 1   guests 1316.0
+                 2      1st  325.0
+                 2      2nd  285.0
+                 2      3rd  706.0
+                 1     crew  885.0
+                 2     crew  885.0
+        """
+        names = names_of(variable, "variable", some=True)
+        if len(names) != 1:
+            raise OptionError("variable must be one name.", where="variable")
+        part = self.marginals.part()
+        with one_sentence():
+            require_limit(level, InnerShare, "level")
+            found = part.marginal(names)
+            frame = levels_of(found, found.domain[names[0]], groups, level)
         warn_each(_contradicted(part))
         return frame
 

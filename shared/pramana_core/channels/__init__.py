@@ -34,7 +34,7 @@ from pramana_core.channels.dense import PARTS, Dense, Grouped
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
 from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
-from pramana_core.channels.subsets import SUBSETS, SubsetSelection
+from pramana_core.channels.subsets import SUBSETS, SubsetSelection, best_subset
 from pramana_core.channels.symmetric import (
     MIXTURE_CELLS,
     SHARE,
@@ -94,6 +94,7 @@ __all__ = [
     "Units",
     "Withheld",
     "along_axis",
+    "best_subset",
     "keys_of",
     "left_inverse",
     "most_accurate",

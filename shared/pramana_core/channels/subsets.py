@@ -95,7 +95,7 @@ class SubsetSelection(Transition):
         """
         require_size(size)
         require_gamma(gamma)
-        chosen = _best_number(size, float(gamma))
+        chosen = best_subset(size, float(gamma))
         if chosen == 1:
             return Symmetric.from_gamma(size, gamma)
         inside = Fraction(gamma) * chosen / (Fraction(gamma) * chosen + size - chosen)
@@ -232,7 +232,7 @@ def subset_error(size: int, chosen: int | npt.NDArray[np.int64], gamma: float) -
 
 
 @lru_cache(maxsize=1 << 12)
-def _best_number(size: int, gamma: float) -> int:
+def best_subset(size: int, gamma: float) -> int:
     """Return the number of categories in a subset that estimates best; it is near K/(gamma + 1)."""
     most = min(size - 1, math.floor(2 * size / (gamma + 1)) + 1)
     if gamma == 1 or most < 2:

@@ -22,8 +22,10 @@ from pramana_core.channels import (
     Product,
     RandomSymmetric,
     Sampled,
+    SubsetSelection,
     Symmetric,
     Transition,
+    best_subset,
     most_accurate,
 )
 from pramana_core.design.requirements import Requirements
@@ -45,6 +47,11 @@ def independent(needs: Requirements) -> Plan:
 def mask_channel(needs: Requirements) -> Plan:
     """Every variable by the MASK channel: each category is flipped independently (FRAPP 7)."""
     return _each(needs, OneHot.from_gamma)
+
+
+def subset_selection(needs: Requirements) -> Plan:
+    """Every variable by subset selection, or symmetric where that is as accurate."""
+    return _each(needs, SubsetSelection.from_gamma)
 
 
 def gamma_diagonal(needs: Requirements) -> Plan:
@@ -130,6 +137,8 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
     count = len(needs.sensitive)
     if not needs.owners:
         yield "independent", independent
+        if any(best_subset(needs.domain[n].size, needs.share) > 1 for n in needs.sensitive):
+            yield "subset-selection", subset_selection
         if count > 1:
             yield "gamma-diagonal", gamma_diagonal
             yield "random-gamma-diagonal", random_gamma_diagonal

@@ -46,7 +46,14 @@ def problem_of(site: Site, gamma: float = 9.0) -> Problem:
     return Problem(Requirements(domain, gamma, public), goal(domain, "itemsets"), 2000)
 
 
-@pytest.mark.parametrize("variables", [VARIABLES, VARIABLES[:1]], ids=["four", "one"])
+PLACES = {"name": "place", "categories": [f"p{i}" for i in range(16)], "sensitive": True}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [VARIABLES, VARIABLES[:1], [PLACES, VARIABLES[0]]],
+    ids=["four", "one", "many categories"],
+)
 def test_what_is_written_makes_the_same_plan(variables, tmp_path):
     """Through TOML, the site file's models and its channels: every digit of every family's plan."""
     site, path = site_of(variables), tmp_path / "site.toml"

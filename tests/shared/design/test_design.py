@@ -15,6 +15,7 @@ from pramana_core.design import (
     Problem,
     Requirements,
     families,
+    find_design,
     gamma_of_breach,
     gamma_of_epsilon,
     gamma_of_p,
@@ -73,12 +74,24 @@ def test_a_family_that_cannot_keep_the_requirement_has_no_plan():
     assert not made.able
 
 
+@pytest.mark.parametrize(("size", "gamma"), [(256, 5.0), (1024, 19.0), (5000, 19.0)])
+def test_a_column_of_many_categories_is_reported_by_subsets(size: int, gamma: float):
+    """Where it gains: by less error than any other family predicts."""
+    needs = Requirements(sized(size, 2), gamma)
+    found = find_design(Problem(needs, goal(needs.domain, "counts"), 20_000))
+    assert found.chosen.family == "subset-selection"
+    assert found.able[0].prediction.score < found.able[1].prediction.score
+
+
 def test_families_by_the_number_of_variables():
     one = Requirements(DOMAIN, 4.0, ("a", "c"))
     assert [name for name, _ in families(one)] == ["independent", "mask", "cut-and-paste-1"]
     two = [name for name, _ in families(Requirements(DOMAIN, 6.0, ("b",)))]
     assert "sampled-1" in two
     assert "sampled-2" not in two
+    assert "subset-selection" not in two
+    places = Requirements(sized(200, 2), 19.0)
+    assert "subset-selection" in dict(families(places))
     many = sized(*[2] * 10)
     assert len(subsets_of(demands(many), 3)) == 120
 

@@ -1,0 +1,54 @@
+"""A column of 5,000 places and one of 300 diagnoses: designed, published and estimated."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+PLACES, DIAGNOSES = ([f"{kind}{i:04}" for i in range(n)] for kind, n in (("p", 5000), ("d", 300)))
+RECORDS = 20_000
+
+SITE = f"""
+[[variables]]
+name = "place"
+categories = {json.dumps(PLACES)}
+sensitive = true
+
+[[variables]]
+name = "diagnosis"
+categories = {json.dumps(DIAGNOSES)}
+sensitive = true
+"""
+
+
+@pytest.mark.end_to_end
+def test_places_and_diagnoses_are_designed_published_and_estimated(learning_study, run):
+    """The frequent categories are found, within 5 errors of the truth."""
+    rng = np.random.default_rng(5)
+    columns = []
+    for labels in (PLACES, DIAGNOSES):
+        chances = 1 / np.arange(1, len(labels) + 1)
+        columns.append(rng.choice(labels, RECORDS, p=chances / chances.sum()))
+    rows = [f"r{i},{p},{d}" for i, (p, d) in enumerate(zip(*columns, strict=True))]
+    site = learning_study.add_owner("north", "\n".join(["id,place,diagnosis", *rows]), SITE)
+    design = ["design", "--gamma", "81", "--learn", "counts", "--apply", "--yes"]
+    for words in (design, ["plan"], ["publish", "--yes"]):
+        done = run("owner_agent", *words, "--site", str(site))
+        assert done.returncode == 0, done.stderr
+    assert site.read_text(encoding="utf-8").count('kind = "subset"') == 2
+    admin = learning_study.admin
+    for name, labels, true in zip(
+        ("place", "diagnosis"), (PLACES, DIAGNOSES), columns, strict=True
+    ):
+        spec = {"kind": "contingency-table", "variables": [name]}
+        job = admin.post("/v1/studies/trial/jobs", {"spec": spec})
+        done = admin.wait(f"/v1/jobs/{job['id']}")
+        model = admin.get(f"/v1/models/{done['model']}")
+        cells = {cell["values"][name]: cell for cell in model["cells"]}
+        assert len(cells) == len(labels)
+        for label in labels[:3]:
+            off = cells[label]["count"] - (true == label).sum()
+            assert abs(off) < 5 * cells[label]["se_records"]
+            assert cells[label]["interval"][0] > 0

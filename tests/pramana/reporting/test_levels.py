@@ -1,0 +1,73 @@
+"""Counts of groups of categories: they add up, and their errors are those of sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pramana as pm
+from pramana_core.errors import OptionError, UnknownCategory
+
+PLACES = [f"p{i:03}" for i in range(120)]
+GROUPS = {
+    "north": {"coast": PLACES[:10], "hills": PLACES[10:50]},
+    "south": PLACES[50:],
+}
+
+
+@pytest.fixture(scope="module")
+def estimated() -> tuple[pm.EstimatedCounts, pd.Series]:
+    chances = 1 / np.arange(1, 121)
+    drawn = np.random.default_rng(4).choice(PLACES, 20_000, p=chances / chances.sum())
+    people = pd.DataFrame({"place": drawn})
+    plan = pm.plan(pm.Domain.of(place=PLACES), {"place": {"kind": "subset", "gamma": 19}})
+    reports = pm.randomize(people, plan, pm.Keys.for_experiments(7), record_id=people.index)
+    return pm.estimate(reports), people["place"].value_counts()
+
+
+def test_levels_add_up_and_small_categories_are_one_row(estimated):
+    counts, _ = estimated
+    found = counts.levels("place", GROUPS)
+    assert found[found["level"] == 1]["count"].sum() == pytest.approx(counts.records)
+    for label, row in found.set_index("category").iterrows():
+        inside = found[found["within"] == label]
+        if len(inside):
+            assert inside["count"].sum() == pytest.approx(row["count"])
+            assert inside["categories"].sum() == row["categories"]
+    leaves = counts.table("place").set_index("place")
+    others = found[found["category"].str.endswith(" others")]
+    assert len(others)
+    shown = found[found["category"].isin(PLACES)].set_index("category")
+    assert (shown["count"] > 1.96 * shown["se_population"]).all()
+    for column in ("count", "se_records", "se_population", "low", "high"):
+        expected = leaves.loc[shown.index, column].to_numpy()
+        np.testing.assert_allclose(shown[column], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_groups_err_as_they_say(estimated):
+    """Within 5 errors; the control: a sum of independent categories has another error."""
+    counts, true = estimated
+    found = counts.levels("place", GROUPS).set_index("category")
+    for label, places in (("coast", PLACES[:10]), ("hills", PLACES[10:50]), ("south", PLACES[50:])):
+        off = found.loc[label, "count"] - true.reindex(places, fill_value=0).sum()
+        assert abs(off) < 5 * found.loc[label, "se_records"]
+    leaves = counts.table("place").set_index("place").loc[PLACES[50:], "se_records"]
+    independent = np.sqrt(np.square(leaves).sum())
+    assert found.loc["south", "se_records"] < 0.95 * independent
+
+
+@pytest.mark.parametrize(
+    ("groups", "error"),
+    [
+        ({"all": [*PLACES, "q"]}, UnknownCategory),
+        ({"all": PLACES[1:]}, OptionError),
+        ({"all": PLACES, "again": PLACES[:1]}, OptionError),
+        ({"all": "p000"}, OptionError),
+        ([PLACES], OptionError),
+    ],
+)
+def test_groups_that_are_no_partition_are_refused(estimated, groups, error):
+    with pytest.raises(error) as refused:
+        estimated[0].levels("place", groups)
+    assert refused.value.where == "groups"
