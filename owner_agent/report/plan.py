@@ -40,8 +40,8 @@ from pramana_core.report.numbers import bound, count, percent
 from pramana_core.report.report import Column, Fact, Report, Row, Section, Sentence, Table
 from pramana_core.wire.privacy import CentralMessage
 
-LISTED_CHOICES = 12
-"""The most parts of a sampled block that are listed; JSON has all."""
+LISTED_SHARES = 12
+"""The most variables of a sampled block whose shares are listed."""
 
 PAGE = "plan.html"
 
@@ -233,29 +233,20 @@ def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> 
     yield Section(
         "Variables randomized together, and special schemes",
         table=Table(columns, rows),
+        notes=[_shares(row, variables, records) for row in rows if row["choices"]],
         brief=False,
     )
-    for row in rows:
-        if row["choices"]:
-            yield _choices(row, variables, records)
 
 
-def _choices(row: Row, variables: Sequence[Row], records: int) -> Section:
-    columns = (
-        Column("each record reports one of", lambda one: ", ".join(one["variables"]), False),
-        Column("probability", lambda one: percent(one["probability"])),
-        Column("records expected", lambda one: count(one["records"])),
-        Column("gamma", lambda one: bound(one["gamma"])),
-    )
+def _shares(row: Row, variables: Sequence[Row], records: int) -> str:
     shares = (
         f"{one['name']} by {percent(one['records_reporting'] / records)}"
         for one in variables
         if one["block"] == row["name"]
     )
-    found, every = row["choices"], len(row["choices"])
-    words = f"Reported are {first_few(shares, LISTED_CHOICES)} of the records, in {every:,} sets."
-    more = [] if every <= LISTED_CHOICES else ["The JSON file lists all sets."]
-    return Section(sentences=[words], table=Table(columns, found[:LISTED_CHOICES]), notes=more)
+    said = f"Of {row['name']}, each record reports one of {len(row['choices']):,} sets. Reported"
+    listed = first_few(shares, LISTED_SHARES)
+    return f"{said} are {listed} of the records; the JSON file has all sets."
 
 
 def _guess(row: Row) -> str:

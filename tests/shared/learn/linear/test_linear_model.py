@@ -11,8 +11,6 @@ import pytest
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     DomainError,
-    InputError,
-    OptionError,
     UnknownCategory,
     UnknownVariable,
 )
@@ -125,29 +123,6 @@ def test_json_comes_back_equal() -> None:
         assert LINEAR.read(text) == model
         assert json.loads(text) == LINEAR.document(model)
         assert json.loads(text)["kind"] == "linear-classifier"
-
-
-def changed(**change: object) -> str:
-    return json.dumps(LINEAR.document(classifier()) | change)
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("{", InputError),
-        ("[]", InputError),
-        (changed(basis="guess"), InputError),
-        (changed(options={"loss": "hinge"}), InputError),
-        (changed(options={"steps": 0}), InputError),
-        (changed(options={"loss": "perceptron", "l2": 1}), OptionError),
-        (changed(planes=[]), DomainError),
-        (changed(seed=None), InputError),
-    ],
-)
-def test_json_that_is_none(text: str, error: type[Exception]) -> None:
-    with pytest.raises(error) as caught:
-        LINEAR.read(text)
-    assert "100" not in str(caught.value)
 
 
 @pytest.mark.slow

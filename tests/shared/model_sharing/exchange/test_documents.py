@@ -169,12 +169,7 @@ def test_noise_may_make_a_class_rare():
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{",
-        "[]",
-        "null",
         '"\\ud800"',
-        "[" * 100_000,
         '{"a":' * 100_000,
         json.dumps(document()).replace("6", "NaN", 1),
         json.dumps(document()).replace("6", "Infinity", 1),
