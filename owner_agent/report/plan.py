@@ -244,9 +244,9 @@ def _shares(row: Row, variables: Sequence[Row], records: int) -> str:
         for one in variables
         if one["block"] == row["name"]
     )
-    said = f"Of {row['name']}, each record reports one of {len(row['choices']):,} sets. Reported"
+    note = f"Of {row['name']}, each record reports one of {len(row['choices']):,} sets. Reported"
     listed = first_few(shares, LISTED_SHARES)
-    return f"{said} are {listed} of the records; the JSON file has all sets."
+    return f"{note} are {listed} of the records; the JSON file has all sets."
 
 
 def _guess(row: Row) -> str:
