@@ -151,7 +151,7 @@ def require_estimable(block: Block) -> None:
         if reported < true or not condition <= CONDITION_LIMIT:
             raise SingularChannel(
                 f"The channel of {part.name!r} is singular ({true} x {reported}, condition number"
-                f" {condition:.3g}): nobody could estimate anything from its reports.",
+                f" above {CONDITION_LIMIT:.0e}): nobody could estimate anything from its reports.",
                 where=block.name,
                 remedy="Choose a larger gamma, or change its rows so that none is a mixture of the"
                 " others.",

@@ -356,7 +356,7 @@ class ListedTransition(DecodedTransition):
             rank = int(np.linalg.matrix_rank(self._matrix))
             raise SingularChannel(
                 f"The {true} x {reported} transition matrix is singular (rank {rank}, condition"
-                f" number {self.condition_number:.3g}): some true categories cannot be told apart.",
+                f" number above {CONDITION_LIMIT:.0e}): some true categories cannot be told apart.",
                 remedy="Change the rows so that none is a mixture of the others.",
             )
         return left_inverse(self._matrix)

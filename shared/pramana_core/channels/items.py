@@ -325,7 +325,7 @@ class CutAndPaste(ListedTransition):
             raise SingularChannel(
                 f"Cut and paste with K = {self.cut} and rho = {self.rho:.4g} says (almost) nothing"
                 f" about {len(self.sizes)} items together (condition number"
-                f" {self.condition_number:.3g}).",
+                f" above {CONDITION_LIMIT:.0e}).",
                 remedy="Choose a smaller rho, or ask for fewer variables.",
             )
         last = np.zeros(len(self.sizes) + 1)

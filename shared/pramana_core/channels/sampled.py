@@ -274,7 +274,7 @@ class Sampled(DecodedTransition):
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The sampled channel over {self.sizes} is singular (condition number"
-                f" {self.condition_number:.3g}): its reports say (almost) nothing of some truths.",
+                f" above {CONDITION_LIMIT:.0e}): its reports say (almost) nothing of some truths.",
                 remedy="Choose channels that tell more, or use the estimator 'pooled'.",
             )
         return left_inverse(self.matrix())
