@@ -87,8 +87,7 @@ def cut_and_paste(keep: int) -> Build:
 def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
     """Return the family that reports one of several subsets of the variables, each at full gamma.
 
-    The subsets, in the domain's order, cover all sensitive variables; `weights` are equal by
-    default.
+    Subsets, in the domain's order, cover the sensitive variables; equal `weights` by default.
     """
 
     def build(needs: Requirements) -> Plan:
@@ -110,8 +109,7 @@ def _sampled_of(size: int) -> Build:
 def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     """Return the most accurate channel that reports some sensitive variables together.
 
-    If several owners have the variables, each owner's part has its own channel and share of
-    epsilon.
+    If several owners have them, each owner's part has its own channel and share of epsilon.
     """
     parts = needs.by_owner(names)
     sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
@@ -167,9 +165,7 @@ def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transit
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
-    """Return a plan of blocks and public variables, which are not randomized, in the domain's
-    order.
-    """
+    """Return a plan of blocks and unrandomized public variables, in the domain's order."""
     public = [v for v in needs.domain if v.name in needs.public]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
@@ -202,12 +198,10 @@ def _kept(cells: int, epsilon: float) -> float:
 
 @functools.lru_cache(maxsize=1 << 16)
 def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
-    """Return the share of epsilon for each owner's part that maximizes the probability of keeping
-    all.
+    """Return the epsilon of each owner's part, so that most often all parts are kept.
 
-    The information about the interaction of all parts is prod w_i^2, where w_i is the probability
-    that part i, with `cells[i]` cells, is kept. log w_i is concave, so each step of epsilon goes to
-    the part that gains most.
+    The information about the interaction of all parts is prod w_i^2, with w_i the probability that
+    part i, of `cells[i]` cells, is kept. log w_i is concave: each step goes where it gains most.
     """
     step = epsilon / _STEPS
 

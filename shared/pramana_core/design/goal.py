@@ -36,9 +36,7 @@ TABLES = 1 << 16
 """The maximum number of tables of one or two variables: the pairs of 362 variables."""
 
 SETS = 64
-"""The maximum number of tables of each greater length, and of shorter tables if predictions are
-slow.
-"""
+"""The maximum number of longer tables of one length; also of shorter ones if slow to predict."""
 
 ATTRIBUTES = 0.25
 """The weight of the pairs of attributes of a tree; pairs with the target have weight 1."""
@@ -171,7 +169,6 @@ def goal(
 
 
 def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
-    """Return the goal of a tree or a classifier."""
     others = [name for name in domain.names if name != target]
     sets = [_ordered(domain, (target, name)) for name in others]
     pairs = _some(others, 2)
@@ -184,9 +181,7 @@ def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
 
 
 def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
-    """Return the goal of all sets of up to `longest` variables, or of a sample if there are too
-    many.
-    """
+    """Return the goal of all sets of up to `longest` variables, or of evenly spaced ones."""
     count = len(domain)
     groups = [_some(domain.names, k) for k in range(1, longest + 1)]
     searched = learn == "structure"

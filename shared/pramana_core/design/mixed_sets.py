@@ -250,9 +250,7 @@ class _Search:
         ).astype(np.float64)
 
     def kept(self, weights: Tensor) -> list[int]:
-        """Return the candidates to keep: those with enough weight, and at least one per
-        interaction.
-        """
+        """Return the candidates with enough weight, and at least one for each interaction."""
         # By logarithms, so that small weights are ordered, too.
         order = descending(np.log(np.maximum(weights, _LEAST)), scale=1.0, tie=FITTED_TIE)
         least = _FEW * math.fsum(weights * weights) * (1 - FITTED_TIE)

@@ -20,14 +20,11 @@ from pramana_core.plan import Block, Plan
 
 Names = frozenset[str]
 Kept = tuple[tuple[Names, float], ...]
-"""Groups of a report's variables that are kept or lost together, with the probability of keeping
-them.
-"""
+"""Groups of a report's variables that are kept together, with the probability of keeping them."""
 
 
 def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Return the predicted errors of tables pooled over all reports that contain some of their
-    variables.
+    """Return the predicted errors of tables pooled over all reports with some of their variables.
 
     Like the estimator, the prediction assumes interactions of at most `goal.order` variables.
     """
@@ -68,7 +65,7 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
         raise SingularChannel(f"The reports reveal (almost) nothing about {list(names)}.")
     if channel.mixture is None:
         raise SingularChannel(
-            f"The channel of {list(names)} does not either keep or lose a record, so its tables"
+            f"The channel of {list(names)} does not keep or lose records as a whole, so its tables"
             " cannot be pooled."
         )
     return ((frozenset(names), channel.mixture[0]),)
@@ -96,7 +93,6 @@ def contrasts(domain: Domain, interaction: Names) -> int:
 def _information_about(
     plan: Plan, interactions: Collection[Names], order: int
 ) -> dict[Names, float]:
-    """Return the Fisher information of one record's reports about each interaction."""
     place = {name: i for i, block in enumerate(plan.blocks) for name in block.names}
     split = {one: _split(one, place) for one in interactions}
     inside: list[set[Names]] = [set() for _ in plan.blocks]

@@ -77,8 +77,7 @@ def summary(
 def discount(goal: Goal, domain: Domain, names: Sequence[str]) -> float:
     """Return the factor of a table's squared errors in the loss.
 
-    If a cell's expected share is below the minimum support, its error is relative to the minimum
-    support.
+    Errors of cells with an expected share below the minimum support are relative to the support.
     """
     if not goal.minimum_support:
         return 1.0
@@ -91,9 +90,7 @@ def cells_of(domain: Domain, names: Sequence[str]) -> int:
 
 
 def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Return the predicted errors of moment estimates, each table from the reports of its own
-    variables.
-    """
+    """Return the predicted errors of moment estimates, from reports of a table's own variables."""
     variances: dict[tuple[str, ...], float] = {}
     missing = ""
     for names in goal.sets:
@@ -119,7 +116,6 @@ def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
 
 
 def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
-    """Return each block's channel, restricted to the wanted variables."""
     parts = []
     for block in plan.blocks:
         names = tuple(name for name in block.names if name in wanted)

@@ -71,12 +71,11 @@ def gamma_of_central(
 
 @dataclass(frozen=True)
 class Requirements:
-    """The maximum amplification of a whole record over all owners; `public` variables are not
-    randomized.
+    """The maximum amplification of a whole record over all owners.
 
-    `owners` has the names and variables of several owners of the same records. Raises
-    UnknownVariable, and OptionError: no sensitive variable, a gamma not above 1, or owners that do
-    not have every variable once, in the domain's order.
+    `public` variables are not randomized. `owners` has the names and variables of several owners of
+    the same records. Raises UnknownVariable, and OptionError: no sensitive variable, a gamma not
+    above 1, or owners that do not have every variable once, in the domain's order.
     """
 
     domain: Domain
@@ -149,9 +148,7 @@ class Requirements:
 
     @property
     def share(self) -> float:
-        """The gamma of each variable if randomized separately, by equal shares of epsilon (Ma
-        7.1.3).
-        """
+        """The gamma of a separately randomized variable, by equal shares of epsilon (Ma 7.1.3)."""
         count = len(self.sensitive)
         return self.gamma if count == 1 else math.exp(math.log(self.gamma) / count)
 

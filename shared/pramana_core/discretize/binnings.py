@@ -117,8 +117,7 @@ def number_label(value: float) -> str:
 
 
 def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> Discretization:
-    """Cut halfway between clusters; each representative is the grid point nearest to a cluster's
-    mean.
+    """Cut halfway between clusters; the grid point nearest to a cluster's mean represents it.
 
     The exact mean, a fraction of the step, would reveal the number of records.
     """
@@ -135,9 +134,8 @@ def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> D
 def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> Discretization:
     """Cut the range from `low` to `high` into groups of equal width; representatives are midpoints.
 
-    The values, (n,), are only counted, so cuts and representatives reveal nothing about them.
-    Raises OptionError: values that are not finite numbers, fewer than two groups, or an empty
-    range.
+    Values, (n,), are only counted, so cuts and representatives reveal nothing about them. Raises
+    OptionError: values that are not finite numbers, fewer than two groups, or an empty range.
     """
     require_groups(groups)
     if not (np.isfinite([low, high]).all() and low < high):
@@ -169,9 +167,9 @@ def equal_frequency(
 ) -> Discretization:
     """Cut into groups of nearly n / `groups` records, each of at least `minimum_count` records.
 
-    The values, (n,), are rounded to the grid, and groups end at grid points. Cuts and
-    representatives reveal the same as those of `mgas`. Raises OptionError: values that are not
-    finite, or too few values for these groups.
+    Values, (n,), are rounded to the grid; groups end at grid points. Cuts and representatives
+    reveal the same as with `mgas`. Raises OptionError: values not finite, or too few for these
+    groups.
     """
     require_groups(groups)
     require_count(minimum_count)
@@ -213,7 +211,6 @@ def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
 def _counted(
     values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float], method: str
 ) -> Discretization:
-    """Return a discretization with the number of values in each group."""
     none = (0,) * len(representatives)
     empty = Discretization(
         tuple(map(float, cuts)), tuple(map(float, representatives)), none, method

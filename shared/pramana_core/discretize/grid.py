@@ -20,9 +20,7 @@ Cells = npt.NDArray[np.int64]
 
 
 class Cluster(NamedTuple):
-    """Records on neighbouring grid points: the first and last point, their number, and the points'
-    sum.
-    """
+    """Records on neighbouring grid points: first and last point, number, and sum of the points."""
 
     first: int
     last: int

@@ -40,14 +40,12 @@ class KernelFit:
     """A fitted kernel regression of q targets on k features.
 
     Attributes:
-        fitted, left_out: the targets of the n records by the fit, and by fits without the record, n
-            x q.
+        fitted, left_out: targets by the fit and by fits without the record, each n x q.
         own: the weight of each record's own target in its fitted value: n x q, 0 to 1.
         basis: the leading eigenvectors of the smoother, n x m, without unpenalized columns.
-        shrinkage: the factors by which the ridge shrinks the targets' components in the basis: m x
-            q, 0 to 1.
-        bandwidth, penalties: the bandwidth of the Gaussian kernel, and each target's penalty as a
-            share of the records.
+        shrinkage: the ridge's factors of the targets' components in the basis: m x q, 0 to 1.
+        bandwidth: the bandwidth of the Gaussian kernel.
+        penalties: each target's penalty as a share of the records.
         approximation: the share of the kernel's trace that the landmarks lose.
         r2: R^2 of the leave-one-out fits, one per target.
     """

@@ -65,7 +65,6 @@ def smoothest(tried: Sequence[PenaltyFits]) -> tuple[int, tuple[float, ...]]:
 
 
 def _least(tried: PenaltyFits, excess: Floats) -> float:
-    """Return the smallest freedom of the fits within the allowed excess."""
     return float(np.min(np.where(excess <= _ALLOWED, tried.freedom, np.inf)))
 
 

@@ -33,9 +33,7 @@ TOGETHER = 5
 """The maximum size of a group of records with equal features that is left out together."""
 
 FREEDOM, SMOOTH = 0.2, 0.1
-"""The maximum effective number of parameters as a share of the records, in general and for a
-`smooth` fit.
-"""
+"""The maximum effective number of parameters per record, in general and for a `smooth` fit."""
 
 FORBIDDEN = 1e6
 """The error assigned to a fit that may not be chosen."""
@@ -51,10 +49,7 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The kernel functions of m x k landmarks at a bandwidth.
-
-    `root`, m x r, is K_zz^(-1/2) up to a rotation.
-    """
+    """The kernel functions of m x k landmarks; `root`, m x r, is K_zz^(-1/2) up to a rotation."""
 
     landmarks: Floats
     bandwidth: float
@@ -207,9 +202,8 @@ def _penalty_fits(
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals (n x l x q) and leverages (n x l) of fits to targets n x q.
-
-    `shrinkage`, s x l, has the factor of each eigenvector at each of l penalties.
+    """Return residuals (n x l x q) and leverages (n x l) of fits to targets n x q; `shrinkage`: s x
+    l.
     """
     n, q = targets.shape
     count = shrinkage.shape[1]
@@ -235,8 +229,8 @@ def groups_of(points: Floats) -> npt.NDArray[np.intp]:
 def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
     """Return leave-one-out errors; records of a small group are left out together.
 
-    Without the c records of a group with leverage h, the error is r + c h / (1 - c h) mean(r), with
-    r in `left`: n x l x q.
+    Without a group's c records of leverage h, the error is r + c h / (1 - c h) mean(r), r in
+    `left`.
     """
     sizes = np.bincount(groups)
     shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)

@@ -68,9 +68,7 @@ def learn_regression(
 
 
 def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Score | None:
-    """Return how well the model predicts left-out records; None with fewer than 2 records in a
-    fold.
-    """
+    """Return how well the model predicts left-out records; None if a fold has fewer than 2."""
     n = len(target)
     if n < 2 * FOLDS:
         return None
@@ -88,7 +86,6 @@ def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Scor
 def _coefficients(
     terms: Terms, fit: Fit, matrix: Floats, confidence: float
 ) -> tuple[Coefficient, ...]:
-    """Return the coefficients in the columns' own units."""
     carry = terms.to_own_units()
     errors, robust = (
         np.sqrt(np.einsum("ij,jk,ik->i", carry, covariance, carry).clip(0))

@@ -26,8 +26,7 @@ class Fit:
 
 
 def least_squares(matrix: Floats, targets: Floats) -> Fit:
-    """Fit n targets by a full-rank n x k matrix, whose first column is constant, by QR
-    decomposition.
+    """Fit n targets by a full-rank n x k matrix, constant column first, by QR decomposition.
 
     Raises EstimationError: the number of records does not exceed the number of columns.
     """

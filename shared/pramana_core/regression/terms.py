@@ -46,9 +46,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms apart from the constant, lower powers first, and the means and deviations of
-    columns.
-    """
+    """The terms after the constant, lower powers first, and the columns' means and deviations."""
 
     terms: tuple[Term, ...]
     centres: dict[str, float]

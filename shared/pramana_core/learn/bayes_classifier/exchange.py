@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENT = DocumentForm("bayes-classifier", BayesClassifier, "a Bayesian network classifier")
-"""Classifiers as JSON. The parameters of the class and of each attribute are arrays with the class
-on the first axis, then the other parents in order, and the attribute's own categories on the last
-axis.
-"""
+"""Classifiers as JSON; tables have the class on the first axis and the attribute on the last."""
 
 
 NAMES: dict[ChosenModel, str] = {
@@ -117,10 +114,7 @@ _ROWS_SHOWN = 64
 
 
 def write_bayes_classifier_text(model: BayesClassifier) -> str:
-    """Return a text of the attributes, ordered by information, with probabilities in percent.
-
-    Intervals are 95 % intervals against the population.
-    """
+    """Return the attributes by information, with probabilities and 95 % intervals in percent."""
     return "\n".join(_lines(model)) + "\n"
 
 

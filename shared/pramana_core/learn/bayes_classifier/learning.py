@@ -42,11 +42,11 @@ def learn_bayes_classifier(
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
 ) -> BayesClassifier:
-    """Learn a classifier of `target` from exact or estimated counts; by default all others are
-    features.
+    """Learn a classifier of `target` from exact or estimated counts of `features`.
 
-    Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see the
-    marginals. `on_step` is called with steps done and expected; its errors stop the work.
+    The features are by default all other variables. Raises UnknownVariable, OptionError: see
+    `inputs_of`. EstimationError, LimitExceeded: see the marginals. `on_step` is called with steps
+    done and expected; its errors stop the work.
     """
     return learn_with_redundancy(marginals, target, features, options, on_step)[0]
 
@@ -129,9 +129,7 @@ class _Tables:
         self._families[name, parents] = replace(family, probability=shares)
 
     def _towards(self, name: str, parents: tuple[str, ...], table: MarginalTable) -> Tensor:
-        """Return the distributions toward which a table is shrunk: shares alone, or given the
-        class.
-        """
+        """Return the distributions to shrink to: shares of an attribute, overall or by class."""
         if parents:
             given = self._families[name, ()].probability
             given = np.expand_dims(given, tuple(range(1, table.counts.ndim - 1)))

@@ -26,8 +26,7 @@ ChosenModel = Literal["naive-bayes", "tan"]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """An attribute of a classifier: the `family` of its parameters, given the class and other
-    parents.
+    """An attribute of a classifier; `family` has its parameters given the class and other parents.
 
     `information` is the information in bits that it adds about the class, given its other parents.
     """

@@ -69,9 +69,7 @@ class Replicates:
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of codes, class and attributes, (1 + draws, classes,
-        *sizes).
-        """
+        """Return the joint probability of codes, class and attributes, 1 + draws x classes x ..."""
         factors: list[Factor] = [(self.prior, [_CLASS])]
         relevant = self._with_ancestors([*given, *names])
         for name in relevant:

@@ -47,8 +47,7 @@ def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFami
 def share_kept(table: MarginalTable, strata: int) -> float:
     """Return the share of deviations from independence that shrinkage keeps in a raw table.
 
-    The table's axes are (strata..., parents..., node); parents and node are independent within each
-    stratum.
+    Its axes are (strata..., parents..., node); parents and node are independent in each stratum.
     """
     shape = table.counts.shape
     rows, size = math.prod(shape[strata:-1]), shape[-1]

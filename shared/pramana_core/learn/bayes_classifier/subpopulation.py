@@ -38,16 +38,13 @@ def modelled_subpopulation(
 
 @dataclass(frozen=True, eq=False)
 class _ModelTables:
-    """Expected counts within subpopulations, by a model."""
-
     replicates: Replicates
     target: str
     records: int
     redundancy: AttributeRedundancy
 
     def __call__(self, given: Mapping[str, int], wanted: Domain) -> Subtable:
-        """Return a table of the class. Raises OptionError: other variables than one attribute
-        before it.
+        """Return a table of the class, or of one attribute and the class. Raises OptionError.
 
         The covariance may become negative, because a model that pools other records can know an
         expected count better than counting does.

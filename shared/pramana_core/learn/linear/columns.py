@@ -22,9 +22,7 @@ _NO_VARIATION = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A list of cells: one code array per variable, all of one length; `shape` has the category
-    counts.
-    """
+    """A list of cells: equally long code arrays, one per variable, and the variables' `shape`."""
 
     columns: tuple[Codes, ...]
     shape: tuple[int, ...]
@@ -68,10 +66,9 @@ class ClassCounts:
 
 @dataclass(frozen=True)
 class Column:
-    """A number for each category of a variable.
+    """A number for each category of a variable, with the column's estimated standard deviation.
 
-    `name` is `variable`, or `variable=category` for an indicator. `deviation` is the estimated
-    standard deviation, or 0 if the column does not vary.
+    `name` is `variable`, or `variable=category` for an indicator; `deviation` may be 0.
     """
 
     variable: str
@@ -156,9 +153,7 @@ class DesignMatrix:
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
-        """Return each category's term of the linear function; the first variable includes the
-        intercept.
-        """
+        """Return each category's term of the linear function, the intercept in the first block."""
         parts = [block @ weights[p] for block, p in zip(self.blocks, self.places, strict=True)]
         parts[0] = parts[0] + weights[0]
         return parts
@@ -171,9 +166,7 @@ class DesignMatrix:
         return total
 
     def rows(self, cells: Cells, at: slice | int = slice(None)) -> Tensor:
-        """Return the rows of the design, beginning with the intercept's 1: (size, cells) or
-        (size,).
-        """
+        """Return the intercept's 1 and the columns of each cell, (size, cells) or (size,)."""
         parts = [b[c[at]].T for b, c in zip(self.blocks, cells.columns, strict=True)]
         return np.concatenate([np.ones((1, *parts[0].shape[1:])), *parts])
 

@@ -68,7 +68,6 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
 
 
 def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
-    """Return the axis limits that show all bars and intervals."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
         reach += [v * column.deviation for v in (weight.estimate, *(weight.interval or ()))]

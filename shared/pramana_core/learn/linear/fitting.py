@@ -120,8 +120,6 @@ def _basis(
 
 @dataclass(frozen=True, eq=False)
 class _Fitter:
-    """Fits the planes of one classifier."""
-
     marginals: Marginals
     inputs: Domain
     target: Variable
@@ -173,9 +171,7 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class, or None if noise leaves no plane; `number` selects the
-        random stream.
-        """
+        """Return the plane of a class, None if noise leaves none; `number` selects random draws."""
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":
@@ -275,7 +271,6 @@ def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], froz
 
 
 def _notes(fitter: _Fitter, planes: Sequence[Plane]) -> tuple[str, ...]:
-    """Return notes for readers of the weights."""
     notes = []
     still = [column.name for column in fitter.scaling.columns if column.deviation == 0]
     if still:

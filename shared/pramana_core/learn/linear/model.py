@@ -28,9 +28,7 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in its column's unit, with standard errors against the population and given the
-    records.
-    """
+    """A weight in its column's unit, with errors against the population and given the records."""
 
     column: str
     estimate: float
@@ -146,16 +144,12 @@ class LinearClassifier:
         return self.inputs.names
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return the value of each plane's linear function for n records, (n, planes); see
-        `record_columns`.
-        """
+        """Return each plane's linear function for n records, (n, planes); see `record_columns`."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of the highest score of each of n records, the first if scores are
-        equal.
-        """
+        """Return the class code of the highest score of each of n records; the first of ties."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)

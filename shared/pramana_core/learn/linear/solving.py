@@ -46,9 +46,7 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return the least-squares solution for targets +1 of a class, else -1; None if it does not
-    exist.
-    """
+    """Return the least-squares fit to targets +1 of a class, else -1; None without a solution."""
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
     if not definite(slope / records):

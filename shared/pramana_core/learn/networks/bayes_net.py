@@ -48,11 +48,9 @@ class LearnedFamily:
     """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
 
     Attributes:
-        estimate: the raw ratio, which may be outside [0, 1]; NaN if the parents' count is not
-            positive.
+        estimate: the raw ratio, which may be outside [0, 1]; NaN without positive count of parents.
         probability: the distribution nearest to each row; uniform if the estimate is NaN.
-        se, se_records: standard errors against the population and given the records; NaN if the
-            estimate is NaN.
+        se, se_records: standard errors against the population and given the records, or NaN.
         low, high: the 95 % interval against the population, within [0, 1], without a prior.
 
     Raises DomainError: arrays have different shapes.
@@ -85,9 +83,7 @@ class LearnedBayesNet:
     families: tuple[LearnedFamily, ...]
 
     def parameters(self) -> Iterator[Parameter]:
-        """Yield every parameter, node by node; the node's value varies slowest, the last parent
-        fastest.
-        """
+        """Yield every parameter, node by node; values vary slowest, the last parent fastest."""
         for family in self.families:
             node = self.domain[family.node]
             parents = self.domain.project(family.parents)

@@ -30,10 +30,9 @@ _FLAT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Estimated coefficients, as a vector, to test the null hypothesis that they are all 0.
+    """Estimated coefficients, as a vector, to test the hypothesis that they are all 0.
 
-    `covariance` is against the population; the variance of each coefficient is at least 1 /
-    `records`.
+    `covariance` is against the population; each variance is at least 1 / `records`.
     """
 
     values: Tensor
@@ -76,9 +75,7 @@ class Coefficients:
         return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
 
     def _gains(self, values: Tensor) -> Tensor:
-        """Return the maximized log-likelihood ratio of normal coefficients against coefficients of
-        0.
-        """
+        """Return the maximized log-likelihood ratio of normal coefficients against zero ones."""
         variances, turn = self._axes
         squares = np.square(values @ turn)
         logs = []
@@ -98,8 +95,7 @@ class Dependence:
         matrix: the coefficients, with one row per function of the first variable.
         covariance: the covariance of the flattened coefficients, against the population.
         records: N.
-        kept: the share of the coefficients that remains after shrinkage to independence (James and
-            Stein).
+        kept: the share of the coefficients after shrinkage to independence (James and Stein).
         information: the mutual information of the shrunk table, in nats.
     """
 
@@ -140,8 +136,7 @@ class Dependences:
         return self._pairs[first, second]
 
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
-        """Return the dependence of a pair that `middles` do not explain; None if it cannot be
-        estimated.
+        """Return the dependence of a pair that `middles` do not explain; None if not estimable.
 
         The explained part is that of the best linear predictors from the middles' functions. The
         errors of different pairs are assumed independent.

@@ -144,7 +144,6 @@ def network_of_json(body: object) -> NetworkDocument:
 
 
 def _cell(parameter: Parameter, domain: Domain, structure: Structure) -> tuple[int, ...]:
-    """Return the cell of a parameter in its node's table."""
     node = domain[parameter.node]
     parents = structure.parents[node.name]
     if set(parameter.parents) != set(parents):

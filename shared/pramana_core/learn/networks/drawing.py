@@ -74,9 +74,8 @@ def draw_structure(
 ) -> Layout:
     """Return a picture of a structure.
 
-    Each group of nodes has a colour and an entry in the legend. The lower the `confidence` of a
-    link, (parent, child), the thinner its line; a confidence below 100 % is written. `title` is for
-    screen readers.
+    Each group of nodes has a colour, shown in a legend. The lower the `confidence` of a link,
+    (parent, child), the thinner its line; below 100 % it is written. `title` is for screen readers.
     """
     known, groups = confidence or {}, groups or {}
     layout = _laid_out(structure).moved(_MARGIN, _MARGIN)

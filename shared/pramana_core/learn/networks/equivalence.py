@@ -36,9 +36,7 @@ class CPDAG:
 
     @classmethod
     def of(cls, parents: dict[str, Nodes]) -> CPDAG:
-        """Return the equivalence class of a structure, from colliders and rules 1 to 3 of Meek
-        (1995).
-        """
+        """Return the class of a structure, by colliders and rules 1 to 3 of Meek (1995)."""
         linked = adjacency(parents, ((p, c) for c, given in parents.items() for p in given))
         directed: dict[str, set[str]] = {
             child: {
@@ -67,8 +65,8 @@ class CPDAG:
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return a structure of the class (Dor and Tarsi 1992). Raises StructureError: it has no
-        member.
+        """Return a member structure (Dor and Tarsi 1992). Raises StructureError: the class is
+        empty.
         """
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
@@ -99,9 +97,7 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """An inserted or deleted link, the child's other parents (`given`), and links it directs
-    (`turned`).
-    """
+    """An inserted or deleted link, the child's other parents (`given`), and the `turned` links."""
 
     kind: Literal["insert", "delete"]
     parent: str
@@ -218,7 +214,6 @@ def _clique(nodes: Nodes, adjacent: dict[str, Nodes]) -> bool:
 
 
 def _reaches(onward: dict[str, set[str]], start: str, end: str, blocked: Nodes) -> bool:
-    """Return whether a directed path avoids the blocked nodes."""
     seen, pending = {start}, [start]
     while pending:
         for node in onward[pending.pop()]:

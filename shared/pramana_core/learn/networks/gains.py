@@ -85,9 +85,7 @@ def best(
     tick: Callable[[], None] = lambda: None,
     floor: float = LEAST_GAIN,
 ) -> ChoiceT | None:
-    """Return the choice with the largest gain above `floor`, the first if several are equal, or
-    None.
-    """
+    """Return the choice with the largest gain above `floor`, the first of equal ones, or None."""
     heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
     heapq.heapify(heap)
     while heap:

@@ -49,7 +49,7 @@ def infer(
 
     Returns:
         the distributions, (n, nodes' sizes...), NaN for an impossible record; and the
-            log-probability in nats of the other nodes of each record, (n,).
+        log-probability in nats of the other nodes of each record, (n,).
 
     Raises OptionError, UnknownVariable: a repeated or unknown node. LimitExceeded: a table would
     have more than `MARGINAL_LIMIT` cells.
@@ -99,7 +99,6 @@ def eliminate(
 
 
 def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
-    """Return some nodes and all their ancestors."""
     seen: set[str] = set()
     pending = list(names)
     while pending:
@@ -113,9 +112,7 @@ def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
 def elimination_order(
     scopes: Sequence[Collection[str]], sizes: Mapping[str, int], free: Sequence[str]
 ) -> tuple[list[str], int]:
-    """Return an order for summing out `free`, smallest table first, and the size of the largest
-    table.
-    """
+    """Return an order for summing out `free`, smallest table first, and the largest size."""
     tables, left = [set(scope) for scope in scopes], list(free)
     order: list[str] = []
     widest = 1

@@ -54,7 +54,6 @@ def _between(
     parent: str,
     child: str,
 ) -> Iterator[Move]:
-    """Yield the moves of the link from `parent` to `child`."""
     given = parents[child]
     if parent in given:
         if not search.refine:
@@ -89,7 +88,6 @@ def _gain(judge: Judge, parents: Parents, move: Move) -> Gain | None:
 
 
 def _descendants(parents: Parents) -> dict[str, set[str]]:
-    """Return the descendants of each variable."""
     children: dict[str, list[str]] = {name: [] for name in parents}
     for child, given in parents.items():
         for parent in given:

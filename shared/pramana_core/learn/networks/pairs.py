@@ -185,9 +185,7 @@ class _Search:
         allowed = LEVEL / max(1, len(self.pairs))
 
         def weakest(pair: Pair) -> Coefficients | None:
-            """Return the test of a pair with the largest p-value, or None if the pair may be
-            independent.
-            """
+            """Return the test of a pair with the largest p-value; None if it may be independent."""
             dependence = self.dependences.of(*pair)
             if dependence is None or exceeds(dependence.independence.p_value, allowed):
                 return None
@@ -221,9 +219,7 @@ class _Search:
         return found
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
-        """Return (u, w, v) where u and v look independent, although a chain over w would make them
-        dependent.
-        """
+        """Return (u, w, v) where u and v look independent, which contradicts a chain over w."""
         around = adjacency(self.nodes, links)
         triples = [
             (first, middle, second)

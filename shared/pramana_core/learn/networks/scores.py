@@ -88,9 +88,7 @@ class _TestedGain:
 
     @cached_property
     def headroom(self) -> float:
-        """The log-likelihood of the reports' own shares minus the log-likelihood under
-        independence.
-        """
+        """The log-likelihood of the reports' own shares minus that under independence."""
         least, most = self.near
         if least == most:
             return most
@@ -98,8 +96,6 @@ class _TestedGain:
 
 
 class _ExchangeGain:
-    """The gain of replacing one parent by another."""
-
     def __init__(self, added: _TestedGain, dropped: _TestedGain):
         self._added = added
         self._dropped = dropped
@@ -169,9 +165,7 @@ class LikelihoodJudge:
         return sum(self._contest(node, first[node], second[node]) for node in changed)
 
     def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return the gain of one set of parents over another from a joint table; -inf if it is too
-        large.
-        """
+        """Return the gain of one set of parents over another in one table; -inf if it is large."""
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
             return -math.inf

@@ -71,9 +71,7 @@ class Peak:
     _earlier: list[Parents] = field(default_factory=list)
 
     def rise(self, other: Parents) -> bool:
-        """Accept a structure that is better and has not been accepted before; return whether it
-        was.
-        """
+        """Accept a structure if it is better and new; return whether it was accepted."""
         self._earlier.append(self.structure)
         if other in self._earlier or self.better(other, self.structure) <= LEAST_GAIN:
             return False
@@ -82,7 +80,6 @@ class Peak:
 
 
 def _isolated(parents: Parents, name: str) -> Parents:
-    """Return a structure without the links of one variable."""
     return {
         child: frozenset[str]() if child == name else given - {name}
         for child, given in parents.items()

@@ -12,8 +12,7 @@ from pramana_core.errors import StructureError
 
 @dataclass(frozen=True)
 class Structure:
-    """The structure of a Bayesian network: every node with its parents in the order of its table's
-    axes.
+    """The structure of a Bayesian network: every node with its parents, in the order of table axes.
 
     Raises StructureError: no nodes, a repeated node or parent, a parent that is not a node, or a
     cycle.

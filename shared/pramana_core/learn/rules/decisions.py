@@ -23,9 +23,7 @@ VERDICTS: tuple[Verdict, ...] = ("not frequent", "undecided", "frequent")
 NOT_FREQUENT, UNDECIDED, FREQUENT = range(3)
 
 SELECTION = 2.0
-"""The factor of the p-value of an itemset examined after screening; an itemset at the minimum
-passes the screening with a probability of at least one half.
-"""
+"""The factor of a screened itemset's p-value: at the minimum, at least half pass the screening."""
 
 
 def reaches(values: Floats, minimum: float) -> Flags:
@@ -55,8 +53,7 @@ def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
 def adjust_for_screening(p_values: Sequence[Floats]) -> Floats:
     """Return p-values corrected for the choice of examined itemsets, all lengths in one array.
 
-    Single items are always examined; a longer itemset only if its subsets' estimates reach the
-    minimum.
+    Single items are always examined, longer itemsets if all subsets' estimates reach the minimum.
     """
     longer = [np.minimum(1.0, SELECTION * p) for p in p_values[1:]]
     return np.concatenate([*p_values[:1], *longer])

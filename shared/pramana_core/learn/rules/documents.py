@@ -1,7 +1,6 @@
 """Itemsets and rules as JSON and CSV.
 
-JSON refers to items by index. CSV has one row per itemset or rule, with its items as a JSON list of
-labels.
+JSON refers to items by index; CSV has a row per itemset or rule, with labels in a JSON list.
 """
 
 from __future__ import annotations

@@ -52,8 +52,7 @@ class Itemset:
     Attributes:
         items: the indices of its items in `FoundItemsets.items`, ascending.
         support: the raw estimate, a share of the records; may be outside [0, 1], or NaN.
-        se_records, se_population: its standard errors, from randomization alone and including
-            sampling.
+        se_records, se_population: its standard errors, without and with the error of sampling.
         interval: the interval of the support, in [0, 1], at the confidence of the options.
         verdict: the interval compared with the minimum support.
         chosen: whether the decision rule of the options calls it frequent.
@@ -72,10 +71,9 @@ class Itemset:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The examined itemsets of one length k: an (n, k) array in lexicographic order, and (n,)
-    arrays.
+    """The examined itemsets of one length k, as an (n, k) array in lexicographic order.
 
-    `verdict` has indices in `VERDICTS`; for the other arrays see `Itemset`.
+    The other arrays are (n,). `verdict` has indices in `VERDICTS`; for the rest see `Itemset`.
     """
 
     itemsets: Indices

@@ -60,9 +60,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts; arguments as for `confidences`. An interval without information is 0 to
-    infinity.
-    """
+    """Return the lifts; arguments as for `confidences`. An unknown lift is from 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent

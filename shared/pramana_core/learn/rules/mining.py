@@ -90,7 +90,6 @@ def _modelled_from(
 def _levels(
     supports: Supports, variables: Indices, options: RuleOptions, on_step: Progress
 ) -> list[Level]:
-    """Examine itemsets length by length."""
     most = min(options.max_length, len(np.unique(variables)))
     itemsets = np.arange(len(variables), dtype=np.int64)[:, None]
     subsets = np.zeros_like(itemsets)
@@ -205,7 +204,6 @@ def _counted(
 
 
 def _counted_separately(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
-    """Count the itemsets separately for each set of variables."""
     found = np.full((3, len(itemsets)), np.nan)
     records = 1
     _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)

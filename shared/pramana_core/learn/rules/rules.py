@@ -107,7 +107,6 @@ def derive_rules(
 
 
 def _supports_of(found: FoundItemsets) -> dict[tuple[int, ...], float]:
-    """Return the supports of the chosen itemsets, by items."""
     return {
         tuple(row): support
         for level in found.levels
@@ -169,7 +168,6 @@ def _counted(
     variables: Indices,
     on_piece: Callable[[], None],
 ) -> RuleCounts:
-    """Return the counts of rules, computed in pieces."""
     chosen = pieces(rows, variables)
     parts: list[RuleCounts] = []
     for some in chosen:
@@ -180,7 +178,6 @@ def _counted(
 
 
 def _rules(columns: Sequence[Sequence[Any]], on_piece: Callable[[], None]) -> Iterator[Rule]:
-    """Yield rules from columns of values."""
     for number, values in enumerate(zip(*columns, strict=True)):
         if number and number % PIECE == 0:
             on_piece()
@@ -196,6 +193,5 @@ def _listed(measured: RuleEstimates, rows: Indices) -> list[tuple[float, float, 
 
 
 def _sides(rows: Indices, antecedents: Flags) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the items of the antecedent and of the consequent of each rule."""
     lists = zip(rows.tolist(), antecedents.tolist(), (~antecedents).tolist(), strict=True)
     return [(tuple(compress(row, left)), tuple(compress(row, right))) for row, left, right in lists]

@@ -38,9 +38,7 @@ LEAST_GAIN = TIE * _BIT
 
 @dataclass(frozen=True, eq=False)
 class SplitCandidate:
-    """An attribute that may split a node, its table with the class, and the number of attributes
-    tried.
-    """
+    """An attribute that may split a node, its table with the class, and how many were tried."""
 
     attribute: str
     table: Subtable
@@ -66,9 +64,7 @@ class SplitCandidate:
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
     def trial(self, *, tested: bool) -> tuple[float, float]:
-        """Return the gain and its p-value; if tested, the gain excludes the part from
-        randomization.
-        """
+        """Return the gain and its p-value; a tested gain excludes the part from randomization."""
         # Tables of a node are fitted separately, so their sums may differ.
         there = self.counts.sum() > EMPTY * self.table.records
         gain = information_gain(valid_counts(self.counts)) if there else 0.0
@@ -136,7 +132,6 @@ def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> Spl
 
 
 def _too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:
-    """Return the error for a table that is too large, naming the attribute."""
     return LimitExceeded(
         f"Attribute {attribute!r} has too many categories for this tree: {error.message}",
         where=attribute,

@@ -36,12 +36,11 @@ class GainEvidence:
     """The information gain of a split in bits, and its error.
 
     Attributes:
-        gain, noise: the gain of the counts, and the part expected from randomization alone.
+        gain, noise: of the counts, and the part expected from randomization alone.
         chance: the gain expected if attribute and class are independent.
         information, interval: the gain above chance, at least 0, and its 95 % interval against the
             population.
-        statistic, degrees, p_value: the likelihood ratio test; the statistic is 0 if nothing can be
-            tested.
+        statistic, degrees, p_value: the likelihood ratio test; the statistic is 0 without a test.
     """
 
     gain: float

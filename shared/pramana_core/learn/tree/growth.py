@@ -67,9 +67,7 @@ def learn_tree(
 def _everything(
     marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
 ) -> tuple[ChosenModel | None, Subpopulation]:
-    """Return the subpopulation of all records, with its model if no reports have the tables of
-    paths.
-    """
+    """Return all records, and their model if no reports have the tables of paths."""
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
 
@@ -86,8 +84,6 @@ def _everything(
 
 @dataclass
 class _Grower:
-    """Grows the nodes of one tree, depth first."""
-
     target: str
     records: int
     options: TreeOptions
@@ -145,7 +141,6 @@ class _Grower:
         return int(np.count_nonzero(counts > EMPTY * self.records)) > 1
 
     def _children(self, best: SplitCandidate, parent: NodeClasses) -> tuple[NodeClasses, ...]:
-        """Return the classes of each category's records, from the rows of the table."""
         k, m = best.counts.shape
         own = np.arange(k)
         blocks = best.covariance.reshape(k, m, k, m)[own, :, own, :]

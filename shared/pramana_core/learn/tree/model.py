@@ -84,9 +84,7 @@ class DecisionTree:
         return tuple(node for node in self.root if node.split is None)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records; missing values are averaged over all
-        children.
-        """
+        """Return the class code of each of n records; missing values average over all children."""
         classes = first_largest_of_rows(self.probabilities(codes))
         return classes.astype(np.min_scalar_type(self.target.size - 1))
 

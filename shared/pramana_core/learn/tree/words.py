@@ -50,7 +50,6 @@ def percent(share: float) -> str:
 
 
 def _by_share(classes: NodeClasses) -> list[int]:
-    """Return the codes of the classes, the most probable first."""
     codes: list[int] = descending(classes.probabilities).tolist()
     return codes
 
@@ -89,9 +88,7 @@ def own_records(target: Variable, classes: NodeClasses) -> str:
 
 
 def information(split: Split, tree: DecisionTree) -> str:
-    """Return the information of a question as text, with its interval if the information is
-    estimated.
-    """
+    """Return the information of a question as text, with its interval if estimated."""
     if tree.through is not None:
         return f"{split.gain:.3f} bits expected"
     return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
