@@ -68,7 +68,7 @@ class Problem:
 class Design:
     """All families compared for a problem, the most accurate first, and the `chosen` family.
 
-    `unserved` describes tables too large for sampled sets; "" if there are none.
+    `unserved` describes tables too large for sampled sets, or is "".
     """
 
     problem: Problem

@@ -244,7 +244,7 @@ class _Judge:
         return None
 
     def _drawn(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of correct predictions on records drawn from tables of one column."""
+        """Return the share of correct predictions on records drawn from each column's table."""
         used, prior = model.used, self.naive_bayes.prior.probability
         known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
         tables = {name: known[name] for name in used}

@@ -35,7 +35,7 @@ EVIDENT = 2.0
 """A class certainly has records if its count exceeds this many standard errors."""
 
 EMPTY = 1e-9
-"""A class with less than this share of all records counts as empty, apart from rounding."""
+"""A class with less than this share of all records counts as empty: the rest is rounding."""
 
 NOISELESS = 1e-9
 """Counts with a smaller variance per record come from records that were not randomized."""

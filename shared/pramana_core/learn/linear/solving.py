@@ -167,7 +167,7 @@ def penalty(size: int, l2: float) -> Tensor:
 
 
 def definite(matrix: Tensor) -> bool:
-    """Return whether a matrix per record is finite and positive definite, apart from rounding."""
+    """Return whether a matrix per record is finite and positive definite, up to rounding."""
     return bool(np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > SINGULAR)
 
 

@@ -129,7 +129,7 @@ def _parts(structure: Structure) -> list[list[str]]:
 
 
 def _columns(nodes: list[str], height: float) -> _Layout:
-    """Return nodes in columns, each of which is filled to a height."""
+    """Return nodes arranged in columns that fill a height."""
     fitting = round((height + _GAP_Y) / (_HEIGHT + _GAP_Y))
     rows = max(fitting, math.ceil(math.sqrt(len(nodes))))
     layout = _Layout({}, {}, 0.0, 0.0)

@@ -104,7 +104,7 @@ def by_p_value(p_values: Mapping[Named, float]) -> list[Named]:
 def orient(
     nodes: Sequence[str], links: Sequence[Pair], colliders: Sequence[tuple[str, str, str]]
 ) -> Parents:
-    """Return parents with given links and, as far as they are consistent, colliders (u, w, v) at w.
+    """Return parents with given links and, if consistent, colliders (u, w, v) at w.
 
     The remaining links create no further colliders, or point away from the first variable of their
     component.

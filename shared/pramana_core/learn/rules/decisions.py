@@ -27,7 +27,7 @@ SELECTION = 2.0
 
 
 def reaches(values: Floats, minimum: float) -> Flags:
-    """Return whether each share is at least the minimum, apart from rounding; NaN is not."""
+    """Return whether each share is at least the minimum, up to rounding; NaN is not."""
     return np.asarray(values >= minimum * (1 - TIE))
 
 

@@ -22,7 +22,7 @@ from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 
 EMPTY = 1e-9
-"""A node or class with less than this share of all records counts as empty, apart from rounding."""
+"""A node or class with less than this share of all records is empty: the rest is rounding."""
 
 EVIDENT = 2.0
 """A category enters the test if its count exceeds this many standard errors."""
