@@ -1,7 +1,7 @@
 """Counts within subpopulations, from weighted records or as slices of tables.
 
 A record's weight is the product of the estimators of the given categories at its reports. Weighted
-reports estimate the table within the subpopulation, squared weights its errors.
+reports estimate the table within the subpopulation, and squared weights estimate its errors.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WeightedRecords:
-    """Tables within subpopulations of the records of sources that all report every variable.
+    """Tables within subpopulations for records whose sources all report every variable.
 
-    `weights` say how much each source counts; None counts each record as one.
+    `weights` are the weights of the sources; None gives each record weight one.
     """
 
     sources: tuple[tuple[CountedRecords, Plan], ...]
@@ -74,7 +74,7 @@ def _of_source(
 
 
 def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return the estimators of an axis's cells that have the given categories, a row each."""
+    """Return the estimators of an axis's cells that have the given categories, one per row."""
     sizes = [v.size for v in axis.kept]
     chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
     cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
@@ -82,7 +82,7 @@ def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
     if mixture is None:
         listed: Tensor = axis.decoder[cells]
         return listed
-    # Of the inverse a I + b 11' only these rows are listed.
+    # Only these rows of the inverse a I + b 11' are listed.
     rows = np.full((len(cells), axis.channel.shape[1]), mixture[1])
     rows[np.arange(len(cells)), cells] += mixture[0]
     return rows
@@ -95,7 +95,7 @@ Factors = tuple[tuple[tuple[str, ...], tuple[int, ...], Tensor], ...]
 def _sums(
     reports: CountedRecords, plan: Plan, given: Sequence[tuple[Axis, Tensor]], asked: Sequence[Axis]
 ) -> tuple[Tensor, Tensor]:
-    """Return the weights of records, and their squares, summed over the reports asked for."""
+    """Return the weights of records, and their squares, summed over the requested reports."""
 
     def sizes(names: Sequence[str]) -> tuple[int, ...]:
         return tuple(plan.reported_sizes[name] for name in names)
@@ -113,7 +113,7 @@ def _sums(
 
 @dataclass(frozen=True, eq=False)
 class WeighingPass:
-    """A pass that adds up weights of records, and their squares, over the cells of some columns.
+    """A pass that adds weights of records, and their squares, over the cells of some columns.
 
     Weights are products of `factors`, split into whole numbers of grains, so that all sums are
     exact.
@@ -126,11 +126,11 @@ class WeighingPass:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
+        """The columns that the pass reads."""
         return (*self.asked, *(name for own, _, _ in self.factors for name in own))
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return grains and finer grains of the weights, and of the squares, (2, 2, cells)."""
+        """Return grains and finer grains of the weights and of the squares, (2, 2, cells)."""
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()
@@ -141,7 +141,7 @@ class WeighingPass:
     def counted(
         self, codes: Mapping[str, npt.NDArray[np.integer]], times: npt.NDArray[np.int64] | int = 1
     ) -> npt.NDArray[np.int64]:
-        """Return this of records by their codes, each counted `times`."""
+        """Return the same for records given by their codes, each counted `times`."""
         weights = np.ones(len(codes[self.asked[0]]))
         for names, sizes, factor in self.factors:
             weights *= factor[_cell(codes, names, sizes)]
@@ -157,7 +157,7 @@ class WeighingPass:
         return found
 
     def sums(self, found: npt.NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return the sums of weights and of their squares, of what the pass counted."""
+        """Return the sums of weights and of their squares from the pass's counts."""
         linear, squared = (
             np.ldexp(whole[0].astype(np.float64), -first)
             + np.ldexp(whole[1].astype(np.float64), -second)
@@ -167,7 +167,7 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """Of weights and squares: the powers of two of grains and finer ones in 1."""
+        """The exponents of the grains and finer grains per unit, for weights and for squares."""
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()
         firsts = [
@@ -180,20 +180,20 @@ class WeighingPass:
 def _cell(
     codes: Mapping[str, npt.NDArray[np.integer]], names: Sequence[str], sizes: tuple[int, ...]
 ) -> npt.NDArray[np.intp]:
-    """Return the place of each record's cell of some columns, in C order."""
+    """Return the index of each record's cell over some columns, in C order."""
     return np.ravel_multi_index(tuple(codes[name] for name in names), sizes)
 
 
 _AT_ONCE = 1 << 16
-"""So many records are weighed at once: their weights stay in the processor's cache."""
+"""The records weighted at once, so that their weights stay in the processor's cache."""
 
 _EXACT_BITS = 52
-"""Sums of whole numbers below two to this power are exact."""
+"""The power of two below which sums of integers are exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableSlices:
-    """Tables within subpopulations as slices of marginal tables, however these are estimated."""
+    """Tables within subpopulations as slices of marginal tables, with any estimator."""
 
     marginals: Marginals
 
