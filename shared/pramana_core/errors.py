@@ -85,9 +85,9 @@ class PramanaError(Exception):
     Code, title, HTTP status and exit code come from `_TABLE` or from the base class.
 
     Attributes:
-            message: the problem.
-            where: the invalid parameter, column or field, or None.
-            remedy: what to do, or None if the message says it.
+        message: the problem.
+        where: the invalid parameter, column or field, or None.
+        remedy: what to do, or None if the message says it.
 
     Examples:
         >>> import pramana as pm

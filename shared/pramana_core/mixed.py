@@ -312,9 +312,9 @@ class DesignMatrix:
 
     Attributes:
         matrix: n x k standardized columns.
-            labels, sources: the k labels `variable` or `variable=category`, and their two parts.
-            centres, scales: the k original means and standard deviations; n in the denominator.
-            constant, redundant: omitted columns, which do not vary or depend on earlier columns.
+        labels, sources: the k labels `variable` or `variable=category`, and their two parts.
+        centres, scales: the k original means and standard deviations; n in the denominator.
+        constant, redundant: omitted columns, which do not vary or depend on earlier columns.
     """
 
     matrix: Floats

@@ -38,11 +38,11 @@ class Block:
     variable changing fastest. It reports a code for each variable.
 
     Args:
-            variables: the variables in the order of the channel's axes.
-            channel: a K x L channel, where K is the number of combinations of their categories.
+        variables: the variables in the order of the channel's axes.
+        channel: a K x L channel, where K is the number of combinations of their categories.
 
     Raises:
-            PlanError: there are no variables, or the channel does not fit them.
+        PlanError: there are no variables, or the channel does not fit them.
 
     Examples:
         >>> import pramana as pm
@@ -142,10 +142,10 @@ class Plan:
     """Blocks that contain each variable exactly once.
 
     Args:
-            blocks: the variables randomized together, with their channels.
+        blocks: the variables randomized together, with their channels.
 
     Raises:
-            PlanError: there are no blocks, or a variable is in two of them.
+        PlanError: there are no blocks, or a variable is in two of them.
 
     Examples:
         >>> import pramana as pm

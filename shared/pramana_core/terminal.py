@@ -1,8 +1,8 @@
 """The commands' output for people and scripts: colour, width, `--json`, exit codes.
 
-Exit codes of every command: 0 done; 1 unforeseen failure; 2 invalid usage, configuration or data; 3
-a secret is missing or unsafe; 4 rejected (by the miner, by stored state, or by rights); 5 the other
-side did not answer; 6 the data cannot support the estimate.
+Exit codes of every command: 0 done; 1 unforeseen failure; 2 invalid usage, configuration or data;
+3 a secret is missing or unsafe; 4 rejected (by the miner, by stored state, or by rights);
+5 the other side did not answer; 6 the data cannot support the estimate.
 """
 
 from __future__ import annotations

@@ -149,8 +149,8 @@ class Transition(ABC):
         depend on the true values of the others (Ma prop. 7.2; FRAPP eq. 28).
 
         Args:
-                sizes: the number of true categories of each variable; their product is K.
-                kept: for each variable whether to keep it; at least one is kept.
+            sizes: the number of true categories of each variable; their product is K.
+            kept: for each variable whether to keep it; at least one is kept.
         """
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
@@ -258,8 +258,8 @@ class Transition(ABC):
         """Return D, K x L: the estimator of each category as a function of the report.
 
         Raises:
-                SingularChannel: D does not exist.
-                LimitExceeded: D is too large to list.
+            SingularChannel: D does not exist.
+            LimitExceeded: D is too large to list.
         """
         self._require_listable()
         return self.solve(np.eye(self.shape[1]), 0)

@@ -39,11 +39,11 @@ class Dense(ListedTransition, UnitTransition):
     """Any K x L channel, listed row by row as integers over 2^32.
 
     Args:
-            rows: K rows of L integers; each row sums to 2^32.
+        rows: K rows of L integers; each row sums to 2^32.
 
     Raises:
-            ChannelError: rows differ in length, or there are fewer than two rows or columns.
-            ChannelError: an entry is negative, or a row does not sum to `RESOLUTION`.
+        ChannelError: rows differ in length, or there are fewer than two rows or columns.
+        ChannelError: an entry is negative, or a row does not sum to `RESOLUTION`.
 
     Examples:
         >>> import pramana as pm
@@ -71,9 +71,9 @@ class Dense(ListedTransition, UnitTransition):
         """Build from probabilities; each row is rounded to multiples of 2^-32 that sum to 1.
 
         Raises:
-                ChannelError: a probability is negative, or a row's sum differs from 1 by more than
-                    1e-9.
-                ChannelError: the rows are not a matrix, or a positive probability is below 2^-33.
+            ChannelError: a probability is negative, or a row's sum differs from 1 by more than
+                1e-9.
+            ChannelError: the rows are not a matrix, or a positive probability is below 2^-33.
         """
         _require_rectangular(rows)
         return cls(tuple(_quantize_row(row, index) for index, row in enumerate(rows)))

@@ -49,11 +49,11 @@ class OneHot(ListedTransition):
 
     Args:
         size: the number of categories, K.
-            flip_units: the probability that an item is flipped, times 2^32.
+        flip_units: the probability that an item is flipped, times 2^32.
 
     Raises:
-            ChannelError: there are fewer than 2 or more than `ITEMS` categories.
-            ChannelError: the probability of flipping is not between 0 and 1.
+        ChannelError: there are fewer than 2 or more than `ITEMS` categories.
+        ChannelError: the probability of flipping is not between 0 and 1.
 
     Examples:
         >>> import pramana as pm
@@ -148,13 +148,13 @@ class CutAndPaste(ListedTransition):
 
     Args:
         sizes: the number of categories of each variable.
-            cut: the most items that are kept.
+        cut: the most items that are kept.
         paste_units: rho, times 2^32.
-            of: M, the number of the record's items.
+        of: M, the number of the record's items.
 
     Raises:
-            ChannelError: a variable has more than `ITEMS` categories, or `cut` is negative.
-            ChannelError: `of` is too small, or rho is not above 0 and at most 1.
+        ChannelError: a variable has more than `ITEMS` categories, or `cut` is negative.
+        ChannelError: `of` is too small, or rho is not above 0 and at most 1.
 
     Examples:
         >>> import pramana as pm
@@ -195,7 +195,7 @@ class CutAndPaste(ListedTransition):
 
         Raises:
             ChannelError: `gamma` is below 1.
-                OptionError: no rho achieves `gamma` with this K.
+            OptionError: no rho achieves `gamma` with this K.
         """
         require_gamma(gamma)
         require_sizes(sizes)

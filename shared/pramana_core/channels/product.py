@@ -31,7 +31,7 @@ class Product(ComposedTransition):
     the channels multiply (Ma 7.1.3).
 
     Raises:
-            ChannelError: the widths and the channels differ in number.
+        ChannelError: the widths and the channels differ in number.
     """
 
     family = "product"
@@ -151,8 +151,8 @@ class Coordinated(Sampled):
     complete parts are joined.
 
     Raises:
-            ChannelError: there is not one start for each choice, the starts are not ascending or
-                overlap, or `coin` is not a digest. Also the errors of `Sampled`.
+        ChannelError: there is not one start for each choice, the starts are not ascending or
+            overlap, or `coin` is not a digest. Also the errors of `Sampled`.
     """
 
     family = "coordinated"

@@ -94,8 +94,8 @@ class Sampled(DecodedTransition):
         choices: the subsets with their weights and channels.
 
     Raises:
-            ChannelError: a choice has no variables or unsorted ones, or its channel does not fit.
-            ChannelError: a weight is negative, or the weights sum to more than 1.
+        ChannelError: a choice has no variables or unsorted ones, or its channel does not fit.
+        ChannelError: a weight is negative, or the weights sum to more than 1.
 
     Examples:
         >>> import pramana as pm

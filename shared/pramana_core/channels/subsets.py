@@ -47,12 +47,12 @@ class SubsetSelection(Transition):
     Args:
         size: the number of categories, K.
         chosen: the number of categories in a subset.
-            inside_units: the probability that the subset contains the true category, times 2^32.
+        inside_units: the probability that the subset contains the true category, times 2^32.
 
     Raises:
-            ChannelError: there are fewer than 3 categories, or a subset has fewer than 2 or all of
-                them.
-            ChannelError: a subset contains the true category no more often than chance.
+        ChannelError: there are fewer than 3 categories, or a subset has fewer than 2 or all of
+            them.
+        ChannelError: a subset contains the true category no more often than chance.
 
     Examples:
         >>> import pramana as pm
@@ -91,8 +91,7 @@ class SubsetSelection(Transition):
         Rounding never raises the amplification above `gamma`.
 
         Raises:
-                ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of
-                    2^-32.
+            ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of 2^-32.
         """
         require_size(size)
         require_gamma(gamma)

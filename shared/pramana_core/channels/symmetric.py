@@ -78,7 +78,7 @@ class Identity(MixingTransition, UnitTransition):
     """Reports every category unchanged; the variable is not randomized.
 
     Args:
-            size: the number of categories.
+        size: the number of categories.
 
     Examples:
         >>> import pramana as pm
@@ -144,8 +144,8 @@ class Symmetric(MixingTransition, UnitTransition):
         off_units: the probability of each other category, times 2^32.
 
     Raises:
-            ChannelError: there are fewer than two categories.
-            ChannelError: `off_units` is negative or makes the probability to keep negative.
+        ChannelError: there are fewer than two categories.
+        ChannelError: `off_units` is negative or makes the probability to keep negative.
 
     Examples:
         >>> import pramana as pm
@@ -175,7 +175,7 @@ class Symmetric(MixingTransition, UnitTransition):
 
         Raises:
             ChannelError: `p` is not between 0 and 1.
-                ChannelError: `p` is positive but too small for multiples of 2^-32.
+            ChannelError: `p` is positive but too small for multiples of 2^-32.
         """
         require_size(size)
         require_probability("The probability of replacing a category", p)
@@ -188,8 +188,8 @@ class Symmetric(MixingTransition, UnitTransition):
         Rounding never raises the amplification above `gamma`.
 
         Raises:
-                ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of
-                    2^-32 over this many categories.
+            ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of 2^-32
+                over this many categories.
         """
         require_size(size)
         require_gamma(gamma)
@@ -281,10 +281,10 @@ class RandomSymmetric(Symmetric):
     Args:
         size: the number of categories, K.
         off_units: the expected probability of each other category, times 2^32.
-            spread_units: the largest difference of a record's probability from it, times 2^32.
+        spread_units: the largest difference of a record's probability from it, times 2^32.
 
     Raises:
-            ChannelError: some of the channels would have a negative probability.
+        ChannelError: some of the channels would have a negative probability.
 
     Examples:
         >>> import pramana as pm
@@ -386,7 +386,7 @@ class Mixture(MixingTransition):
         keep: a, times 2^64.
 
     Raises:
-            ChannelError: there are fewer than two cells, or more than `MIXTURE_CELLS`.
+        ChannelError: there are fewer than two cells, or more than `MIXTURE_CELLS`.
         ChannelError: `keep` is not a probability over 2^64.
 
     Examples:
@@ -469,7 +469,7 @@ class Withheld(UnitTransition):
     """Withholds the variable: all true categories have the same report.
 
     Args:
-            size: the number of categories.
+        size: the number of categories.
 
     Examples:
         >>> import pramana as pm

@@ -105,16 +105,16 @@ class EstimatedMarginals:
     """Marginals of the true records, estimated from records reported under one or several plans.
 
     Args:
-            reported: the counts of reported codes of all variables in the plan's blocks.
-            plan: the channels; variables that are not randomized have the identity.
-            estimator: `moment` (unbiased; less noisy sources have larger weights), `sum` (all
-                records have equal weights), `ml` (a distribution times N), or `pooled` (tables of
-                few variables: see `PooledTables`).
-            order: the largest number of variables that interact, for `pooled`; None follows the
-                reports.
-            others: further sources, with other records of the same population.
-            variables: the variables of `domain`; by default all.
-            tick: called during long estimates; its exceptions stop them.
+        reported: the counts of reported codes of all variables in the plan's blocks.
+        plan: the channels; variables that are not randomized have the identity.
+        estimator: `moment` (unbiased; less noisy sources have larger weights), `sum` (all records
+            have equal weights), `ml` (a distribution times N), or `pooled` (tables of few
+            variables: see `PooledTables`).
+        order: the largest number of variables that interact, for `pooled`; None follows the
+            reports.
+        others: further sources, with other records of the same population.
+        variables: the variables of `domain`; by default all.
+        tick: called during long estimates; its exceptions stop them.
 
     Raises OptionError: an unknown estimator, or an order below 1. DomainError: sources differ in
     categories.
@@ -177,12 +177,11 @@ class EstimatedMarginals:
         """Return the estimated table over `variables`, axes in that order.
 
         Raises:
-                UnknownVariable, OptionError: a variable is unknown or named twice, or there are
-                    none.
-                EstimationError: a source lacks a variable that `moment` needs, or the reports
-                    cannot separate all cells.
-                SingularChannel: a channel has no inverse and the estimator is `moment`.
-                LimitExceeded, NotConverged: there are too many cells; see `maximize`.
+            UnknownVariable, OptionError: a variable is unknown or named twice, or there are none.
+            EstimationError: a source lacks a variable that `moment` needs, or the reports cannot
+                separate all cells.
+            SingularChannel: a channel has no inverse and the estimator is `moment`.
+            LimitExceeded, NotConverged: there are too many cells; see `maximize`.
         """
         self._tick()
         domain = self._asked(variables)

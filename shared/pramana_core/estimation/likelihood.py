@@ -216,12 +216,12 @@ def climb(
 
     Args:
         strata, model, begin, tick: as for `maximize`.
-            reports: reported counts per stratum, (reports, sets), instead of the strata's.
-            tolerance: stop when `gap` is at most this, in nats.
-            steps: stop after about this number of EM steps.
-            quiet: also stop when three extrapolations in a row gained less than this, in nats.
-            enough: stop when all log-likelihoods are at least this.
-            certified: without a model, take a third of the steps before trusting the last gains.
+        reports: reported counts per stratum, (reports, sets), instead of the strata's.
+        tolerance: stop when `gap` is at most this, in nats.
+        steps: stop after about this number of EM steps.
+        quiet: also stop when three extrapolations in a row gained less than this, in nats.
+        enough: stop when all log-likelihoods are at least this.
+        certified: without a model, take a third of the steps before trusting the last gains.
     """
     records = _records(strata)
     sets = 1 if reports is None else max(r.shape[-1] for r in reports)

@@ -42,7 +42,7 @@ _RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class PooledIndependence(Independence):
-    """Evidence of dependence: Wald's statistic of `difference`; its covariance has the root `root`."""
+    """Evidence of dependence: Wald's statistic of `difference`; its covariance is R R', R the `root`."""
 
     difference: Tensor
     root: Tensor
@@ -66,7 +66,7 @@ class PooledIndependence(Independence):
 
     @cached_property
     def _whitened(self) -> Tensor:
-        """W with W'W the inverse of the covariance, in the directions with an error."""
+        """W with W'W the inverse of R R', in the directions with an error."""
         if not self.difference.size:
             return np.zeros((0, 0))
         vectors, scales, _ = np.linalg.svd(self.root, full_matrices=False)

@@ -137,9 +137,9 @@ class FactoredTable(MarginalTable):
     assume no larger interactions. `covariance_of` adds the product of the shifts.
 
     Attributes:
-            root: R, (cells..., r), where R R' is the population covariance of the unshrunk counts.
-            moved: the shift by shrinkage, in the shape of the counts.
-            law: the counts at which the sampling variance is evaluated; by default `counts`.
+        root: R, (cells..., r), where R R' is the population covariance of the unshrunk counts.
+        moved: the shift by shrinkage, in the shape of the counts.
+        law: the counts at which the sampling variance is evaluated; by default `counts`.
     """
 
     root: Tensor

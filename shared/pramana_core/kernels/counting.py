@@ -52,11 +52,11 @@ def count_tables(
     """Return int64 counts of records per cell of each table, with an axis per column.
 
     Args:
-            columns, sizes: columns of codes from 0, of equal length, and their numbers of codes.
-            tables: for each table the indices of its columns, in axis order.
-            names: the columns' names for error messages.
-            threads: the most threads; None for one per processor.
-            at_once: the records of a chunk; `tick` is called before each chunk.
+        columns, sizes: columns of codes from 0, of equal length, and their numbers of codes.
+        tables: for each table the indices of its columns, in axis order.
+        names: the columns' names for error messages.
+        threads: the most threads; None for one per processor.
+        at_once: the records of a chunk; `tick` is called before each chunk.
 
         Raises DomainError: a code is outside its column's size.
     """

@@ -15,12 +15,12 @@ class LackOfFit:
     """A test of pooled tables against the interactions that they omit.
 
     Attributes:
-            variables, order: the model's variables, and the largest number that interact in it.
-            statistic: the deviation of the reports towards interactions of one more variable,
-                relative to its expectation under the model; None like `p_value`.
-            degrees_of_freedom: those of the chi-square that approximates the statistic times them.
-            p_value: the probability of so large a statistic under the model; None if untested.
-            reason: why the model cannot be tested, or an empty text.
+        variables, order: the model's variables, and the largest number that interact in it.
+        statistic: the deviation of the reports towards interactions of one more variable, relative
+            to its expectation under the model; None like `p_value`.
+        degrees_of_freedom: those of the chi-square that approximates the statistic times them.
+        p_value: the probability of so large a statistic under the model; None if untested.
+        reason: why the model cannot be tested, or an empty text.
     """
 
     variables: tuple[str, ...]

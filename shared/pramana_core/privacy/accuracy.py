@@ -24,7 +24,7 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
         OptionError: `records` is not positive.
         SingularChannel: the channel has no inverse.
         UnknownVariable: the block has no such variable.
-            LimitExceeded: the channel has too many categories and no closed form.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")

@@ -40,7 +40,7 @@ def gamma(channel: Part) -> float:
     report excludes a category.
 
     Raises:
-            LimitExceeded: the channel has too many categories and no closed form.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     if channel.exact_mixture is not None:
         # A matrix drawn per record (RAN-GD) counts as the expected matrix, because the draw is
@@ -288,7 +288,7 @@ def gamma_for_breach(rho_1: float, rho_2: float) -> float:
     2.1 does not. The same gamma prevents a belief of `rho_2` from falling to `rho_1`.
 
     Raises:
-            OptionError: 0 < rho_1 < rho_2 < 1 is violated.
+        OptionError: 0 < rho_1 < rho_2 < 1 is violated.
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise OptionError(

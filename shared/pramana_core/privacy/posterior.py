@@ -58,7 +58,7 @@ def report_kinds(channel: Part) -> tuple[ReportKind, ...]:
     """Return the kinds of reports under equal priors; only possible reports count.
 
     Raises:
-            LimitExceeded: the channel has too many categories and no closed form.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     size = channel.shape[0]
     if channel.exact_mixture is not None:
@@ -146,7 +146,7 @@ def conditional_entropy(channel: Transition) -> float:
     average, single reports may still reveal everything.
 
     Raises:
-            LimitExceeded: the channel has too many categories and no closed form.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     return math.fsum(
         -kind.share * float(_log2_terms(kind.posteriors) @ np.array(kind.times, dtype=np.float64))
@@ -158,7 +158,7 @@ def attacker_accuracy(channel: Transition) -> AttackerAccuracy:
     """Return how often the Bayes guess, the category with the largest posterior, is right.
 
     Raises:
-            LimitExceeded: the channel has too many categories and no closed form.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     kinds = report_kinds(channel)
     largest = [float(kind.posteriors.max()) for kind in kinds]
@@ -170,7 +170,7 @@ def worst_posterior(channel: Transition) -> Tensor:
     """Return the largest posterior that any report gives each of K true categories, shape (K,).
 
     Raises:
-            LimitExceeded: there are too many categories and reports.
+        LimitExceeded: there are too many categories and reports.
     """
     matrices = [listed_matrix(part) for part in _by_choice(channel)]
     columns = [matrix / np.where(seen := matrix.sum(axis=0), seen, 1.0) for matrix in matrices]
@@ -196,9 +196,8 @@ def k_anonymity(channel: Transition, threshold: float = 0.0) -> KAnonymity:
     comparison with the uniform distribution.
 
     Raises:
-            OptionError: `threshold` is not in [0, 1), or no category is plausible after some
-                report.
-            LimitExceeded: the channel has too many categories and no closed form.
+        OptionError: `threshold` is not in [0, 1), or no category is plausible after some report.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     if not 0 <= threshold < 1:
         raise OptionError(

@@ -10,8 +10,8 @@ Releases count as follows:
 
 * All reports under the same pseudonyms are one report of the record: `ShuffledReport.together`.
   Releasing the same draw again adds nothing; a new draw is one more report.
-* Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds. * An
-attacker who knows facts about a record, such as its public columns, owners or batch, searches
+* Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds.
+* An attacker who knows facts about a record, such as its public columns, owners or batch, searches
   only the records that share them: n is `smallest_group`. Records that a replaced release changed
   are a group. A withdrawn release has been seen, and counts.
 * An attacker who knows in advance which set a record reports searches only the records of that set:
@@ -112,8 +112,8 @@ class ShuffledReport:
     """All reports of one record, as parameters of the shuffle model.
 
     Args:
-            amplification: the local bound.
-            variation: an upper bound of the total variation between the reports of any two records.
+        amplification: the local bound.
+        variation: an upper bound of the total variation between the reports of any two records.
     """
 
     amplification: Amplification
@@ -154,7 +154,7 @@ class ShuffledReport:
         """Return an upper bound of delta for `records` shuffled reports at a central epsilon.
 
         Raises:
-                OptionError: `records` is below 1, or `epsilon` is negative.
+            OptionError: `records` is below 1, or `epsilon` is negative.
         """
         _require_records(records)
         Amplification(epsilon)  # rejects a negative value
@@ -176,7 +176,7 @@ class ShuffledReport:
         It never exceeds the local epsilon.
 
         Raises:
-                OptionError: `records` is below 1, or `delta` is not strictly between 0 and 1.
+            OptionError: `records` is below 1, or `delta` is not strictly between 0 and 1.
         """
         _require_delta(delta)
         local = self.amplification.epsilon
@@ -208,12 +208,12 @@ def largest_gamma(
     It is at least e^epsilon, at which shuffling is not needed.
 
     Args:
-            records: the number of records, or the size of the smallest group.
-            central: the central bound to satisfy.
-            report: returns a record's report for a mechanism of a local gamma.
+        records: the number of records, or the size of the smallest group.
+        central: the central bound to satisfy.
+        report: returns a record's report for a mechanism of a local gamma.
 
     Raises:
-            OptionError: `records` is below 1, or the bound's epsilon or delta is not positive.
+        OptionError: `records` is below 1, or the bound's epsilon or delta is not positive.
     """
     _require_records(records)
     _require_delta(central.delta)
@@ -236,7 +236,7 @@ def lower_central_delta(channel: Transition, records: int, epsilon: float) -> fl
 
     Raises:
         LimitExceeded: see `gamma`.
-            OptionError: `records` is below 1, or `epsilon` is negative.
+        OptionError: `records` is below 1, or `epsilon` is negative.
     """
     _require_records(records)
     Amplification(epsilon)  # rejects a negative value
@@ -248,11 +248,11 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
     """Return the size of the smallest group of records with equal values in all known columns.
 
     Args:
-            known: columns of n entries each, such as public columns, the owners of the record, and
-                batches.
+        known: columns of n entries each, such as public columns, the owners of the record, and
+            batches.
 
     Raises:
-            OptionError: the columns differ in length, or there are none.
+        OptionError: the columns differ in length, or there are none.
     """
     columns = [np.asarray(column) for column in known]
     if not columns or len({len(column) for column in columns}) != 1 or not len(columns[0]):
@@ -274,13 +274,12 @@ def records_in_set(records: int, weight: float, delta: float) -> int:
     count of a set is released, use it instead.
 
     Args:
-            records: the number of all records.
-            weight: the probability of reporting the set.
-            delta: the probability of fewer records.
+        records: the number of all records.
+        weight: the probability of reporting the set.
+        delta: the probability of fewer records.
 
     Raises:
-            OptionError: `records` is below 1, `delta` is not in (0, 1), or `weight` is not in (0,
-                1].
+        OptionError: `records` is below 1, `delta` is not in (0, 1), or `weight` is not in (0, 1].
     """
     _require_records(records)
     _require_delta(delta)
@@ -300,7 +299,7 @@ def total_variation(channel: Part) -> float:
     """Return an upper bound of the total variation between the reports of two records.
 
     Raises:
-            LimitExceeded: see `gamma`.
+        LimitExceeded: see `gamma`.
     """
     if not _has_contrast(channel):
         return 1.0

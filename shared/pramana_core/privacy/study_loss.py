@@ -34,7 +34,7 @@ class CoinDisclosure:
         """Return the loss by a coordinated channel, or None for any other channel.
 
         Raises:
-                LimitExceeded: a choice's channel has too many categories and no closed form.
+            LimitExceeded: a choice's channel has too many categories and no closed form.
         """
         if not isinstance(channel, Coordinated):
             return None
@@ -127,11 +127,11 @@ def total_loss(
     infinite epsilon makes every sum that contains it infinite.
 
     Args:
-            disclosures: the blocks, in any order; the same draws may occur more than once.
-            different_people: whether each record is at only one owner. A record's loss then comes
-                only from its owner's releases; otherwise the sum over all owners is an upper bound.
-            removed: owners that left the study. They may have joined again under another name, so
-                their releases count for every owner's people.
+        disclosures: the blocks, in any order; the same draws may occur more than once.
+        different_people: whether each record is at only one owner. A record's loss then comes only
+            from its owner's releases; otherwise the sum over all owners is an upper bound.
+        removed: owners that left the study. They may have joined again under another name, so their
+            releases count for every owner's people.
     """
     distinct = {(t.owner, t.draw, t.variables): t for t in disclosures}.values()
     by_owner = _grouped(distinct, lambda t: [t.owner])

@@ -43,9 +43,9 @@ class Column:
     """A column of a table.
 
     Attributes:
-            title, write: the heading, and a function that returns a row's cell.
-            number, brief, high: whether cells are numeric, appear on a terminal, are highlighted by
-                row.
+        title, write: the heading, and a function that returns a row's cell.
+        number, brief, high: whether cells are numeric, appear on a terminal, are highlighted by
+            row.
     """
 
     title: str
@@ -78,13 +78,13 @@ class Section:
     """A part of a report.
 
     Attributes:
-            title, sentences: the heading, "" for none, and the text.
-            table, pictures, facts, text: the content; text has fixed-width columns, like a file or
-                tree.
-            notes: explanations in small type, on pages only.
-            folded: a summary under which a page hides table and text.
-            minor, brief: whether the heading is of lower rank, and whether a terminal shows the
-                section.
+        title, sentences: the heading, "" for none, and the text.
+        table, pictures, facts, text: the content; text has fixed-width columns, like a file or
+            tree.
+        notes: explanations in small type, on pages only.
+        folded: a summary under which a page hides table and text.
+        minor, brief: whether the heading is of lower rank, and whether a terminal shows the
+            section.
     """
 
     title: str = ""
