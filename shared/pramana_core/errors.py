@@ -1,8 +1,7 @@
 """Every error that Pramana raises on purpose, in one tree, with a table of codes and statuses.
 
-An error states the problem (`message`), its location (`where`) and the solution (`remedy`). No
-error contains a true value of a sensitive column. `pramana_core.wire.services` sends errors over
-HTTP.
+An error states the problem (`message`), its location (`where`) and the solution (`remedy`), but no
+true value of a sensitive column. `pramana_core.wire.services` sends errors over HTTP.
 """
 
 from __future__ import annotations
@@ -102,8 +101,7 @@ class PramanaError(Exception):
     title: ClassVar[str] = "Unforeseen error"
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
-    """The exit code of a command: 1 unforeseen, 2 input, 3 keys, 4 rejected by state or rights, 5
-    transport, 6 estimation.
+    """A command's exit code: 1 unforeseen, 2 input, 3 keys, 4 rejected, 5 transport, 6 estimation.
     """
 
     def __init_subclass__(cls) -> None:

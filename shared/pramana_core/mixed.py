@@ -356,8 +356,8 @@ def design_of(table: MixedTable) -> DesignMatrix:
 
 
 def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return n x k columns scaled to mean 0 and variance 1 (n in the denominator), their k means
-    and k standard deviations. Every column must vary.
+    """Return n x k varying columns with mean 0 and variance 1 (n in the denominator), and their k
+    means and k standard deviations before.
     """
     centres = np.mean(matrix, axis=0)
     # The mean of large numbers is rounded; the mean of the differences corrects it.

@@ -78,7 +78,7 @@ class Block:
             )
 
     def __repr__(self) -> str:
-        return f"Block({_told(self)})"
+        return f"Block({_summary(self)})"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class Plan:
             )
 
     def __repr__(self) -> str:
-        parts = [_told(block) for block in self.blocks[:_SHOWN]]
+        parts = [_summary(block) for block in self.blocks[:_SHOWN]]
         return f"Plan({'; '.join(parts)}{'; ...' * (len(self.blocks) > _SHOWN)})"
 
     @classmethod
@@ -244,7 +244,7 @@ class Plan:
         return digest_of(self.as_dict())
 
 
-def _told(block: Block) -> str:
+def _summary(block: Block) -> str:
     """Return a block's names and a short description of its channel."""
     names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
     return f"{names}: {block.channel.describe()}"
@@ -273,14 +273,14 @@ def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
     firsts = list(itertools.accumulate((len(part.sizes) for part in parts), initial=0))[:-1]
     weights: dict[tuple[tuple[int, ...], Transition], int] = {}
     for weight, chosen in pieces([part.spans for part in parts]):
-        held = [
+        reported = [
             (first, part.choices[index])
             for first, part, index in zip(firsts, parts, chosen, strict=True)
             if index is not None
         ]
-        axes = tuple(first + axis for first, choice in held for axis in choice.axes)
-        channels = tuple(choice.channel for _, choice in held)
-        widths = tuple(len(choice.axes) for _, choice in held)
+        axes = tuple(first + axis for first, choice in reported for axis in choice.axes)
+        channels = tuple(choice.channel for _, choice in reported)
+        widths = tuple(len(choice.axes) for _, choice in reported)
         channel = channels[0] if len(channels) == 1 else Product(widths, channels)
         weights[axes, channel] = weights.get((axes, channel), 0) + weight
     sizes = tuple(v.size for v in variables)

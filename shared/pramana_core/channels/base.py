@@ -1,4 +1,5 @@
 """The interface of all channels, and the default methods of a matrix.
+
 A family is a frozen dataclass whose fields are integers, tuples of integers, other channels, or
 tuples of dataclasses of the same kind. Its canonical document has a key for each field. Messages on
 the wire have the same fields with the same ranges (`pramana_core.wire.channels`).
@@ -494,8 +495,7 @@ def require_sizes(sizes: object) -> None:
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
     """Return a square joint channel summed over the reports of dropped variables, or None.
 
-    It is None if the true values of dropped variables matter, an exact test because units are
-    integers.
+    It is None if the true values of dropped variables matter; integers make the test exact.
 
     Args:
         units: an n x n matrix over 2^32, where n is the product of `sizes`.

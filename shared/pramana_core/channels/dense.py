@@ -71,8 +71,7 @@ class Dense(ListedTransition, UnitTransition):
         """Build from probabilities; each row is rounded to multiples of 2^-32 that sum to 1.
 
         Raises:
-            ChannelError: a probability is negative, or a row's sum differs from 1 by more than
-                1e-9.
+            ChannelError: a probability is negative, or a row does not sum to 1 within 1e-9.
             ChannelError: the rows are not a matrix, or a positive probability is below 2^-33.
         """
         _require_rectangular(rows)

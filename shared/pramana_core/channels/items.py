@@ -143,8 +143,7 @@ class CutAndPaste(ListedTransition):
 
     For each combination of categories the estimator counts the items that a report shares with it
     (its partial supports). It inverts the (k + 1) x (k + 1) matrix of these counts (FRAPP 7;
-    Evfimievski et al. 2002). `of` is M, which exceeds the number of variables if the channel covers
-    only some of them.
+    Evfimievski et al. 2002). `of` is M, the number of all variables, of which these may be a part.
 
     Args:
         sizes: the number of categories of each variable.
@@ -248,12 +247,11 @@ class CutAndPaste(ListedTransition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma: the ratio between a report with all of the record's items and one with
-        none.
+        """The exact gamma: a report with all of the record's items against one with none.
 
         P[l, y] depends on y and on q, the number of items of l in y, through sum_z f_z C(q, z) /
-        C(m, z) rho^-z, which grows with q. A report y can have all items of l and no item of
-        another record.
+        C(m, z) rho^-z, which grows with q. A report y can have all
+        items of l and no item of another record.
         """
         rho = Fraction(self.paste_units, RESOLUTION)
         best = sum(f / rho**z for z, f in enumerate(self.kept_items))
@@ -347,8 +345,7 @@ class CutAndPaste(ListedTransition):
         """Sum the reports for each combination, weighted by the number of shared items."""
         source = np.moveaxis(tensor, axis, 0)
         rest = source.shape[1:]
-        # The leading axis counts shared items. Each variable's axis changes from bits to
-        # categories.
+        # The leading axis counts shared items; the variables' axes change from bits to categories.
         counted = source.reshape(1, *(1 << size for size in self.sizes), *rest).astype(np.float64)
         for place, size in enumerate(self.sizes, start=1):
             bits = _bits(size).astype(np.float64)
@@ -392,9 +389,8 @@ class CutAndPaste(ListedTransition):
 
     @property
     def uniform_mean_square(self) -> float:
-        # An estimate depends only on the number of the cell's items in the report, whose
-        # distribution depends only on their number in the record. No list of all reports is needed
-        # (FRAPP 7).
+        # An estimate depends only on how many of the cell's items the report has, and this on how
+        # many of them the record has. No list of all reports is needed (FRAPP 7).
         agree: Tensor = np.ones(1)
         for size in self.sizes:
             agree = np.convolve(agree, [1 - 1 / size, 1 / size])

@@ -55,10 +55,7 @@ class _Part:
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) if the choices together act as a I + b 11', which takes one step instead of many.
-
-        A variable that is paired with many others has one channel for each of their sizes.
-        """
+        """(a, b) if the choices together act as a I + b 11': one step instead of one for each."""
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -199,8 +196,8 @@ class Sampled(DecodedTransition):
 
     def reports_together(self, axes: Collection[int]) -> bool:
         # Learners of a wide table call this for thousands of pairs.
-        held = [self._choices_with[axis] for axis in axes]
-        return not held or bool(frozenset.intersection(*held))
+        indices = [self._choices_with[axis] for axis in axes]
+        return not indices or bool(frozenset.intersection(*indices))
 
     def _require_listed(self, entries: int) -> None:
         """Check that the product of the variables can be listed. Raises LimitExceeded."""
@@ -251,9 +248,9 @@ class Sampled(DecodedTransition):
         true = np.zeros((*self.sizes, *rest))
         for part in self._parts:
             first = part.choices[0]
-            told = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
+            part_reports = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
             spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
-            true += part.act("apply_adjoint", told).reshape(*spread, *rest)
+            true += part.act("apply_adjoint", part_reports).reshape(*spread, *rest)
         if self.silent:
             true += reported[self.sizes] * (self.silent / RESOLUTION)
         return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)
@@ -331,10 +328,7 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the cached channel that equals `made`, because it may have computed its decoder.
-
-        Thousands of pairs of a wide table have equal channels.
-        """
+        """Return the cached equal of `made`, which may have computed its decoder."""
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))
@@ -366,15 +360,12 @@ class Sampled(DecodedTransition):
         kept: Sequence[bool],
         made: dict[tuple[object, ...], Transition | None],
     ) -> Transition | None:
-        """Return a choice's channel restricted to some of its variables; `made` is a cache.
-
-        Thousands of subsets share one or two channels, restricted in a few ways.
-        """
+        """Return a choice's channel restricted to some of its variables; `made` is a cache."""
         sizes = self._sizes_of(choice)
-        asked = (id(choice.channel), sizes, *kept)
-        if asked not in made:
-            made[asked] = choice.channel.restrict(sizes, kept)
-        return made[asked]
+        key = (id(choice.channel), sizes, *kept)
+        if key not in made:
+            made[key] = choice.channel.restrict(sizes, kept)
+        return made[key]
 
     @cached_property
     def _known_alone(self) -> dict[int, list[tuple[Transition | None, frozenset[int], int]]]:

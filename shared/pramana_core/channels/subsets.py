@@ -50,8 +50,7 @@ class SubsetSelection(Transition):
         inside_units: the probability that the subset contains the true category, times 2^32.
 
     Raises:
-        ChannelError: there are fewer than 3 categories, or a subset has fewer than 2 or all of
-            them.
+        ChannelError: fewer than 3 categories, or fewer than 2 or all of them in a subset.
         ChannelError: a subset contains the true category no more often than chance.
 
     Examples:
@@ -117,8 +116,7 @@ class SubsetSelection(Transition):
     def amplification(self) -> float:
         """The exact gamma, infinite if the subset always contains the true category.
 
-        Any two true categories have a report that is inside the subset for one and outside for the
-        other.
+        For any two true categories, some report is inside the subset of only the first.
         """
         exact = self.exact_amplification
         return math.inf if exact is None else float(exact)

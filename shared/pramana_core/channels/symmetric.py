@@ -275,8 +275,8 @@ class RandomSymmetric(Symmetric):
     A record's own probability of each other category is uniform over the integers between
     `off_units - spread_units` and `off_units + spread_units`. Its probability to keep the category
     lies within alpha = (size - 1) spread of the expected one. Because only the owner knows it, a
-    report has the distribution of the expected channel. Estimates, gamma and posteriors are those
-    of `Symmetric`.
+    report has the distribution of the expected channel. Its estimates, gamma and posteriors
+    are those of `Symmetric`.
 
     Args:
         size: the number of categories, K.

@@ -47,10 +47,10 @@ class Stratum:
             )
         if bool(self.groups) != bool(self.shape):
             raise OptionError("A stratum needs both its groups and the true table's shape.")
-        held = [math.prod(self.shape[axis] for axis in group) for group in self.groups]
-        if self.groups and held != [c.shape[0] for c in self.channels]:
+        cells = [math.prod(self.shape[axis] for axis in group) for group in self.groups]
+        if self.groups and cells != [c.shape[0] for c in self.channels]:
             raise OptionError(
-                f"Groups of {held} true cells do not fit channels that randomize"
+                f"Groups of {cells} true cells do not fit channels that randomize"
                 f" {[c.shape[0] for c in self.channels]} categories."
             )
         if not self.groups:
@@ -127,13 +127,13 @@ class Stratum:
 
     @cached_property
     def _absent(self) -> tuple[int, ...]:
-        return tuple(axis for axis in range(len(self.shape)) if axis not in self._held)
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self._reported_axes)
 
     @cached_property
     def _order(self) -> list[int]:
         """The reported axes in the channels' order, as indices among those in table order."""
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
-        return [left.index(axis) for axis in self._held]
+        return [left.index(axis) for axis in self._reported_axes]
 
     def listed(self) -> Tensor:
         """Return the probability of each report (rows) given each true cell (columns)."""
@@ -177,17 +177,17 @@ class Stratum:
         return parts
 
     def _spread(self, cells: Tensor) -> Tensor:
-        split = cells.reshape(*(self.shape[axis] for axis in self._held), cells.shape[-1])
+        split = cells.reshape(*(self.shape[axis] for axis in self._reported_axes), cells.shape[-1])
         return split.transpose(self._back)[self._widened]
 
     @cached_property
-    def _held(self) -> list[int]:
+    def _reported_axes(self) -> list[int]:
         return [axis for group in self.groups for axis in group]
 
     @cached_property
     def _back(self) -> list[int]:
         """The positions of the true table's axes, then of the sets, among the channels' axes."""
-        return [*np.argsort(self._held), len(self._held)]
+        return [*np.argsort(self._reported_axes), len(self._reported_axes)]
 
     @cached_property
     def _widened(self) -> tuple[slice | None, ...]:
@@ -224,8 +224,7 @@ def second_moment(
     """Return the sums over reports of squared estimators of a margin's cells, on one axis.
 
     Each report's square is weighted by its count in `reports`. `sizes` are the categories of the
-    variables that the channel randomizes, and `summed` the indices of those that the margin sums
-    over.
+    variables that the channel randomizes, and `summed` the indices of those summed over.
     """
     if not summed:
         return channel.solve_square(reports, axis)
@@ -264,12 +263,12 @@ class Axis:
     """One block's part of a marginal: the channel to invert and the variables to keep."""
 
     variables: tuple[Variable, ...]
-    asked: tuple[str, ...]
+    wanted: tuple[str, ...]
     channel: Transition
 
     @property
     def kept(self) -> tuple[Variable, ...]:
-        return tuple(v for v in self.variables if v.name in self.asked)
+        return tuple(v for v in self.variables if v.name in self.wanted)
 
     @cached_property
     def decoder(self) -> Tensor:
@@ -283,14 +282,14 @@ class Axis:
         return summed.reshape(-1, decoder.shape[1])
 
     def estimate(self, tensor: Tensor, axis: int) -> Tensor:
-        return self.sum_unasked(self.channel.solve(tensor, axis), axis)
+        return self.sum_others(self.channel.solve(tensor, axis), axis)
 
-    def sum_unasked(self, tensor: Tensor, axis: int) -> Tensor:
+    def sum_others(self, tensor: Tensor, axis: int) -> Tensor:
         if len(self.kept) == len(self.variables):
             return tensor
         shape = tensor.shape
         split = tensor.reshape(*shape[:axis], *(v.size for v in self.variables), *shape[axis + 1 :])
-        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.asked)
+        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.wanted)
         summed: Tensor = split.sum(axis=gone)
         return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
 
@@ -305,7 +304,7 @@ class Axis:
         gone = [
             place
             for place, v in enumerate(self.variables)
-            if v.name in summed or v.name not in self.asked
+            if v.name in summed or v.name not in self.wanted
         ]
         return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
@@ -338,10 +337,7 @@ class Axis:
     def _mixture_moments(
         self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
     ) -> Moments:
-        """Return the moments for W = a [y = c] + b and V = a [y in m] + b s without a list.
-
-        c is the cell, m its margin of s cells, y the report, and P^-1 = a I + b 11'.
-        """
+        """Return the moments for W = a [y = c] + b, V = a [y in m] + b s; m has s cells."""
         a, b = mixture
         sizes = [v.size for v in self.kept]
         gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
@@ -363,11 +359,11 @@ def along_axes(
     return tensor
 
 
-def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
-    """Return the axes of a table over `asked`, in the plan's order of blocks."""
+def axes_of(plan: Plan, wanted: Sequence[str]) -> list[Axis]:
+    """Return the axes of a table over `wanted`, in the plan's order of blocks."""
     axes = []
     for block in plan.blocks:
-        names = tuple(name for name in block.names if name in asked)
+        names = tuple(name for name in block.names if name in wanted)
         if not names:
             continue
         channel = block.restrict(names)
@@ -415,22 +411,19 @@ def require_reported(
             )
 
 
-def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
-    """Return the variables of a true table: the named ones, then the others in their joint blocks.
-
-    Raises UnknownVariable.
-    """
-    return _joint([axes_of(plan, asked) for _, plan in sources], asked)
+def table_of(sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str]) -> Domain:
+    """Return the true table: named variables, then others of blocks. Raises UnknownVariable."""
+    return _joint([axes_of(plan, wanted) for _, plan in sources], wanted)
 
 
-def _joint(parts: Sequence[Sequence[Axis]], asked: Sequence[str]) -> Domain:
+def _joint(parts: Sequence[Sequence[Axis]], wanted: Sequence[str]) -> Domain:
     found = {v.name: v for axes in parts for axis in axes for v in axis.variables}
-    more = [name for name in found if name not in asked]
-    return Domain(tuple(found.values())).project([*asked, *more])
+    more = [name for name in found if name not in wanted]
+    return Domain(tuple(found.values())).project([*wanted, *more])
 
 
 def reported_strata(
-    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
+    sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str], limit: int
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
     """Return a true table over some variables, and the strata that report any of them.
 
@@ -438,8 +431,8 @@ def reported_strata(
     UnknownVariable: no source has a variable. LimitExceeded: the true table has more than `limit`
     cells.
     """
-    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
-    domain = _joint([axes for _, axes in parts], asked)
+    parts = [(reports, axes_of(plan, wanted)) for reports, plan in sources]
+    domain = _joint([axes for _, axes in parts], wanted)
     if domain.size > limit:
         raise LimitExceeded(
             f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
@@ -462,10 +455,10 @@ def reported_strata(
 
 
 def strata_of(
-    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
+    sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str], limit: int
 ) -> tuple[Stratum, ...]:
     """Return the strata of `reported_strata` without their axes."""
-    return tuple(stratum for _, stratum in reported_strata(sources, asked, limit)[1])
+    return tuple(stratum for _, stratum in reported_strata(sources, wanted, limit)[1])
 
 
 def named(axes: Sequence[Axis]) -> list[str]:

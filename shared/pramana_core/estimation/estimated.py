@@ -1,8 +1,7 @@
 """Marginals of the true records, estimated from the reports of one or several sources.
 
 A source is a set of records with one plan. The moment estimator weights each source's estimate
-(`weights`). The other estimators fit all reports together, including those of sources that lack
-some variables.
+(`weights`). The others fit all reports together, also of sources that lack some variables.
 """
 
 from __future__ import annotations
@@ -85,8 +84,7 @@ def choose_estimator(plans: Sequence[Plan]) -> Estimator:
 class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
-    `pooled` has all tables of a model, and `filled` those assembled from smaller tables. `whole`
-    also notes them.
+    `pooled` has all tables of a model, `filled` those assembled from smaller ones; so has `whole`.
     """
 
     whole: UsedTables | None = None
@@ -110,8 +108,7 @@ class EstimatedMarginals:
         estimator: `moment` (unbiased; less noisy sources have larger weights), `sum` (all records
             have equal weights), `ml` (a distribution times N), or `pooled` (tables of few
             variables: see `PooledTables`).
-        order: the largest number of variables that interact, for `pooled`; None follows the
-            reports.
+        order: the most variables that interact, for `pooled`; None follows the reports.
         others: further sources, with other records of the same population.
         variables: the variables of `domain`; by default all.
         tick: called during long estimates; its exceptions stop them.
@@ -184,7 +181,7 @@ class EstimatedMarginals:
             LimitExceeded, NotConverged: there are too many cells; see `maximize`.
         """
         self._tick()
-        domain = self._asked(variables)
+        domain = self._domain_of(variables)
         found = self._table(domain)
         if isinstance(found, FactoredTable):
             names = tuple(sorted(domain.names, key=self._everything.axis))
@@ -200,15 +197,14 @@ class EstimatedMarginals:
         It is None if a source does not report all variables, a channel has no inverse, or the table
         belongs to a model. The moment estimator raises the same errors as `marginal`.
         """
-        return self._unbiased(self._asked(variables))
+        return self._unbiased(self._domain_of(variables))
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
 
-        Raises the errors of `marginal`, and EstimationError for reports that no true table can
-        produce.
+        Raises as `marginal`, and EstimationError for reports that no true table can produce.
         """
-        return self._expected(self._asked(variables))
+        return self._expected(self._domain_of(variables))
 
     def subpopulation(self) -> Subpopulation:
         return Subpopulation(self._everything, TableSlices(self))
@@ -219,12 +215,12 @@ class EstimatedMarginals:
         return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        asked = tuple(items)
-        require_items(self.domain, asked)
+        wanted = tuple(items)
+        require_items(self.domain, wanted)
         if not self.makes_of_pairs(self._order):
-            return TabulatedSupports(self, asked, cells=self._cells, count_ahead=self._count_ahead)
+            return TabulatedSupports(self, wanted, cells=self._cells, count_ahead=self._count_ahead)
         return PooledSupports(
-            self, asked, lambda names: self._used.note(names, pooled=False, filled=True)
+            self, wanted, lambda names: self._used.note(names, pooled=False, filled=True)
         )
 
     def independence(
@@ -274,8 +270,7 @@ class EstimatedMarginals:
     def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
         """Return these marginals, or some of their variables, with their own record of tables.
 
-        If `apart`, tables requested from the new marginals are not recorded here. Raises
-        UnknownVariable.
+        With `apart`, tables of the new marginals are not recorded here. Raises UnknownVariable.
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
@@ -321,7 +316,7 @@ class EstimatedMarginals:
                 known = [names for names in tables if all(n in plan.domain for n in names)]
                 reports.tables([named(axes_of(plan, names)) for names in known], self._tick)
 
-    def _asked(self, variables: Sequence[str]) -> Domain:
+    def _domain_of(self, variables: Sequence[str]) -> Domain:
         if not variables or len(set(variables)) != len(variables):
             raise OptionError(f"A marginal needs distinct variables, not {list(variables)}.")
         return self._everything.project(variables)
@@ -384,10 +379,7 @@ class MomentMarginals(EstimatedMarginals):
     _unbiased = _table
 
     def _expected(self, domain: Domain) -> Tensor:
-        """Return the sum of the sources' expectations, with the weighted table as prior.
-
-        Without weights, or if other sources lack a variable, the prior is the source's own table.
-        """
+        """Return the sum of the sources' expectations; the prior is the weighted or own table."""
         require_reported(self._sources, domain.names)
         found = np.zeros(domain.shape)
         for source in self._sources:

@@ -93,8 +93,7 @@ class ReportedTable:
 class ConditionalIndependence(Independence):
     """The likelihood ratio of dependence against independence of X and Z given other variables.
 
-    `left`, `right` and `given` are the axes of X, Z and the given variables; other axes are summed
-    out.
+    `left`, `right` and `given` are the axes of X, Z and the given variables. Others are summed out.
     """
 
     table: ReportedTable
@@ -284,14 +283,14 @@ class Evidence:
         Raises UnknownVariable: no source has a variable. OptionError: a variable is named twice, or
         a side has none. LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
-        asked = sorted([*left, *right, *given])
-        if not left or not right or len(set(asked)) < len(asked):
+        names = sorted([*left, *right, *given])
+        if not left or not right or len(set(names)) < len(names):
             raise OptionError(
                 f"A test of independence needs distinct variables, not {list(left)} and"
                 f" {list(right)} given {list(given)}."
             )
-        table = self._table(tuple(asked))
-        axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
+        table = self._table(tuple(names))
+        axes = [tuple(names.index(name) for name in part) for part in (left, right, given)]
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
@@ -312,12 +311,12 @@ class Evidence:
         ]
         return Explanation(sum(sizes), float(found.log_likelihood[0]))
 
-    def _table(self, asked: tuple[str, ...]) -> ReportedTable:
-        table = self._kept.pop(asked, None)
+    def _table(self, names: tuple[str, ...]) -> ReportedTable:
+        table = self._kept.pop(names, None)
         if table is None:
-            table = ReportedTable(strata_of(self._sources, asked, TEST_CELLS), self._tick)
+            table = ReportedTable(strata_of(self._sources, names, TEST_CELLS), self._tick)
         if math.prod(table.shape) <= KEPT_CELLS:
-            self._kept[asked] = table
+            self._kept[names] = table
             if len(self._kept) > KEPT_TABLES:
                 self._kept.popitem(last=False)
         return table

@@ -1,7 +1,7 @@
 """Maximum likelihood of true tables given reports: unrestricted or under a model.
 
-Many sets of reports with one layout are maximized at once, so a bootstrap costs little more than
-one fit.
+Many sets of reports with one layout are maximized at once, so a bootstrap costs little more
+than one fit.
 """
 
 from __future__ import annotations
@@ -138,8 +138,7 @@ def likelihood(
     """Return the log-likelihoods (sets) at `theta`, and the factors by which EM multiplies it.
 
     theta_j <- theta_j g_j with g_j = (1/N) sum_k n_k P[j,k] / (P'theta)_k, summed over strata (Ma
-    2.4.2). The arguments are those of `climb`. Raises EstimationError for reports of probability
-    zero.
+    2.4.2). Arguments as of `climb`. Raises EstimationError for reports of probability zero.
     """
     value: Tensor = np.zeros(theta.shape[-1])
     gain: Tensor = np.zeros(1)

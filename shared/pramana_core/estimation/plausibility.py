@@ -124,12 +124,12 @@ def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
     ]
     chosen: dict[tuple[str, ...], list[Axis]] = {}
     there = 0
-    for asked, most, limit in (
+    for candidates, most, limit in (
         (alone, COLUMN_CELLS, len(alone)),
         (pairs[:PAIRS_TRIED], PAIR_CELLS, PAIRS),
     ):
         found = len(chosen)
-        for own in asked:
+        for own in candidates:
             if len(chosen) - found >= limit or listed.intersection(own):
                 continue
             axes = axes_of(plan, own)
@@ -171,8 +171,7 @@ def _odds(learned: Stratum) -> Tensor | None:
         return None
     seen = reported[reported > 0]
     saturated = float((seen * np.log(seen / records)).sum())
-    # The directions outside the image of true tables: their deviations have twice the size of
-    # chance.
+    # The directions outside the image of true tables, with deviations twice the size of chance.
     true = math.prod(learned.shape)
     if learned.solvable and reported.size == true:
         true = int((moment([learned]) > 0).sum())

@@ -134,7 +134,7 @@ class Level:
     the table of largest entropy for the smaller sets, and Q = diag(product of margins) X.
     """
 
-    told: PooledReadings
+    pooled: PooledReadings
     base: Tensor
     functions: Tensor
     spread: Tensor
@@ -162,7 +162,7 @@ class Laws:
         self._singles: dict[str, Single] = {}
         self._levels: ValueCache[Names, Level | None] = ValueCache(KEPT_NUMBERS, _numbers)
         self._pairs: ValueCache[Names, SeparatePair | None] = ValueCache(
-            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.told.shares.size
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.pooled.shares.size
         )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
@@ -212,7 +212,7 @@ class Laws:
         """Return whether reports determine the interaction of two or more variables."""
         return self.separate(names) is not None or self.level(names) is not None
 
-    def told(self, names: Names) -> Level:
+    def reported(self, names: Names) -> Level:
         """Return the interaction of reported variables. Raises EstimationError."""
         level = self.beyond(names)
         if level is None:

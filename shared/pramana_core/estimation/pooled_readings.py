@@ -39,8 +39,7 @@ def product(factors: Sequence[Tensor]) -> Tensor:
 
 
 LISTED_CELLS = 1 << 12
-"""The most cells of a set with a listed channel that is read as a set; larger ones are read by the
-channels of the requested variables.
+"""The most cells of a set with a listed channel that is read as a set, not variable by variable.
 """
 COUNTED_CELLS = 1 << 16
 """The most cells of any set that is read as a set."""
@@ -51,8 +50,7 @@ class Decoder:
     """The estimator of a table's cells from a report.
 
     `precision` is one over the error of a record's estimate, summed over the `cells`. The
-    distribution of reports is a mixture a I + b 11' with `mixture` (a, b), or `listed` with its
-    estimator.
+    distribution of reports is `mixture`, (a, b) for a I + b 11', or `listed` with its estimator.
     """
 
     precision: float
@@ -122,8 +120,7 @@ class Reading:
         if self.decoder.law is not None:
             found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
             return found
-        # Other variables affect it, so the observed counts replace it, with one more of each
-        # report.
+        # Other variables affect it, so the observed counts plus one of each report replace it.
         return (self.counts + 1) / (self.records + len(self.counts))
 
     def spread(self, law: Tensor) -> Tensor:
@@ -292,19 +289,19 @@ class _SampledBlock:
         return counted(SetPass(self._block.names, self._channel.sizes), self._tick)
 
     def readings(self, names: Sequence[str]) -> list[Reading]:
-        asked = tuple(self._places[name] for name in names)
+        chosen = tuple(self._places[name] for name in names)
         found: dict[tuple[object, ...], tuple[Decoder, Tensor]] = {}
-        for axes in sorted(set.intersection(*(self._holding[axis] for axis in asked))):
+        for axes in sorted(set.intersection(*(self._holding[axis] for axis in chosen))):
             counts = self._counts.get(axes)
             if counts is None:
                 continue
-            key, decoder, summed = self._decoder(axes, asked)
+            key, decoder, summed = self._decoder(axes, chosen)
             if decoder is None:
                 continue
             if summed:
-                gone = tuple(place for place, axis in enumerate(axes) if axis not in asked)
+                gone = tuple(place for place, axis in enumerate(axes) if axis not in chosen)
                 counts = counts.sum(axis=gone)
-            alone = tuple(self._decoder(axes, (axis,))[0] for axis in asked)
+            alone = tuple(self._decoder(axes, (axis,))[0] for axis in chosen)
             known = found.get((key, *alone))
             flat = counts.ravel().astype(np.float64)
             total = flat if known is None else known[1] + flat
@@ -312,16 +309,13 @@ class _SampledBlock:
         return [Reading(counts, dec, key[1:]) for key, (dec, counts) in found.items()]
 
     def _decoder(
-        self, axes: tuple[int, ...], asked: tuple[int, ...]
+        self, axes: tuple[int, ...], chosen: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return a key, the decoder of some variables of a reported set, and a flag.
-
-        The flag says whether the set's other variables are summed out of the counts first.
-        """
+        """Return a key, a decoder, and whether counts are summed over other variables first."""
         choices = self._choices[axes]
         sizes = tuple(self._channel.sizes[axis] for axis in axes)
-        inside = tuple(axis in asked for axis in axes)
-        order = tuple(sorted(asked).index(axis) for axis in asked)
+        inside = tuple(axis in chosen for axis in axes)
+        order = tuple(sorted(chosen).index(axis) for axis in chosen)
         total = sum(choice.weight for choice in choices)
         parts = tuple((choice.weight / total, id(choice.channel)) for choice in choices)
         quick = (parts, sizes, inside, order)
@@ -394,15 +388,15 @@ class Single:
     The functions are an orthonormal basis, categories x (categories - 1).
     """
 
-    told: PooledReadings
+    pooled: PooledReadings
     law: Tensor
     functions: Tensor
 
     @functools.cached_property
     def noise(self) -> Tensor:
         """The covariance of the estimated shares."""
-        return self.told.covariance(self.law)
+        return self.pooled.covariance(self.law)
 
     @functools.cached_property
     def per_record(self) -> dict[object, float]:
-        return self.told.per_record()
+        return self.pooled.per_record()

@@ -66,7 +66,7 @@ class _Turned:
 class SeparatePair:
     """A pair whose readings are all mixtures."""
 
-    told: PooledReadings
+    pooled: PooledReadings
     sides: tuple[Single, Single]
 
     @property
@@ -99,7 +99,7 @@ class SeparatePair:
         """The table before shrinkage, categories x categories."""
         one, other = self._turned
         first, second = self.sides
-        offs = [side.told.shares - side.law for side in self.sides]
+        offs = [side.pooled.shares - side.law for side in self.sides]
         table = self.base + one.spread @ self._values @ other.spread.T
         table += np.outer(offs[0], second.law) + np.outer(first.law, offs[1])
         return table
@@ -173,7 +173,7 @@ class SeparatePair:
         """Return D, D with a record's weight in each variable, and the variables' covariance."""
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
-        for weight, reading in zip(self.told.weights, self.told.readings, strict=True):
+        for weight, reading in zip(self.pooled.weights, self.pooled.readings, strict=True):
             a, b = reading.decoder.mixture or (1.0, 0.0)
             reports = np.maximum(a * law + b, 0.0) / a**2
             shares = [
@@ -192,7 +192,7 @@ class SeparatePair:
         """The coefficients C and D of the covariance; see the module."""
         known = [
             (w * w / reading.records / a, b / a)
-            for w, reading in zip(self.told.weights, self.told.readings, strict=True)
+            for w, reading in zip(self.pooled.weights, self.pooled.readings, strict=True)
             for a, b in [reading.decoder.mixture or (1.0, 0.0)]
         ]
         return sum(c for c, _ in known), sum(c * ratio for c, ratio in known)
@@ -214,7 +214,7 @@ class SeparatePair:
     @functools.cached_property
     def _values(self) -> Tensor:
         one, other = self._turned
-        off = self.told.shares.reshape(self.base.shape) - self.base
+        off = self.pooled.shares.reshape(self.base.shape) - self.base
         found: Tensor = one.taken @ off @ other.taken.T
         return found
 

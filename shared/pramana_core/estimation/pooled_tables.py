@@ -42,7 +42,7 @@ _RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class PooledIndependence(Independence):
-    """Evidence of dependence: Wald's statistic of `difference`; its covariance is R R', R the `root`."""
+    """Wald's evidence of dependence: a `difference` with covariance R R', R being the `root`."""
 
     difference: Tensor
     root: Tensor
@@ -141,16 +141,15 @@ class PooledTables:
         """Return the evidence on the independence of some variables given others.
 
         Raises OptionError: a variable is named twice, or a side has none. EstimationError: no
-        record reports a variable. LimitExceeded: their table has more than `INFORMATION_CELLS`
-        cells.
+        record reports a variable. LimitExceeded: the table has more than `INFORMATION_CELLS` cells.
         """
-        asked = (*left, *right, *given)
-        if not left or not right or len(set(asked)) < len(asked):
+        every = (*left, *right, *given)
+        if not left or not right or len(set(every)) < len(every):
             raise OptionError(
                 f"A test of independence needs distinct variables, not {list(left)} and"
                 f" {list(right)} given {list(given)}."
             )
-        names = tuple(sorted(asked, key=self._domain.axis))
+        names = tuple(sorted(every, key=self._domain.axis))
         self._require_small(self._domain.project(names))
         self._tick()
         parts = self._laws.parts(names)
@@ -273,10 +272,10 @@ class PooledTables:
         root = _root(joint)
         made: dict[Names, tuple[Tensor, Tensor]] = {}
         for name, single in zip(names, singles, strict=True):
-            mean = single.functions.T @ single.told.shares
+            mean = single.functions.T @ single.pooled.shares
             made[name,] = (single.functions.T @ root[places[name,]], mean)
         for part in parts:
-            level = self._laws.told(part)
+            level = self._laws.reported(part)
             lower: list[Names] = [(name,) for name in part]
             lower += [p for p in parts if set(p) < set(part)]
             turned = slopes(level.base, np.hstack([self._functions(part, p) for p in lower]))
@@ -284,7 +283,7 @@ class PooledTables:
             errors = np.vstack([made[p][0] for p in lower])
             off = self._means(part, lower[len(part) :])
             off = off - np.concatenate([made[p][1] for p in lower])
-            mean = level.taken @ level.told.shares - carried @ off
+            mean = level.taken @ level.pooled.shares - carried @ off
             mean = mean + (level.functions.T - level.taken) @ level.base
             made[part] = (root[places[part]] + carried @ errors, mean)
         order: list[Names] = [*((name,) for name in names), *parts]
@@ -309,9 +308,9 @@ class PooledTables:
         for name in names:
             joint[places[name,], places[name,]] = self._laws.single(name).noise
         for part in parts:
-            level = self._laws.told(part)
+            level = self._laws.reported(part)
             law = self._laws.law(part) if len(part) <= self.order else level.base
-            noise = level.told.covariance(law)
+            noise = level.pooled.covariance(law)
             joint[places[part], places[part]] = level.taken @ noise @ level.taken.T
             self._crossed(joint, places, part, level, law)
         return joint, places
@@ -324,7 +323,7 @@ class PooledTables:
             _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
         ]
         each = [self._laws.single(name).per_record for name in part]
-        for weight, reading in zip(level.told.weights, level.told.readings, strict=True):
+        for weight, reading in zip(level.pooled.weights, level.pooled.readings, strict=True):
             spread = reading.spread(law)
             share = [
                 known.get(key, 1 / reading.records)

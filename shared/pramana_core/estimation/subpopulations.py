@@ -38,19 +38,19 @@ class WeightedRecords:
     sources: tuple[tuple[CountedRecords, Plan], ...]
     weights: SourceWeights | None
 
-    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+    def __call__(self, given: Mapping[str, int], domain: Domain) -> Subtable:
         """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
-        parts = [_of_source(reports, plan, given, asked) for reports, plan in self.sources]
+        parts = [_of_source(reports, plan, given, domain) for reports, plan in self.sources]
         factors = np.ones(len(parts))
         if self.weights is not None:
-            factors = self.weights.of_table([*given, *asked.names])
+            factors = self.weights.of_table([*given, *domain.names])
         sizes = [reports.records for reports, _ in self.sources]
         counts = weighted_sum(factors, [own for own, _ in parts])
         products = weighted_sum(np.square(factors), [own for _, own in parts])
         excess = excess_of(factors, sizes) / sum(sizes)
         products -= excess * np.outer(counts, counts)
         return Subtable(
-            asked, counts.reshape(asked.shape), sum(sizes), lambda: products - np.diag(counts)
+            domain, counts.reshape(domain.shape), sum(sizes), lambda: products - np.diag(counts)
         )
 
 
@@ -59,12 +59,12 @@ def _of_source(
 ) -> tuple[Tensor, Tensor]:
     """Return the counts, (cells), and the products of their estimators, (cells, cells)."""
     axes = axes_of(plan, [*given, *wanted.names])
-    asked = [axis for axis in axes if any(v.name in wanted for v in axis.kept)]
-    others = [(axis, _rows(axis, given)[0]) for axis in axes if axis not in asked]
-    linear, squared = _sums(reports, plan, others, asked)
+    parts = [axis for axis in axes if any(v.name in wanted for v in axis.kept)]
+    others = [(axis, _rows(axis, given)[0]) for axis in axes if axis not in parts]
+    linear, squared = _sums(reports, plan, others, parts)
     kept: list[Variable] = []
     rows: Tensor = np.ones((1, 1))
-    for axis in asked:
+    for axis in parts:
         rows = np.asarray(np.kron(rows, _rows(axis, given)), dtype=np.float64)
         kept += [v for v in axis.kept if v.name not in given]
     order = [[v.name for v in kept].index(name) for name in wanted.names]
@@ -93,14 +93,14 @@ Factors = tuple[tuple[tuple[str, ...], tuple[int, ...], Tensor], ...]
 
 
 def _sums(
-    reports: CountedRecords, plan: Plan, given: Sequence[tuple[Axis, Tensor]], asked: Sequence[Axis]
+    reports: CountedRecords, plan: Plan, given: Sequence[tuple[Axis, Tensor]], parts: Sequence[Axis]
 ) -> tuple[Tensor, Tensor]:
     """Return the weights of records, and their squares, summed over the requested reports."""
 
     def sizes(names: Sequence[str]) -> tuple[int, ...]:
         return tuple(plan.reported_sizes[name] for name in names)
 
-    names = tuple(named(asked))
+    names = tuple(named(parts))
     factors = tuple((own, sizes(own), row) for axis, row in given for own in [tuple(named([axis]))])
     weighing = WeighingPass(names, sizes(names), factors, reports.records)
     if reports.cells > min(CUBE_CELLS, reports.records):
@@ -119,7 +119,7 @@ class WeighingPass:
     exact.
     """
 
-    asked: tuple[str, ...]
+    columns: tuple[str, ...]
     shape: tuple[int, ...]
     factors: Factors
     records: int
@@ -127,7 +127,7 @@ class WeighingPass:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that the pass reads."""
-        return (*self.asked, *(name for own, _, _ in self.factors for name in own))
+        return (*self.columns, *(name for own, _, _ in self.factors for name in own))
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
         """Return grains and finer grains of the weights and of the squares, (2, 2, cells)."""
@@ -142,10 +142,10 @@ class WeighingPass:
         self, codes: Mapping[str, npt.NDArray[np.integer]], times: npt.NDArray[np.int64] | int = 1
     ) -> npt.NDArray[np.int64]:
         """Return the same for records given by their codes, each counted `times`."""
-        weights = np.ones(len(codes[self.asked[0]]))
+        weights = np.ones(len(codes[self.columns[0]]))
         for names, sizes, factor in self.factors:
             weights *= factor[_cell(codes, names, sizes)]
-        place = _cell(codes, self.asked, self.shape)
+        place = _cell(codes, self.columns, self.shape)
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for row, (left, grains) in enumerate(
             zip((weights, np.square(weights)), self._grains, strict=True)
@@ -197,16 +197,16 @@ class TableSlices:
 
     marginals: Marginals
 
-    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+    def __call__(self, given: Mapping[str, int], domain: Domain) -> Subtable:
         """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
-        whole, codes = self.marginals.marginal([*given, *asked.names]), tuple(given.values())
+        whole, codes = self.marginals.marginal([*given, *domain.names]), tuple(given.values())
 
         def error() -> Tensor:
-            if asked.size * whole.counts.size > MARGINAL_CELLS:
-                raise too_large(asked, given)
-            weights = np.zeros((asked.size, *whole.counts.shape))
-            for place, cell in enumerate(np.ndindex(*asked.shape)):
+            if domain.size * whole.counts.size > MARGINAL_CELLS:
+                raise too_large(domain, given)
+            weights = np.zeros((domain.size, *whole.counts.shape))
+            for place, cell in enumerate(np.ndindex(*domain.shape)):
                 weights[(place, *codes, *cell)] = 1.0
             return whole.covariance_of(weights, population=False)
 
-        return Subtable(asked, whole.counts[codes], whole.records, error)
+        return Subtable(domain, whole.counts[codes], whole.records, error)

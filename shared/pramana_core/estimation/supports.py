@@ -74,10 +74,7 @@ class TabulatedSupports:
     def _by_variables(
         self, itemsets: Indices
     ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
-        """Yield itemsets over the same variables: rows, variables, and cells by axis.
-
-        Raises LimitExceeded for a table of more than `SUPPORT_CELLS` cells.
-        """
+        """Yield itemsets over the same variables: rows, variables, cells. Raises LimitExceeded."""
         domain = self.marginals.domain
         variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
         codes = np.array([code for _, code in self.items])[itemsets]

@@ -56,42 +56,42 @@ class PooledSupports:
         self._pair = np.zeros((4, len(items), len(items)))
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        told = self._told(itemsets)
-        before = self._unshrunk.counts(itemsets[told])
-        ways = [replace(self._tables.counts(itemsets[told]), before=before)]
-        if not told.all():
-            ways.append(self._modelled_counts(itemsets[~told]))
+        read = self._read(itemsets)
+        before = self._unshrunk.counts(itemsets[read])
+        ways = [replace(self._tables.counts(itemsets[read]), before=before)]
+        if not read.all():
+            ways.append(self._modelled_counts(itemsets[~read]))
         return SupportCounts.merged(
-            ways, [np.flatnonzero(told), np.flatnonzero(~told)][: len(ways)]
+            ways, [np.flatnonzero(read), np.flatnonzero(~read)][: len(ways)]
         )
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        told = self._told(itemsets)
-        before = self._unshrunk.rules(itemsets[told], antecedents[told])
-        ways = [replace(self._tables.rules(itemsets[told], antecedents[told]), before=before)]
-        if not told.all():
-            ways.append(self._modelled_rules(itemsets[~told], antecedents[~told]))
-        return RuleCounts.merged(ways, [np.flatnonzero(told), np.flatnonzero(~told)][: len(ways)])
+        read = self._read(itemsets)
+        before = self._unshrunk.rules(itemsets[read], antecedents[read])
+        ways = [replace(self._tables.rules(itemsets[read], antecedents[read]), before=before)]
+        if not read.all():
+            ways.append(self._modelled_rules(itemsets[~read], antecedents[~read]))
+        return RuleCounts.merged(ways, [np.flatnonzero(read), np.flatnonzero(~read)][: len(ways)])
 
-    def _told(self, itemsets: Indices) -> Flags:
+    def _read(self, itemsets: Indices) -> Flags:
         """Return which itemsets have a table, and note the others. Raises LimitExceeded."""
         if itemsets.shape[1] <= 2:
             return np.ones(len(itemsets), dtype=np.bool_)
         sets, place = np.unique(np.sort(self._axes[itemsets], axis=1), axis=0, return_inverse=True)
-        told = np.zeros(len(sets), dtype=np.bool_)
+        read = np.zeros(len(sets), dtype=np.bool_)
         for row, axes in enumerate(sets.tolist()):
             names = tuple(self.marginals.domain.names[axis] for axis in axes)
-            told[row] = self.marginals.can_estimate(names)
-            if not told[row]:
+            read[row] = self.marginals.can_estimate(names)
+            if not read[row]:
                 self._note(names)
-        if itemsets.shape[1] > LONGEST and not told.all():
+        if itemsets.shape[1] > LONGEST and not read.all():
             raise LimitExceeded(
                 f"Supports of {itemsets.shape[1]} items cannot be computed from pairs; the limit is"
                 f" {LONGEST} items.",
                 where="items",
                 remedy="Limit the length of itemsets, or raise the minimum support.",
             )
-        return told[place.ravel()]
+        return read[place.ravel()]
 
     def _modelled_counts(self, itemsets: Indices) -> SupportCounts:
         records = self.marginals.records

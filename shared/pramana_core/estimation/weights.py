@@ -55,8 +55,8 @@ class SourceWeights:
             flat = [_second_moment(self.plans[i], [name], self._flat) for i in holders]
             precise = 1 / np.maximum(np.array(flat) - 1 / size, _LEAST)
             factors = precise * self.records.sum() / (precise @ self.records[holders])
-            told = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
-            counts += np.maximum(told, 0.0)
+            counted = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
+            counts += np.maximum(counted, 0.0)
             self._shares[name] = counts / counts.sum()
         return self._shares[name]
 

@@ -1,5 +1,4 @@
 """Tables of counts and their queries: the protocols between estimators and learners.
 
-`pramana_core.estimation` estimates counts from randomized reports; `pramana_core.learn` learns from
-the counts.
+`pramana_core.estimation` estimates counts from reports; `pramana_core.learn` learns from counts.
 """

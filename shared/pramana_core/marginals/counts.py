@@ -141,10 +141,7 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports estimate a table directly, without smaller tables.
-
-        Raises UnknownVariable.
-        """
+        """Return whether reports estimate a table directly. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
         """Return the table whose counts are unbiased, negative counts included, or None.
@@ -212,21 +209,21 @@ class RecordTables(ABC):
         """Return the counts over the named columns, with axes in that order; see `tables`."""
         return self.tables([names])[0]
 
-    def tables(self, asked: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
+    def tables(self, wanted: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
         """Return the counts over each list of named columns, with axes in that order.
 
         `tick` is called for each chunk of records. Raises UnknownVariable, and LimitExceeded: a
         table has more than `MARGINAL_CELLS` cells.
         """
-        for name in {name for names in asked for name in names}:
+        for name in {name for names in wanted for name in names}:
             self._require(name)
         place = {name: number for number, name in enumerate(self._names)}
         if self.cells <= CUBE_CELLS:
             if self._cube is None:
                 every = tuple(range(len(self._names)))
                 self._cube = self._counted([every], tick)[0]
-            return _margins(self._cube, [[place[name] for name in names] for names in asked])
-        keys = [tuple(sorted(place[name] for name in names)) for names in asked]
+            return _margins(self._cube, [[place[name] for name in names] for names in wanted])
+        keys = [tuple(sorted(place[name] for name in names)) for names in wanted]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         for some in _passes(missing, list(self._sizes.values()), self.pass_cells):
@@ -240,7 +237,7 @@ class RecordTables(ABC):
                     self._kept.put(key, table)
         return [
             np.transpose(found[key], [key.index(place[name]) for name in names])
-            for key, names in zip(keys, asked, strict=True)
+            for key, names in zip(keys, wanted, strict=True)
         ]
 
     def sizes_of(self, names: Iterable[str]) -> dict[str, int]:
@@ -293,13 +290,13 @@ class ReportedCounts(RecordTables):
         self._require(name)
         return self._columns[name]
 
-    def counted(self, asked: Callable[[ReportedCounts, Tick], T], tick: Tick = no_cancel) -> T:
+    def counted(self, task: Callable[[ReportedCounts, Tick], T], tick: Tick = no_cancel) -> T:
         """Return the counts of a pass over all records; see `passes.Pass`."""
-        return asked(self, tick)
+        return task(self, tick)
 
-    def count_at_once(self, asked: Sequence[Sequence[str]], tick: Tick) -> list[Table]:
+    def count_at_once(self, wanted: Sequence[Sequence[str]], tick: Tick) -> list[Table]:
         """Return several tables, counted immediately in this thread; see `tables`."""
-        places = [tuple(self._names.index(name) for name in names) for names in asked]
+        places = [tuple(self._names.index(name) for name in names) for names in wanted]
         return self._count(places, tick, threads=1)
 
     def _count(
@@ -311,10 +308,10 @@ class ReportedCounts(RecordTables):
         )
 
 
-def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
+def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
     """Return margins of a table, each over some of its axes in the given order."""
     found = []
-    for places in asked:
+    for places in wanted:
         left, table = sorted(places), cube
         # Summing one axis at a time is ten times faster than all at once.
         for axis in range(cube.ndim):

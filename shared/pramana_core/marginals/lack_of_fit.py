@@ -48,7 +48,7 @@ class LackOfFit:
 def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     """Return warnings of the models that the reports contradict.
 
-    If all of `of` models are true, the probability of any warning is at most `LACK_OF_FIT_RATE`
+    If all `of` models are true, a warning has at most the probability `LACK_OF_FIT_RATE`
     (Bonferroni).
     """
     known = [(test, test.p_value) for test in tests if test.p_value is not None]

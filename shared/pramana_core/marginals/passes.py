@@ -45,15 +45,14 @@ class Pass(Protocol[T_co]):
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
         """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` has at least one record and these columns. An exception from `tick` stops the
-        count.
+        `reports` has a record and at least these columns. An exception from `tick` stops the count.
         """
 
 
 class PassRunner(Protocol):
     """Runs a pass over all pieces of some records, in any process, and adds the counts."""
 
-    def __call__(self, asked: Pass[T], tick: Tick, /) -> T:
+    def __call__(self, task: Pass[T], tick: Tick, /) -> T:
         """Return the sum. `tick` is called throughout; its exception stops the pass."""
 
 
@@ -105,11 +104,11 @@ class PartitionedCounts(RecordTables):
         super().__init__(sizes, records)
         self._run, self._tick = run, tick
 
-    def counted(self, asked: Pass[T], tick: Tick = no_cancel) -> T:
+    def counted(self, task: Pass[T], tick: Tick = no_cancel) -> T:
         """Return a pass's counts of all records. Raises UnknownVariable, and as the runner."""
-        for name in asked.names:
+        for name in task.names:
             self._require(name)
-        return self._run(asked, self._tick if tick is no_cancel else tick)
+        return self._run(task, self._tick if tick is no_cancel else tick)
 
     def _count(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
         named = tuple(tuple(self._names[place] for place in table) for table in tables)
@@ -170,8 +169,8 @@ def _times(found: Any, factor: int) -> Any:
 def half_of(reports: CountedRecords, names: Sequence[str], half: int) -> PartitionedCounts:
     """Return the counts of some columns over half 0 or 1 of the records; see `HalfPass`."""
 
-    def run(asked: Pass[T], tick: Tick, /) -> T:
-        found: T = reports.counted(HalfPass(asked, half), tick)
+    def run(task: Pass[T], tick: Tick, /) -> T:
+        found: T = reports.counted(HalfPass(task, half), tick)
         return found
 
     records = run(RecordCount((names[0],)), no_cancel)
@@ -183,22 +182,22 @@ Piece = Callable[[Sequence[str]], ReportedCounts | None]
 
 
 def counted_here(
-    pieces: Sequence[Piece], asked: Pass[T], tick: Tick = no_cancel, threads: int = 1
+    pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
     """Return a pass's counts of readable pieces, `threads` at a time; None if they are empty."""
 
-    with closing(_counts(pieces, asked, tick, threads)) as counts:
+    with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
         first = next(parts, None)
         return None if first is None else total(itertools.chain([first], parts))
 
 
 def _counts(
-    pieces: Sequence[Piece], asked: Pass[T], tick: Tick, threads: int
+    pieces: Sequence[Piece], task: Pass[T], tick: Tick, threads: int
 ) -> Generator[T | None, None, None]:
     def count(piece: Piece, tick: Tick) -> T | None:
-        reports = piece(asked.names)
-        return None if reports is None else asked(reports, tick)
+        reports = piece(task.names)
+        return None if reports is None else task(reports, tick)
 
     if threads == 1 or len(pieces) == 1:
         for piece in pieces:
@@ -265,10 +264,10 @@ def grouped(
         tick()
         parts = [np.asarray(column[start : start + at_once]) for column in columns]
         places = [np.flatnonzero(part != size) for part, size in zip(parts, sizes, strict=True)]
-        told = [len(place) for place in places]
+        lengths = [len(place) for place in places]
         codes = np.concatenate([part[place] for part, place in zip(parts, places, strict=True)])
         rows = np.concatenate(places).astype(np.int32)
-        axes = np.repeat(np.arange(len(columns), dtype=np.int32), told)
+        axes = np.repeat(np.arange(len(columns), dtype=np.int32), lengths)
         # The columns follow one another, so a stable sort keeps each record's columns in order.
         order = np.argsort(rows, kind="stable")
         rows, axes, codes = rows[order], axes[order], codes[order].astype(np.int64)

@@ -55,10 +55,10 @@ class Subpopulation:
             raise OptionError(
                 f"The variables {list(variables)} must be distinct, and not be given already."
             )
-        asked = self.domain.project(variables)
-        if asked.size > SUBTABLE_CELLS:
-            raise too_large(asked, self.given)
-        return self.tabulate(self.given, asked)
+        domain = self.domain.project(variables)
+        if domain.size > SUBTABLE_CELLS:
+            raise too_large(domain, self.given)
+        return self.tabulate(self.given, domain)
 
     def within(self, variable: str, code: int) -> Subpopulation:
         """Return the records that also have a category of another variable.
@@ -76,10 +76,10 @@ class Subpopulation:
         return replace(self, given={**self.given, variable: code})
 
 
-def too_large(asked: Domain, given: Collection[object]) -> LimitExceeded:
+def too_large(domain: Domain, given: Collection[object]) -> LimitExceeded:
     """Return the error for a covariance that is too large to list."""
     return LimitExceeded(
-        f"The covariance of the {asked.size} counts over {list(asked.names)}, given {len(given)}"
+        f"The covariance of the {domain.size} counts over {list(domain.names)}, given {len(given)}"
         " other variables, is too large to list.",
         remedy="Request fewer variables, or give fewer.",
     )

@@ -135,15 +135,15 @@ class RuleCounts(_Counts):
 def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
     """Return the mean over all records of their source's squared factor, less 1.
 
-    `factors` has shape (sources, ...), and `records` the sources' record counts. The sources'
-    factors times their records sum to all records.
+    `factors` has shape (sources, ...), and `records` the sources' record counts. Factors times
+    record counts sum to all records.
     """
     share = np.array(records) / sum(records)
     return weighted_sum(share, np.square(factors - 1.0))
 
 
 def weighted_sum(factors: Floats, parts: Sequence[Floats] | Floats) -> Floats:
-    """Return the weighted sum of the parts; the order of two parts does not change a bit of it."""
+    """Return the weighted sum of the parts; two parts give the same bits in either order."""
     return _sum([factor * part for factor, part in zip(factors.tolist(), parts, strict=True)])
 
 

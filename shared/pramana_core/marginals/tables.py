@@ -100,8 +100,7 @@ class MarginalTable(ABC):
         """
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the ends of a score interval of each count in [0, N], widened to contain shrunk
-        counts.
+        """Return the ends of each count's score interval in [0, N], including shrunk counts.
 
         With `population` the interval is for the expected count among N records.
         """

@@ -15,7 +15,7 @@ class ValueCache(Generic[Key, Value]):
     def __init__(self, most: int, size: Callable[[Value], int]):
         self._most, self._size = most, size
         self._values: dict[Key, Value] = {}
-        self._held = 0
+        self._total = 0
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return the value of a key, computing it if it is missing."""
@@ -28,11 +28,11 @@ class ValueCache(Generic[Key, Value]):
 
     def put(self, key: Key, value: Value) -> None:
         """Store a value for a key that has none."""
-        self._held += self._size(value)
+        self._total += self._size(value)
         self._values[key] = value
-        while self._held > self._most and len(self._values) > 1:
+        while self._total > self._most and len(self._values) > 1:
             oldest = next(iter(self._values))
-            self._held -= self._size(self._values.pop(oldest))
+            self._total -= self._size(self._values.pop(oldest))
 
     def __contains__(self, key: Key) -> bool:
         """Return whether a key has a value."""

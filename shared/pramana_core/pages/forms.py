@@ -82,8 +82,7 @@ def cookies_in(headers: Iterable[str]) -> dict[str, str]:
 EVERY_ANSWER: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
-    # A picture opened on its own page may have styles and inline pixels; nothing may be run or
-    # loaded.
+    # A picture opened on its own may have styles and inline pixels; nothing is run or loaded.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",

@@ -43,8 +43,8 @@ class Pages:
     @cached_property
     def version(self) -> str:
         """A digest of the static files, by which browsers drop outdated copies."""
-        held = b"".join(self._files[name].read_bytes() for name in sorted(self._files))
-        return hashlib.sha256(held).hexdigest()[:8]
+        content = b"".join(self._files[name].read_bytes() for name in sorted(self._files))
+        return hashlib.sha256(content).hexdigest()[:8]
 
     @cached_property
     def _files(self) -> dict[str, Traversable]:

@@ -3,8 +3,7 @@
 A channel is amplifying with gamma if no report is more than gamma times as probable under one true
 category as under another (Ma 3.1.2, FRAPP 2.1). `gamma` is for one channel; `record_loss` is for
 everything that a plan releases about a record. An `Amplification` stores epsilon, the logarithm of
-gamma. Epsilons of independent draws add, and their sum is finite even if the product of the gammas
-overflows.
+gamma. Epsilons of independent draws add, and their sum stays finite where gammas overflow.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ def gamma(channel: Part) -> float:
         LimitExceeded: the channel has too many categories and no closed form.
     """
     if channel.exact_mixture is not None:
-        # A matrix drawn per record (RAN-GD) counts as the expected matrix, because the draw is
-        # secret.
+        # A secret matrix per record (RAN-GD) counts as the expected matrix.
         low, high = sorted(channel.exact_mixture)
         return float(high / low) if low else math.inf
     if channel.amplification is not None:

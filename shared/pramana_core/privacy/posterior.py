@@ -116,8 +116,7 @@ def _(channel: Sampled) -> tuple[ReportKind, ...]:
 class AttackerAccuracy:
     """The probability that the best guess of the true category is right.
 
-    `blind` is without a report, `expected` averages over the reports, and `worst` is after the most
-    revealing report.
+    `blind` is without a report, `expected` the mean, `worst` after the most revealing report.
     """
 
     blind: float

@@ -404,8 +404,7 @@ def _together(variations: Iterable[float]) -> float:
 
 
 def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, float]:
-    """Return the divergence at e^epsilon between two tables' counts of two sets of reports, and its
-    error.
+    """Return the divergence at e^epsilon of two tables' counts of two sets of reports, its error.
 
     The tables differ in one record. `truths` has the probabilities of both sets for that record in
     each table, and for all other records (see `contrast`).

@@ -84,8 +84,7 @@ class ColumnDisclosure:
 class Extremes:
     """The largest growth of a belief about one column, at both extremes.
 
-    `independent` counts the draws of the column with the largest loss; `determined` counts the
-    draws of all columns.
+    `independent` counts the draws of the column with the largest loss, `determined` all draws.
     """
 
     independent: Amplification
@@ -96,8 +95,7 @@ class Extremes:
 class StudyDisclosure:
     """The loss in a study; columns and owners are in the order of their first release.
 
-    `variables` has the loss of each randomized variable, and `record` the loss of one record over
-    all owners.
+    `variables` has the loss of each randomized variable, `record` that of a record over all owners.
     """
 
     columns: tuple[ColumnDisclosure, ...]

@@ -44,8 +44,7 @@ class Column:
 
     Attributes:
         title, write: the heading, and a function that returns a row's cell.
-        number, brief, high: whether cells are numeric, appear on a terminal, are highlighted by
-            row.
+        number, brief, high: whether cells are numbers, appear on a terminal, or are highlighted.
     """
 
     title: str
@@ -79,12 +78,10 @@ class Section:
 
     Attributes:
         title, sentences: the heading, "" for none, and the text.
-        table, pictures, facts, text: the content; text has fixed-width columns, like a file or
-            tree.
+        table, pictures, facts, text: the content; `text` is in columns, like a tree.
         notes: explanations in small type, on pages only.
         folded: a summary under which a page hides table and text.
-        minor, brief: whether the heading is of lower rank, and whether a terminal shows the
-            section.
+        minor, brief: whether the heading has a lower rank, and whether a terminal shows it.
     """
 
     title: str = ""
@@ -106,8 +103,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: a title, `sections` for people, `numbers` as JSON for scripts, and a final line
-    `foot`.
+    """A report: a title, `sections` for people, `numbers` as JSON for scripts, a final line `foot`.
 
     `beside` contains further files to write: their text by suffix.
     """
