@@ -181,11 +181,11 @@ class PlanConflict(PlanError):
 
 
 class RecordsCorrected(PlanConflict):
-    """Records whose values changed after their report, without an instruction how to treat them."""
+    """Values of reported records have changed; the owner must say how to treat them."""
 
 
 class RecordsExchanged(PlanConflict):
-    """Many records disappeared or appeared since the last release, without an instruction."""
+    """Many records are missing or new since the last release; the owner must say why."""
 
 
 class StructureError(InputError):

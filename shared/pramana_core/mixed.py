@@ -287,7 +287,7 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
         return NumericColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind.is_datetime64_any_dtype(series.dtype) or kind.is_timedelta64_dtype(series.dtype):
         raise TableError(
-            f"Column {name!r} has times.", where=name, remedy="Convert them to numbers of days."
+            f"Column {name!r} has times.", where=name, remedy="Make them numbers, such as days."
         )
     known = isinstance(series.dtype, pd.CategoricalDtype)
     if known:

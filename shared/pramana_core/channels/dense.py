@@ -213,7 +213,8 @@ class Grouped(ComposedTransition, UnitTransition):
             )
         if len(self.groups) != len(self.channels):
             raise ChannelError(
-                f"There are {len(self.groups)} groups and {len(self.channels)} channels."
+                f"There are {len(self.groups)} groups and {len(self.channels)} channels; each group"
+                " needs one channel, or None."
             )
         for index, (group, channel) in enumerate(zip(self.groups, self.channels, strict=True)):
             _require_simple(channel)

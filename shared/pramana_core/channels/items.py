@@ -175,7 +175,7 @@ class CutAndPaste(ListedTransition):
             require_size(size)
         _require_items(self.sizes)
         if not 1 <= len(self.sizes) <= self.of:
-            raise ChannelError(f"Cut and paste takes 1 to {self.of} variables.")
+            raise ChannelError(f"sizes must list 1 to {self.of} variables, not {len(self.sizes)}.")
         if self.paste_units == 0:
             raise ChannelError(
                 "rho must be above 0.", remedy="With rho = 0 every reported item would be true."

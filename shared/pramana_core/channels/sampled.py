@@ -49,7 +49,7 @@ _RESTRICTED = 64
 
 @dataclass(frozen=True)
 class _Part:
-    """Choices of the same variables, whose reports look alike."""
+    """Choices of the same variables, which reports do not distinguish."""
 
     choices: tuple[Choice, ...]
 

@@ -84,7 +84,8 @@ def choose_estimator(plans: Sequence[Plan]) -> Estimator:
 class UsedTables:
     """The tables that were requested, by their variables in domain order.
 
-    `pooled` has all tables of a model, `filled` those assembled from smaller ones; so has `whole`.
+    `pooled` has all tables of a model, `filled` those assembled from smaller ones.
+    Tables are also noted in `whole`.
     """
 
     whole: UsedTables | None = None

@@ -60,7 +60,7 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows), if determined by it."""
+        """The probability of each report (columns) given each cell (rows), or None."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -169,7 +169,7 @@ class PooledReadings:
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def per_record(self) -> dict[object, float]:
-        """Return the weight of one record in `shares`, by its way to report the (one) variable."""
+        """Return the weight of a record in `shares` for each way to report the (one) variable."""
         return {
             r.alone[0]: float(w / r.records)
             for w, r in zip(self.weights, self.readings, strict=True)

@@ -210,7 +210,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F, cells x r, and columns `more`; F F' are the sums of products of estimators."""
+        """Return F, cells x r, with F F' the sums of estimators' products; `more` adds columns."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])
