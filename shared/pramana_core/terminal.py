@@ -218,7 +218,9 @@ def _name_option(command: Callable[..., Any], error: OptionError) -> None:
     for name, hint in get_type_hints(command, include_extras=True).items():
         for info in getattr(hint, "__metadata__", ()):
             if isinstance(info, OptionInfo) and wrong in (name, f"{name}s"):
-                option = next(iter(info.param_decls or ()), f"--{name.replace('_', '-')}")
+                # Within Annotated, typer takes the first name of an option for its default.
+                words = (info.default, *(info.param_decls or ()), f"--{name.replace('_', '-')}")
+                option = next(str(word) for word in words if str(word).startswith("--"))
                 if option not in str(error):
                     error.add_note(f"option: {option}")
 
