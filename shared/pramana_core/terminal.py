@@ -14,9 +14,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from pramana_core.errors import NotInstalled, OptionError, PramanaError
 from pramana_core.full_disks import is_full, no_room
@@ -65,10 +66,12 @@ def print_json(value: Any) -> None:
 
 
 def report_error(error: PramanaError) -> None:
-    """Write an error's code, message and remedy to standard error."""
+    """Write an error's code, message, option and remedy to standard error."""
     out = console(stderr=True)
     out.print(f"error ({error.code}): ", style="bold red", end="")
     out.print(error.message, markup=False, soft_wrap=True)
+    for note in getattr(error, "__notes__", ()):
+        out.print(f"  {note}", markup=False, soft_wrap=True)
     if error.remedy:
         out.print("  what to do: ", style="bold", end="")
         out.print(error.remedy, markup=False, soft_wrap=True)
@@ -201,10 +204,27 @@ def _with_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
                 if isinstance(one, float) and not math.isfinite(one):
                     option = f"--{name.replace('_', '-')}"
                     raise OptionError(f"{option} is {one}; give a finite number.", where=option)
-        return command(*context, **options)
+        try:
+            return command(*context, **options)
+        except OptionError as error:
+            _name_option(command, error)
+            raise
 
     checked.finite = True  # type: ignore[attr-defined]  # groups are shared between programs
     return checked
+
+
+def _name_option(command: Callable[..., Any], error: OptionError) -> None:
+    """Add the option of a command at which an error lies, if the error's text has none."""
+    wrong = (error.where or "").rpartition(".")[2].replace("-", "_")
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        for info in getattr(hint, "__metadata__", ()):
+            if isinstance(info, OptionInfo) and wrong in (name, f"{name}s"):
+                # Within Annotated, typer takes the first name of an option for its default.
+                words = (info.default, *(info.param_decls or ()), f"--{name.replace('_', '-')}")
+                option = next(str(word) for word in words if str(word).startswith("--"))
+                if option not in str(error):
+                    error.add_note(f"option: {option}")
 
 
 def _epilog(program: str, examples: Sequence[str]) -> str:
