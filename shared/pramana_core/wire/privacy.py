@@ -209,14 +209,14 @@ class StudyPrivacy(Message):
 
     @property
     def people_said(self) -> str:
-        """A sentence on the study's declaration of its people, and a person's resulting loss."""
-        said = f"The study says that its owners {holding(self.people)}"
+        """A sentence on the study's claim of its people, and a person's resulting loss."""
+        claim = f"The study says that its owners {holding(self.people)}"
         if self.people != "different" or self.at_several is None:
-            return f"{said}: {meaning(self.people)}."
+            return f"{claim}: {meaning(self.people)}."
         most, summed = (
             extremes.determined.to_amplification() for extremes in (self.record, self.at_several)
         )
-        own = f"{said}: a person's loss is due to one owner, gamma {most.written_gamma} at most"
+        own = f"{claim}: a person's loss is due to one owner, gamma {most.written_gamma} at most"
         if summed == most:
             return f"{own}."
         return (

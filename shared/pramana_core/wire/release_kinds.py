@@ -314,8 +314,10 @@ class SharedTreeMessage(DescribedContent):
         Raises ModelError, DomainError, LimitExceeded: the tree is invalid or too large.
         """
         tree = self.to_tree()
-        asked = self.requirement
-        if broken := sum(asked is not None and not asked.met_by(leaf) for leaf in tree.leaves):
+        requirement = self.requirement
+        if broken := sum(
+            requirement is not None and not requirement.met_by(leaf) for leaf in tree.leaves
+        ):
             raise ModelError(
                 f"{broken} of {len(tree.leaves)} paths violate the requirement.",
                 where="requirement",
