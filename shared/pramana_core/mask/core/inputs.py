@@ -84,7 +84,7 @@ class Inputs:
 
     @cached_property
     def standard(self) -> Floats:
-        """X standardized: n x q. All computations use it, against rounding."""
+        """X standardized: n x q. All computations use it, to limit rounding errors."""
         return standardized(self.matrix)[0]
 
     @cached_property
