@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from owner_agent.http import tell_failure
+from owner_agent.http import report_failure
 from owner_agent.pages import publishing, revealing
 from owner_agent.pages.publications import Publications
 from owner_agent.pages.rendering import PAGES, Agent, problem_page, rendered
@@ -91,7 +91,7 @@ class Door:
         try:
             await self._app(scope, receive, guarded)
         except Exception as error:  # noqa: BLE001 - what it says may quote a record
-            tell_failure("A page", error)
+            report_failure("A page", error)
             # A second answer would fail, and the server would log this error with that one.
             if not started:
                 await problem_page(error, scope["path"])(scope, receive, guarded)

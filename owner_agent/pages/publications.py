@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from owner_agent.http import tell_failure
+from owner_agent.http import report_failure
 from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, PublishOutcome, publish
@@ -81,7 +81,7 @@ class Publications:
         except PramanaError as error:
             self._update(identity, state="failed", problem=problem_of(error))
         except Exception as error:  # noqa: BLE001 - what it says may quote a record
-            tell_failure("A publication", error)
+            report_failure("A publication", error)
             problem = unforeseen(_UNFORESEEN, remedy=None)
             self._update(identity, state="failed", problem=problem)
         else:

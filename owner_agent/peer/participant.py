@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from owner_agent.http import tell_failure
+from owner_agent.http import report_failure
 from owner_agent.peer.agreement import (
     agree_on_announcements,
     agree_on_offers,
@@ -359,7 +359,7 @@ class Participant:
             raise
         except Exception as error:
             # The text of an unforeseen error may quote a record.
-            tell_failure(f"Session {mine.proposal.session[:12]}", error)
+            report_failure(f"Session {mine.proposal.session[:12]}", error)
             ended = SessionEnded(
                 f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
             )

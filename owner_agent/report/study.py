@@ -8,7 +8,7 @@ from typing import Any
 
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import planned_draws
-from owner_agent.release.history import asked_briefly
+from owner_agent.release.history import brief_miner
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.publish import draws_for_miner
 from owner_agent.report.measures import ALARMING
@@ -157,7 +157,7 @@ def outlook_of(
         linkage=KeyStore(site.state).linkage_fingerprint(study) if draws is not None else None,
     )
     try:
-        with asked_briefly(site, environment) as miner:
+        with brief_miner(site, environment) as miner:
             return StudyForecast(site.owner, miner.forecast(study, question))
     except Unauthenticated:
         return f"this site has not joined the study {study!r} yet."
@@ -199,7 +199,7 @@ def people_of(site: Site, environment: Environment) -> PeopleStatement | str | N
         return None
     study = site.miner.study
     try:
-        with asked_briefly(site, environment) as miner:
+        with brief_miner(site, environment) as miner:
             statement = PeopleStatement(study, miner.study(study).people)
             linkage = KeyStore(site.state).linkage_fingerprint(study)
             if linkage is None:

@@ -1,4 +1,4 @@
-"""Where a table is and how its text is read: facts that `init` finds and the site file keeps."""
+"""The location of a table and the format of its text, as detected by `init` or configured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHEETS = (".xlsx", ".xls", ".ods")
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".txt", PARQUET, *SHEETS)
 
 MARKED = "utf-8"
-"""The encoding of CSV without a byte order mark; a mark names the file's own."""
+"""The default encoding of CSV files without a byte order mark."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class TableSource:
     """A table in a file; `owner_agent.table.table` reads it in chunks.
 
     Attributes:
-        path: the file; its suffix names the format.
-        encoding: of a CSV file without a byte order mark, as Python calls it.
-        separator: the character between cells of CSV; None if the file shows it.
+        path: the file, whose suffix determines the format.
+        encoding: Python's name of the encoding of a CSV file without a byte order mark.
+        separator: the character between cells of CSV; None to detect it.
         decimal_commas: columns of numbers such as 22,5 and 1.234,5.
         dates_as_years: columns of dates; only their years are read.
     """
@@ -39,9 +39,9 @@ class TableSource:
             codecs.lookup(self.encoding)
         except LookupError:
             raise OptionError(
-                f"There is no encoding {self.encoding!r}.",
+                f"The encoding {self.encoding!r} is unknown.",
                 where="encoding",
-                remedy="Name it as Python does, such as utf-8, cp1252, cp1250 or utf-16.",
+                remedy="Use Python's name, such as utf-8, cp1252, cp1250 or utf-16.",
             ) from None
         if self.separator is not None and len(self.separator) != 1:
             raise OptionError("The separator must be one character.", where="separator")
