@@ -35,7 +35,7 @@ class Approval:
         if self != self.of(site):
             raise ChangedSinceShown(
                 "Nothing was sent: the site file, a list of categories, the study's plan, the table"
-                " or the ledger changed after the release was shown to you.",
+                " or the ledger changed since the release was shown to you.",
                 where="site file",
                 remedy="Review the release as it is now, and confirm that.",
             )

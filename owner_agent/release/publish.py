@@ -107,7 +107,7 @@ def draw_table(
         runs.add(keys, reports)
         watch("randomizing", *text.read)
     if encoder.well and not (missing or repeated):
-        raise_together(encoder.given_away())
+        raise_together(encoder.revealing_columns())
         with suppress(DuplicateRecordId):  # Reported below with all other problems.
             return DrawnTable(runs.merged(rows, partial(watch, "sorting")), encoder.one_secret())
     named = partial(pseudonyms, secrets, study)

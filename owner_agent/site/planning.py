@@ -127,7 +127,7 @@ def raise_together(problems: list[PramanaError]) -> None:
     if problems:
         listed = "".join(f"\n  - {problem}" for problem in problems)
         raise type(problems[0])(
-            f"{len(problems)} problems were found:{listed}", where=problems[0].where
+            f"There are {len(problems)} problems:{listed}", where=problems[0].where
         )
 
 

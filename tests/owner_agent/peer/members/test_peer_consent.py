@@ -77,7 +77,7 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
         ({"study": "other"}, Forbidden, "another study"),
         ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
         ({"participants": ["north", "east"]}, Forbidden, "without south"),
-        ({"initiator": "east"}, Forbidden, "not its own"),
+        ({"initiator": "east"}, Forbidden, "does not lead"),
         ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, not 3601"),
         ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
          StructureError, "cycle"),

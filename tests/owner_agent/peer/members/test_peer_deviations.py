@@ -294,7 +294,7 @@ def test_an_initiator_cannot_let_two_owners_write_different_networks(world, lear
     east = partners[2].ask(PARTS, SESSION, Statements(all=[forged, *parts[1:]]))
     assert json.loads(south.content) != json.loads(east.content)
     for partner in partners[1:]:
-        with pytest.raises(PeerDeviated, match="did not arrive at the same network"):
+        with pytest.raises(PeerDeviated, match="obtained different networks"):
             partner.ask(COMMIT, SESSION, Statements(all=[north, south, east]))
     assert world.results("south") == world.results("east") == {}
 
@@ -303,7 +303,7 @@ def test_an_owner_signs_one_statement_of_a_kind(world, learned):
     partners, parts = learned()
     south = world.participants["south"]
     part = NetworkPart.model_validate_json(parts[1].content)
-    with pytest.raises(StateError, match="has already stated its part"):
+    with pytest.raises(StateError, match="has already signed its part"):
         south.session.sign_once(south.identity, part)
     with pytest.raises(StateError, match="is learned"):
         partners[1].ask(BEGIN, SESSION)
