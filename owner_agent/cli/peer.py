@@ -102,8 +102,8 @@ def _session(
             # Peers get a shorter error; this owner may see the full one.
             raise participant.own_error or error from None
         finally:
-            if participant.miner_not_asked is not None:
-                _print_line(participant.miner_not_asked)
+            if participant.miner_unreachable is not None:
+                _print_line(participant.miner_unreachable)
 
 
 def _print_line(line: str) -> None:

@@ -127,7 +127,7 @@ class ReleaseCommand:
 
     @property
     def asking(self) -> bool:
-        """Whether a person is shown the release and command."""
+        """Whether the command asks a person for approval."""
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:

@@ -93,9 +93,9 @@ def peer_sections(
         " from this owner's true records."
     )
     if rows:
-        said = [shared] * any(families.values())
+        sentences = [shared] * any(families.values())
         yield Section("Releases to peers", table=_text_table(rows))
-        yield Section(sentences=said)
+        yield Section(sentences=sentences)
     tables = [
         {
             "study": one.study,

@@ -109,9 +109,9 @@ def join(
     if secret_file is None:
         _make_keys(now, linkage, new_linkage)
     people = people_of(now.site, now.environment)
-    told = people if isinstance(people, PeopleStatement) else None
-    if told is not None:
-        now.say(told.sentence)
+    statement = people if isinstance(people, PeopleStatement) else None
+    if statement is not None:
+        now.say(statement.sentence)
     _plan(now)
     with now.miner() as miner:
         study = miner.study(now.site.miner.study)
@@ -119,8 +119,8 @@ def join(
         now.say(f"Owners that have not joined yet: {', '.join(study.awaited)}.")
     for step in study.next:
         now.say(step.line)
-    if told is not None and told.refused is not None:
-        report_error(told.refused)
+    if statement is not None and statement.refused is not None:
+        report_error(statement.refused)
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:

@@ -101,7 +101,7 @@ class Participant:
 
     `only` limits the sessions to those that match it, `partners` returns another owner by name, and
     `accepts` is the custodian's prior consent. Others receive a shortened form of `own_error`.
-    `miner_not_asked` is the reason why the miner's releases are unknown.
+    `miner_unreachable` is the reason why the miner's releases are unknown.
     """
 
     site: Site
@@ -116,7 +116,7 @@ class Participant:
     leads: Proposal | None = None
     session: Session | None = None
     own_error: PramanaError | None = None
-    miner_not_asked: str | None = None
+    miner_unreachable: str | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
     _taking_up: threading.Lock = field(default_factory=threading.Lock)
 
@@ -390,9 +390,9 @@ class Participant:
         """Check that the ledger lists the miner's releases; note a missing answer."""
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
-        self.miner_not_asked = None if why is None else f"The miner was not queried: {why}"
-        if self.miner_not_asked is not None:
-            self.notify(self.miner_not_asked)
+        self.miner_unreachable = None if why is None else f"The miner was not queried: {why}"
+        if self.miner_unreachable is not None:
+            self.notify(self.miner_unreachable)
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, OutgoingPackage]]:
         # No two peers receive different randomizations of one value.

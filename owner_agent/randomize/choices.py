@@ -84,7 +84,7 @@ class ChoiceSampler:
         return list(made)
 
     def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
-        """Return the true cells of N records in their chosen variables; codes above 2^64 cells."""
+        """Return the true cells of N records in their chosen variables; above 2^64 cells, codes."""
         codes = self._line(true)
         places = self._places(chosen, np.arange(len(chosen)), len(chosen))
         if self._counted:

@@ -37,7 +37,7 @@ class Approval:
                 "Nothing was sent: the site file, a list of categories, the study's plan, the table"
                 " or the ledger changed since the release was shown to you.",
                 where="site file",
-                remedy="Review the release as it is now, and confirm that.",
+                remedy="Review the current release, and confirm that.",
             )
 
 

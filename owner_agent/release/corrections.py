@@ -83,7 +83,7 @@ class ReleaseHistory:
 
 @dataclass(frozen=True)
 class Correction:
-    """A block with `reported` records, of which `differing` have another value now."""
+    """A block with `reported` records, of which `differing` have new values."""
 
     block: str
     reported: int
@@ -187,14 +187,14 @@ def overlay_reported(
     past.require_remembered({name: identities[name] for name in drawn})
     known_blocks = [name for name in drawn if identities[name] in past.memory.draws]
     reported, differing, known = dict.fromkeys(drawn, 0), dict.fromkeys(drawn, 0), 0
-    for held, rows in past.memory.beside(made.keys) if past.memory.releases else ():
+    for earlier, rows in past.memory.beside(made.keys) if past.memory.releases else ():
         keys = made.keys[rows]
-        known += int(locate(keys, held.keys)[1].sum())
+        known += int(locate(keys, earlier.keys)[1].sum())
         for block in known_blocks:
             differs = np.zeros(len(keys), dtype=np.bool_)
             there = differs
             for name in drawn[block]:
-                there, before = held.reported(identities[block], name, keys)
+                there, before = earlier.reported(identities[block], name, keys)
                 codes = made.columns[name][rows].copy()
                 others = codes[there] != before
                 if others.any():

@@ -62,9 +62,9 @@ def listed(names: Collection[str]) -> str:
     return text if len(text) <= LISTED else f"{len(names):,} columns"
 
 
-def protection(method: Method, told: Sequence[str]) -> tuple[str, ...]:
+def protection(method: Method, unchanged: Sequence[str]) -> tuple[str, ...]:
     """Return what a method protects and reveals, given the columns that are sent unchanged."""
-    known = listed(told) if told else "nothing"
+    known = listed(unchanged) if unchanged else "nothing"
     sentences = [NO_BOUND, method.protects]
     if method.independent:
         sentences.append(
@@ -78,7 +78,7 @@ def protection(method: Method, told: Sequence[str]) -> tuple[str, ...]:
             " number, determines its own prediction; its masked value can then be close to the"
             " true value. max_leverage limits this risk, and the page names such records."
         )
-    if told:
+    if unchanged:
         sentences.append(
             f"The columns sent unchanged ({known}) must not be sensitive. In combination they may"
             " identify people."
@@ -101,14 +101,16 @@ class MaskTable:
     """S and X of the same n records, with their ids; `dropped` counts records with empty cells."""
 
     record_ids: list[str]
-    told: MixedTable
+    unchanged: MixedTable
     confidential: MixedTable
     dropped: int
 
     def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
         """Return the records in another order."""
         ids = [self.record_ids[place] for place in order]
-        return MaskTable(ids, self.told.rows(order), self.confidential.rows(order), self.dropped)
+        return MaskTable(
+            ids, self.unchanged.rows(order), self.confidential.rows(order), self.dropped
+        )
 
 
 def read_columns(site: Site) -> MaskTable:
@@ -118,18 +120,18 @@ def read_columns(site: Site) -> MaskTable:
     count = len(section.tell)
     read = read_records(site, columns, drop=section.missing == "drop", section="mask")
     records = len(read.record_ids)
-    told, masked = (
+    unchanged, masked = (
         MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
     )
-    _require_hidden(section.tell, told, masked)
-    return MaskTable(read.record_ids, told, masked, read.dropped)
+    _require_hidden(section.tell, unchanged, masked)
+    return MaskTable(read.record_ids, unchanged, masked, read.dropped)
 
 
-def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: MixedTable) -> None:
+def _require_hidden(tell: Sequence[TellSection], unchanged: MixedTable, masked: MixedTable) -> None:
     """Check that no unchanged column predicts the rank groups of a confidential column."""
-    codes = {column.name: ranked(column) for column in told.beside(masked).columns}
+    codes = {column.name: ranked(column) for column in unchanged.beside(masked).columns}
     sizes = {name: int(found.max(initial=0)) + 1 for name, found in codes.items()}
-    pairs = PairCounts(sizes, told.names, masked.names)
+    pairs = PairCounts(sizes, unchanged.names, masked.names)
     pairs.add(codes)
     allowed = {one.column: one.reveals for one in tell}
     for one in pairs.giveaways():
@@ -178,7 +180,7 @@ class MaskPlan:
         if section.method == AUTO:
             rng = masking_randomness(secrets, study, content, 0)
             looking = partial(watch, "relationships")
-            advice = recommend(table.told, table.confidential, rng, on_step=looking)
+            advice = recommend(table.unchanged, table.confidential, rng, on_step=looking)
         method = METHODS[section.method if advice is None else advice.method]
         options = section.options_of(method.name)
         # "1" once counted masked copies; without it the same table would be masked differently.
@@ -202,22 +204,22 @@ class MaskPlan:
     @property
     def message(self) -> MaskedTableMessage:
         """The description of the columns for the miner."""
-        told, method = self.table.told, self.method
-        columns = [_told(column) for column in told.columns] + [
+        unchanged, method = self.table.unchanged, self.method
+        columns = [_column_message(column) for column in unchanged.columns] + [
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
         ]
-        words = protection(method, told.names)
+        words = protection(method, unchanged.names)
         return MaskedTableMessage(columns=columns, method=method.name, protection=list(words))
 
     @property
     def draws(self) -> tuple[Draw, ...]:
         """The ledger's draw of each column."""
-        told = tuple(
+        unchanged = tuple(
             Draw(name, name, f"told {name}", float("inf"), Form.OPEN)
-            for name in self.table.told.names
+            for name in self.table.unchanged.names
         )
-        return told + tuple(
+        return unchanged + tuple(
             Draw(name, name, self.identity, float("inf"), Form.MASKED)
             for name in self.table.confidential.names
         )
@@ -226,12 +228,14 @@ class MaskPlan:
         """Mask the table. Raises TableError, MaskingError."""
         table = self.table
         watch("masking", 0, 1)
-        masked = self.method(table.told, table.confidential, self.randomness(1), **self.options)
+        masked = self.method(
+            table.unchanged, table.confidential, self.randomness(1), **self.options
+        )
         watch("masking", 1, 1)
         return masked
 
 
-def _told(column: Column) -> TableColumn:
+def _column_message(column: Column) -> TableColumn:
     if isinstance(column, CategoricalColumn):
         labels = list(column.categories)
         return TableColumn(name=column.name, role="told", type="categorical", categories=labels)
@@ -241,7 +245,7 @@ def _told(column: Column) -> TableColumn:
 def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
     """Return all content of a masked release except the method."""
     parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
-    for role, columns in (("told", table.told), ("masked", table.confidential)):
+    for role, columns in (("told", table.unchanged), ("masked", table.confidential)):
         parts += [role.encode(), *content_of(columns.columns)]
     return parts
 
@@ -300,10 +304,10 @@ class PreparedMask(PreparedRelease):
             [column.categories[code] for code in column.codes]
             if isinstance(column, CategoricalColumn)
             else [int(number) if number.is_integer() else number for number in column.values]
-            for column in table.told.columns
+            for column in table.unchanged.columns
         ]
         columns += self.masked.matrix[order].T.tolist()
-        names = [*table.told.names, *table.confidential.names]
+        names = [*table.unchanged.names, *table.confidential.names]
         return csv_text(names, zip(*columns, strict=True)).encode()
 
     def outgoing(self) -> Outgoing:
@@ -311,7 +315,7 @@ class PreparedMask(PreparedRelease):
         chosen = self.chosen
         columns: dict[str, npt.NDArray[Any]] = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
-            for column in chosen.table.told.columns
+            for column in chosen.table.unchanged.columns
         }
         for place, name in enumerate(chosen.table.confidential.names):
             columns[name] = self.masked.matrix[:, place]

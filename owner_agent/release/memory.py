@@ -64,11 +64,11 @@ class MemoryRange:
         self, keys: Pseudonyms, reports: Mapping[str, Codes], schema: pa.Schema
     ) -> pa.Table:
         """Return the range with N new reports, by ascending pseudonyms. Raises Conflict."""
-        held = self.keys
-        _, there = locate(keys, held)
-        joined = np.concatenate([held, keys[~there]])
-        wider = joined[key_order(joined)] if len(held) else keys
-        old, new = (_places(wider, among) for among in (held, keys))
+        earlier = self.keys
+        _, there = locate(keys, earlier)
+        joined = np.concatenate([earlier, keys[~there]])
+        wider = joined[key_order(joined)] if len(earlier) else keys
+        old, new = (_places(wider, among) for among in (earlier, keys))
         columns = [key_column(wider)]
         for one in schema:
             if one.name == KEY_COLUMN:
@@ -128,29 +128,29 @@ class Memory:
         ranges = cut(read, READ_ROWS)
         while True:
             with _as_written(self._where):
-                held = next(ranges, None)
-            if held is None:
+                current = next(ranges, None)
+            if current is None:
                 return
-            yield held.combine_chunks()
+            yield current.combine_chunks()
 
     def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
         """Yield each remembered range, with the slice of N ascending pseudonyms in that range."""
         nothing = pa.schema(self._fields).empty_table()
         ranges, start = self.ranges(), 0
-        held = next(ranges, None)
-        while held is not None or start < len(keys):
+        current = next(ranges, None)
+        while current is not None or start < len(keys):
             block = keys[start : start + READ_ROWS]
             inside = len(block)
-            if held is None:
+            if current is None:
                 yield MemoryRange(nothing), slice(start, start + inside)
             else:
-                own, known = key_array(held.column(KEY_COLUMN)), len(held)
+                own, known = key_array(current.column(KEY_COLUMN)), len(current)
                 if inside:
                     last = min(bytes(block[-1]), bytes(own[-1]))
                     inside, known = (_up_to(last, one) for one in (block, own))
-                yield MemoryRange(held.slice(0, known)), slice(start, start + inside)
-                held = held.slice(known)
-                held = held if len(held) else next(ranges, None)
+                yield MemoryRange(current.slice(0, known)), slice(start, start + inside)
+                current = current.slice(known)
+                current = current if len(current) else next(ranges, None)
             start += inside
 
     def write(
@@ -170,9 +170,9 @@ class Memory:
             metadata={b"format": _FORMAT, b"releases": releases},
         )
         with pa.ipc.new_file(pa.PythonFile(to, mode="w"), schema) as writer:
-            for held, rows in self.beside(keys):
+            for current, rows in self.beside(keys):
                 inside = {name: column[rows] for name, column in new.items()}
-                writer.write_table(held.with_reports(keys[rows], inside, schema))
+                writer.write_table(current.with_reports(keys[rows], inside, schema))
 
 
 def _up_to(last: bytes, keys: Pseudonyms) -> int:

@@ -22,7 +22,7 @@ TOLERATED_SHARE = 0.1
 
 
 def sketch_of(keys: Column) -> bytes:
-    """Return the smallest of ascending pseudonyms, joined."""
+    """Return the bytes of the smallest of ascending pseudonyms, a sample of fixed size."""
     return bytes(keys[:SKETCH_RECORDS].tobytes())
 
 

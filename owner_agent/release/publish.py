@@ -327,7 +327,7 @@ def _shown(
     show: Callable[[Made], PublishOptions | None],
     approval: Approval | None,
 ) -> tuple[Made, PublishOptions]:
-    """Prepare a release, check that it may be sent, and have it shown and approved."""
+    """Prepare a release, check that it may be sent, show it and obtain approval."""
     options = replace(options, corrections=options.corrections or site.file.corrections)
     if approval is not None:
         approval.require(site)

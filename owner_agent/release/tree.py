@@ -108,7 +108,7 @@ class TreePlan:
         content = [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
         identity = keyed_digest(draw_key, FORM.encode(), how.encode(), b"%d" % depth, *content)
         variables = (v.source for v in site.file.variables if not v.sensitive)
-        beside = () if site.file.mask is None else site.file.mask.told
+        beside = () if site.file.mask is None else site.file.mask.unchanged
         public = frozenset((*variables, *beside))
         return cls(columns, schema, attributes, classes, section, depth, public, identity)
 

@@ -110,7 +110,7 @@ def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
 
 def _summary(
     numbers: Mapping[str, Any],
-    told: Amplification,
+    loss: Amplification,
     central: CentralMessage | None,
     study: StudyForecast | str | None,
 ) -> Section:
@@ -127,8 +127,8 @@ def _summary(
             " by a"
         )
         facts += [
-            Fact(bound(told.epsilon), f"{epsilon} {told.written_gamma})"),
-            Fact(percent(told.grown(PRIOR)), f"{grows} whole record's report"),
+            Fact(bound(loss.epsilon), f"{epsilon} {loss.written_gamma})"),
+            Fact(percent(loss.grown(PRIOR)), f"{grows} whole record's report"),
         ]
     if central is not None and central.epsilon is not None:
         caption = (
@@ -262,34 +262,34 @@ def warnings(plan: PlannedSite) -> tuple[str, ...]:
     """Return a sentence for each risk that the custodian should know before approving."""
     blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
     alone = [
-        _warning(block, name, told)
+        _warning(block, name, loss)
         for block in blocks
-        if (told := Amplification.of(block.channel)).grown(PRIOR) >= ALARMING
+        if (loss := Amplification.of(block.channel)).grown(PRIOR) >= ALARMING
         for name in block.names
         if name in plan.sensitive
     ]
-    if len(blocks) > 1 and (told := together(plan)).grown(PRIOR) >= ALARMING:
+    if len(blocks) > 1 and (loss := together(plan)).grown(PRIOR) >= ALARMING:
         alone.append(
             f"Reports of {len(blocks)} blocks together can turn a belief of {percent(PRIOR)} about"
-            f" a sensitive variable into {percent(ALARMING)} or more (gamma {told.written_gamma}),"
+            f" a sensitive variable into {percent(ALARMING)} or more (gamma {loss.written_gamma}),"
             " if their variables depend on each other."
         )
     mixed = [block for block in blocks if not plan.sensitive.issuperset(block.names)]
     return (*alone, *(_mixed(plan, block) for block in mixed))
 
 
-def _warning(block: Block, name: str, told: Amplification) -> str:
+def _warning(block: Block, name: str, loss: Amplification) -> str:
     proven = share_proven(block, name)
     if proven > 0:
         return (
             f"{name} is sensitive, and some of its reports prove its value, for up to"
             f" {100 * proven:.4g}% of the records with that value."
         )
-    if told.gamma == float("inf"):
+    if loss.gamma == float("inf"):
         return f"{name} is sensitive, and some of its reports exclude a value with certainty."
     return (
         f"{name} is sensitive, and some report can turn a belief of {percent(PRIOR)} about it into"
-        f" {percent(ALARMING)} or more (gamma {bound(told.gamma)})."
+        f" {percent(ALARMING)} or more (gamma {bound(loss.gamma)})."
     )
 
 

@@ -213,7 +213,7 @@ class MaskSpec(ChannelSpec):
 
 
 class CutAndPasteSpec(ChannelSpec):
-    """Keep at most `keep` of the record's items, insert each other with `rho` (FRAPP eq. 12)."""
+    """Keep at most `keep` of a record's items; insert others with chance `rho` (FRAPP eq. 12)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("rho", "gamma")
     kind: Literal["cut-and-paste"]

@@ -50,14 +50,14 @@ class MaskSection(Section):
     missing: Literal["refuse", "drop"] = "refuse"
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def unchanged(self) -> tuple[str, ...]:
         """The names of the columns sent unchanged."""
         return tuple(tell.column for tell in self.tell)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of all columns in the release."""
-        return self.told + self.confidential
+        return self.unchanged + self.confidential
 
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
@@ -121,7 +121,7 @@ def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]
     ]
     found += [
         f"mask: column {name!r} would be sent unchanged, but a variable declares it sensitive"
-        for name in section.told
+        for name in section.unchanged
         if read.get(name)
     ]
     return found

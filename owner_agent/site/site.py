@@ -96,11 +96,10 @@ class BlockSection(Section):
 class SiteFile(Section):
     """The content of `site.toml`.
 
-    `corrections` chooses how to report records whose values changed after their first report:
-    repeat the first reports, or draw all records anew. Without a choice such a release is an error.
-    `study_plan` randomizes the owner's variables instead of `blocks`. `mask` describes masked
-    columns, and `share_model` a released tree. A file has variables, one of these two sections, or
-    several.
+    `corrections` chooses the reports of records whose values changed after their first report: the
+    first reports, or new draws of all records. Without a choice, such a release is an error. With
+    `study_plan`, the owner's part of that plan replaces `blocks`. `mask` describes masked columns,
+    and `share_model` a tree. A file needs variables or one of these two sections.
     """
 
     owner: Name

@@ -74,8 +74,8 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
     """Return HMAC-SHA-256 of a study by a linkage secret: equal among owners who share it."""
-    said = b"pramana/linkage-fingerprint/1\x00" + study.encode()
-    return hmac.new(secret, said, hashlib.sha256).hexdigest()
+    message = b"pramana/linkage-fingerprint/1\x00" + study.encode()
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True)

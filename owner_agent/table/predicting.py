@@ -124,8 +124,8 @@ def predict(
         )
     columns = {v.name: source.column(v.name) for v in model.inputs}
     optional = set(columns.values()) - set(own) if model.sums_out else frozenset()
-    asked = list(dict.fromkeys([*own, *columns.values()]))
-    table = read_table(source.table, asked, optional)
+    wanted = list(dict.fromkeys([*own, *columns.values()]))
+    table = read_table(source.table, wanted, optional)
     inputs = [v for v in model.inputs if columns[v.name] in table.columns]
     if not inputs:
         raise MissingColumn(

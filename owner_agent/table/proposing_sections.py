@@ -36,9 +36,9 @@ def with_mask(
     columns = _columns(site)
     before = site.file.mask
     known = {} if before is None else {one.column: _keys(one) for one in before.tell}
-    told = [known.get(c) or {"column": c} | _listed(columns.get(c, {})) for c in tell]
-    numeric = [*confidential, *(one["column"] for one in told if "categories" not in one)]
-    section = _keys(before) | {"confidential": list(confidential), "tell": told}
+    unchanged = [known.get(c) or {"column": c} | _listed(columns.get(c, {})) for c in tell]
+    numeric = [*confidential, *(one["column"] for one in unchanged if "categories" not in one)]
+    section = _keys(before) | {"confidential": list(confidential), "tell": unchanged}
     taken = [v.name for v in site.file.variables if v.source in confidential]
     return _extended(site, path, "mask", section, numeric, taken)
 

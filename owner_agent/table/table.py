@@ -132,17 +132,17 @@ def years(cells: pa.Array) -> pa.Array:
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Yield the rows of batches in tables of exactly `rows` rows; the last may be shorter."""
-    held: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= rows:
-            table = pa.Table.from_batches(held)
+        pending.append(batch)
+        if sum(one.num_rows for one in pending) >= rows:
+            table = pa.Table.from_batches(pending)
             whole = table.num_rows // rows * rows
             for start in range(0, whole, rows):
                 yield table.slice(start, rows)
-            held = table.slice(whole).to_batches()
-    if sum(one.num_rows for one in held):
-        yield pa.Table.from_batches(held)
+            pending = table.slice(whole).to_batches()
+    if sum(one.num_rows for one in pending):
+        yield pa.Table.from_batches(pending)
 
 
 def column_names(source: TableSource) -> list[str]:

@@ -50,7 +50,7 @@ def test_one_command_from_an_invitation_to_a_site_that_publishes(newcomer, join,
     assert "Joined study asia as clinic-north. Wrote the miner's address into" in said
     assert "Created your draw key" in said
     assert "Imported the owners' linkage secret." in said
-    assert f"The study plan {PLAN.digest} bounds what 2 owners" in said
+    assert f"The study plan {PLAN.digest} bounds the privacy loss" in said
     after = (newcomer.folder / "site.toml").read_text()
     assert after.startswith(before.rstrip())
     site = load_site(newcomer.folder / "site.toml")

@@ -110,7 +110,7 @@ def test_everything_that_is_wrong_with_parts_is_told_at_once(part, tmp_path):
     for words in (
         "both parts of 'care'",
         "Both care and other have a variable 'health'",
-        "is not as means wrote it",
+        "of means was changed",
         "absent.toml cannot be read",
     ):
         assert words in said

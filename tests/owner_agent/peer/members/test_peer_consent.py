@@ -76,7 +76,7 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
     [
         ({"study": "other"}, Forbidden, "another study"),
         ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
-        ({"participants": ["north", "east"]}, Forbidden, "without south"),
+        ({"participants": ["north", "east"]}, Forbidden, "excludes south"),
         ({"initiator": "east"}, Forbidden, "does not lead"),
         ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, not 3601"),
         ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
@@ -172,7 +172,7 @@ def test_only_the_initiator_leads_and_only_participants_ask(world, parameters_ta
 def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameters_task):
     announcements = world.announced(parameters_task)
     north = world.participants["north"]
-    with pytest.raises(Forbidden, match="not now"):
+    with pytest.raises(Forbidden, match="at this stage"):
         north.package_part("south", SESSION, 0)
     world.ask(ANNOUNCEMENTS, announcements)
     # North gives its B to east and A with B to south; nobody gives north anything.

@@ -99,7 +99,7 @@ def test_records_that_differ(closed_world, parameters_task, codes):
     assert closed_world.nothing_anywhere()
     assert not any("/parts/" in sent.line for sent in closed_world.wire.sent)
     for owner in closed_world.told:
-        assert "not the same set" in closed_world.told[owner][-1]
+        assert "different sets of records" in closed_world.told[owner][-1]
         states = {e.state for e in Ledger(closed_world.folder(owner) / ".pramana").entries()}
         assert states == {"discarded"}
 
