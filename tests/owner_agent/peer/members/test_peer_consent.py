@@ -182,7 +182,7 @@ def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameter
     for giver in ("south", "east"):
         with pytest.raises(Forbidden, match="no columns for north"):
             world.participants[giver].package_part("north", SESSION, 0)
-    with pytest.raises(NotFound, match="no such part"):
+    with pytest.raises(NotFound, match="does not exist"):
         north.package_part("south", SESSION, 1)
     with pytest.raises(StateError, match="is agreed"):
         north.commit("north", SESSION, announcements)

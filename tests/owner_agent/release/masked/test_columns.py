@@ -25,7 +25,7 @@ def test_columns_are_read_as_the_site_file_says(shop):
     assert read.confidential.matrix()[0].tolist() == [float(first[3]), float(first[4])]
     turned = read.in_order(np.arange(len(rows))[::-1])
     assert turned.record_ids == read.record_ids[::-1]
-    assert turned.told["age"].values.tolist() == read.unchanged["age"].values.tolist()[::-1]
+    assert turned.unchanged["age"].values.tolist() == read.unchanged["age"].values.tolist()[::-1]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_what_arrives_is_the_masked_table_sorted_by_pseudonym(shop):
     assert keys.tolist() == sorted(keys.tolist())
     assert list(columns) == ["age", "gender", "expenditure", "debt"]
     chosen = MaskPlan.of(shop.site, KeyStore(shop.state).load(), _unwatched)
-    told, true = chosen.table.told, chosen.table.confidential.matrix()
+    told, true = chosen.table.unchanged, chosen.table.confidential.matrix()
     assert np.array_equal(columns["age"], told["age"].values)
     assert np.array_equal(columns["gender"], told["gender"].codes)
     masked = np.column_stack([columns["expenditure"], columns["debt"]])
