@@ -1,4 +1,4 @@
-"""`python -m miner_service` is the same as `miner-service`."""
+"""Entry point of `python -m miner_service`, the same as `miner-service`."""
 
 from miner_service.cli.main import main
 

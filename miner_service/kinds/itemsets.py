@@ -29,22 +29,22 @@ from pramana_core.wire.jobs import AssociationRulesSpec
 from pramana_core.wire.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
-"""The most items of a job."""
+"""Maximum items of a job."""
 
 MOST_LISTED = 100_000
-"""The most itemsets, and the most rules, of a model."""
+"""Maximum itemsets, and maximum rules, of a model."""
 
 SHOWN = 500
-"""Longer lists are left to the CSV."""
+"""Maximum rows of a list on the page; the CSV has all rows."""
 
 _MINING_STEPS, _RULE_STEPS = 80, 20
-"""How much of a job's progress is the search for itemsets, and how much the rules."""
+"""Percentages of a job's progress for the search for itemsets, and for the rules."""
 
 _JOINED = " & "
 
 
 def _shortened(found: FoundItemsets) -> FoundItemsets:
-    """Return what was found without the itemsets that are not listed."""
+    """Return a search's result with only the itemsets to list."""
     levels = []
     for level in found.levels:
         kept = _listed(level)
@@ -55,7 +55,7 @@ def _shortened(found: FoundItemsets) -> FoundItemsets:
 
 
 def _listed(level: Level) -> Flags:
-    """Return which itemsets of a level count as frequent or are not ruled out."""
+    """Return a mask of a level's itemsets that are frequent or undecided."""
     listed: Flags = level.chosen | (level.verdict != NOT_FREQUENT)
     return listed
 
@@ -66,7 +66,7 @@ def _word(model: AssociationRulesMessage, place: int) -> str:
 
 
 def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
-    """Return items in words, joined."""
+    """Return the joined labels of items."""
     return _JOINED.join(_word(model, place) for place in items)
 
 
@@ -113,12 +113,12 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             raise OptionError(
                 "`items` cannot be given together with `variables` or `present`.",
                 where="items",
-                remedy="Give `items` alone, or leave it out.",
+                remedy="Give either `items`, or `variables` and `present`.",
             )
         for names in (spec.variables or (), *(spec.items or {}).values()):
             if len(set(names)) < len(names):
                 where = "items" if spec.items else "variables"
-                raise OptionError("A variable or an item is named twice.", where=where)
+                raise OptionError("A variable or an item is listed twice.", where=where)
 
     def variables(self, spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
         if spec.items is not None:
@@ -126,14 +126,14 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         names = tuple(spec.variables or reported.names)
         if spec.present is None or not set(names) <= set(reported.names):
             return names
-        # Of the other variables nothing needs to be counted.
+        # The other variables need no counts.
         items = items_of(reported.project(names), spec.present)
         return tuple(name for name, _ in items)
 
     def require_affordable(
         self, spec: AssociationRulesSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Bound the variables, the items and, where tables tell itemsets, the largest of these."""
+        """Limit the variables, the items and, where itemsets need tables, the largest table."""
         variables, layout, _records = extent
         items = items_of(layout.domain.project(variables), spec.present, spec.items)
         require_at_most(
@@ -143,7 +143,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         if MARGINALS[spec.estimator or "moment"].makes_of_pairs(spec.order):
             require_pairs(variables, layout, where="variables")
             return
-        # By reports, longer itemsets whose table is too large are left undecided.
+        # Estimators on reports leave longer itemsets with too large tables undecided.
         longest = spec.options().max_length
         longest = min(longest, 2) if weighs_reports(spec) else longest
         family = layout.largest(variables, longest)
@@ -174,7 +174,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             MOST_LISTED,
             "itemsets of the model",
             "minimum_support",
-            "Raise the minimum support, or ask for fewer items.",
+            "Raise the minimum support, or choose fewer items.",
         )
         rules = derive_rules(
             found,

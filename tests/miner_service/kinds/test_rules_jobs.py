@@ -48,7 +48,7 @@ def test_itemsets_and_rules_as_csv_and_on_a_page(survey, monkeypatch):
     ]
     page = study.owner("GET", f"{path}/page").text
     assert "age=&gt;=45" in page
-    assert "half of those right" in page
+    assert "Noise lifts about half" in page
     assert "the CSV has all" not in page
     monkeypatch.setattr(itemsets, "SHOWN", 1)
     assert "The 1 longest of" in study.owner("GET", f"{path}/page").text
