@@ -94,7 +94,7 @@ def _fail(services: Services, lease: Lease, error: Exception) -> bool:
     if isinstance(error, MemoryError):
         allowed = services.settings.limits.job_bytes / MEBIBYTE
         error = LimitExceeded(
-            f"The job exceeded its memory limit of {allowed:.0f} MiB and was stopped.",
+            f"The job was stopped because it needs too much memory; {allowed:.0f} MiB are allowed.",
             where="job_bytes",
             remedy="Choose fewer variables, categories or parents.",
         )

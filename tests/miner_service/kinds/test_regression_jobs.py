@@ -84,7 +84,7 @@ def test_the_model_is_the_librarys_and_can_be_read_in_every_form(analyst, sent):
         ({"target": "wealth"}, 409, "variables-missing", ("wealth", "age")),
         ({"features": ["wealth"]}, 409, "variables-missing", ("wealth",)),
         ({"features": ["debt", "age"]}, 422, "option-invalid", ("'debt' is among the features",)),
-        ({"features": ["age", "age"]}, 422, "option-invalid", ("listed twice",)),
+        ({"features": ["age", "age"]}, 422, "option-invalid", ("'age'",)),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_asked(
