@@ -24,26 +24,26 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprint of their linkage secret; `unsaid` owners sent none."""
+    """Owners grouped by the fingerprint of their linkage secret; `unstated` owners sent none."""
 
     groups: tuple[tuple[str, ...], ...]
-    unsaid: tuple[str, ...]
+    unstated: tuple[str, ...]
 
     @classmethod
     def of(cls, releases: Iterable[tuple[str, str | None]]) -> LinkageSecrets:
         """Group releases, each given by its owner and fingerprint."""
         found: dict[str, dict[str, None]] = {}
-        unsaid: dict[str, None] = {}
+        unstated: dict[str, None] = {}
         for owner, linkage in releases:
-            (unsaid if linkage is None else found.setdefault(linkage, {}))[owner] = None
-        return cls(tuple(tuple(owners) for owners in found.values()), tuple(unsaid))
+            (unstated if linkage is None else found.setdefault(linkage, {}))[owner] = None
+        return cls(tuple(tuple(owners) for owners in found.values()), tuple(unstated))
 
     @property
     def state(self) -> SecretsState:
         """Whether all owners have the same secret; "unknown" if a fingerprint is missing."""
         if len(self.groups) > 1:
             return "different"
-        return "same" if self.groups and not self.unsaid else "unknown"
+        return "same" if self.groups and not self.unstated else "unknown"
 
 
 LoadKeys = Callable[[str], KeyText]

@@ -23,10 +23,10 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """A study's declaration about people, and warnings; `apart`: owners' losses do not add."""
+    """A study's declaration about people, and warnings; `disjoint`: owners' losses do not add."""
 
     people: People
-    apart: bool
+    disjoint: bool
     warnings: tuple[str, ...]
 
 
@@ -36,7 +36,7 @@ def declared(
     """Return a study's declaration about its people, with warnings about contradicting releases."""
     people = study_message(study).people
     if people == "different":
-        found = PeopleDeclaration(people, apart=True, warnings=())
+        found = PeopleDeclaration(people, disjoint=True, warnings=())
         if not shown_to_owner:
             found = _against(services, session, study.name)
     else:
@@ -46,7 +46,7 @@ def declared(
             warnings = (_unjoined(secrets),)
         elif people == "same" and not shown_to_owner:
             warnings = _missing(services, session, study.name)
-        found = PeopleDeclaration(people, apart=False, warnings=warnings)
+        found = PeopleDeclaration(people, disjoint=False, warnings=warnings)
     if shown_to_owner:
         return found
     copies = (
@@ -66,21 +66,21 @@ def _against(services: Services, session: Session, study: str) -> PeopleDeclarat
             unseen[row.owner] = None
     sources = [[source_of(row) for row in rows] for rows in there.values()]
     if len(sources) > 1 and not services.aligner.different_people(sources):
-        return PeopleDeclaration("different", apart=False, warnings=(_MET,))
+        return PeopleDeclaration("different", disjoint=False, warnings=(_MET,))
     why = None
     if len({*there, *unseen}) > 1:
         why = _unchecked(
             LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
         )
     doubt = () if why is None else (f"{_DIFFERENT} This could not be checked: {why}",)
-    return PeopleDeclaration("different", apart=True, warnings=doubt)
+    return PeopleDeclaration("different", disjoint=True, warnings=doubt)
 
 
 def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
     """Return why different pseudonyms do not imply different people; None if they do."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each."
-    if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unsaid)}):
+    if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unstated)}):
         return f"records of {names} are missing or have no linkage fingerprint."
     return None
 
@@ -89,8 +89,8 @@ def _missing(services: Services, session: Session, study: str) -> tuple[str, ...
     """Return a warning if owners of the same people do not have the same records."""
     for kind in (RANDOMIZED, MASKED):
         found = services.alignment(session, study, kind)
-        apart = found.state == "disjoint" and found.secrets == "same"
-        if apart or found.state == "partial":
+        disjoint = found.state == "disjoint" and found.secrets == "same"
+        if disjoint or found.state == "partial":
             sentence = f"of {found.in_any} records at any owner {found.in_all} are at every owner"
             return (
                 f"The study declares the same people at all owners, but {sentence}. {_CORRECT}",

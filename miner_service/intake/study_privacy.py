@@ -65,13 +65,13 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """Losses of arrived (`left`) and announced releases; `apart`: owners have different people."""
+    """Losses of arrived (`left`) and announced releases; `disjoint`: owners share no people."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
     unbounded: tuple[Unbounded, ...] = ()
     changed: tuple[ChangedReports, ...] = ()
-    apart: bool = False
+    disjoint: bool = False
     removed: tuple[str, ...] = ()
     arrived: Arrived = ()
     single: bool = False
@@ -92,7 +92,7 @@ class AnnouncedReleases:
         Otherwise a rejected release would reveal whether other owners have a person.
         """
         all_of_them = (*self.left, *self.to_come)
-        return total_loss(all_of_them, different_people=self.apart, removed=self.removed)
+        return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
@@ -117,13 +117,13 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         else:
             to_come += disclosures
     changed = changed_reports(row for row, _ in there)
-    apart = people.find_study(session, study).people == "different"
+    disjoint = people.find_study(session, study).people == "different"
     return AnnouncedReleases(
         tuple(left),
         tuple(to_come),
         tuple(unbounded),
         tuple(changed),
-        apart,
+        disjoint,
         tuple(removed_owners(session, study)),
         there,
         single,
@@ -310,7 +310,7 @@ def _message(
 ) -> StudyPrivacy:
     together = total_loss(found.left)
     disclosure = together
-    if facts.apart:
+    if facts.disjoint:
         disclosure = total_loss(found.left, different_people=True, removed=found.removed)
     owed = found.owed
     limit = study.max_epsilon_column
@@ -340,9 +340,9 @@ def _message(
         ],
         record=ExtremesMessage.of(disclosure.record),
         central=central,
-        different_people=facts.apart,
+        different_people=facts.disjoint,
         people=facts.people,
-        at_several=ExtremesMessage.of(together.record) if facts.apart else None,
+        at_several=ExtremesMessage.of(together.record) if facts.disjoint else None,
         budget=PrivacyBudget(
             max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
@@ -360,7 +360,7 @@ def _message(
         changed=list(found.changed),
         warnings=[
             *facts.warnings,
-            *(_warnings_of_removed(found) if facts.apart else []),
+            *(_warnings_of_removed(found) if facts.disjoint else []),
             *warnings_of_changes(found.changed),
             *_warnings(disclosure, plan, facts),
             *warnings_of(found.unbounded, _randomized(found)),
@@ -391,7 +391,7 @@ def _warnings(
             f" study plan's {plan.amplification.epsilon:.4g}: some reports were drawn again."
         )
         return [sentence]
-    if plan is not None or declared.apart or record.epsilon <= most.epsilon * _SLACK:
+    if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * _SLACK:
         return []
     owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
     sentence = (

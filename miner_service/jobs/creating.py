@@ -65,8 +65,8 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
                     " to several owners counts once for each owner."
                 )
                 add_line(session, row, warning, services.now())
-            for told in prepared.copied:
-                add_line(session, row, f"Warning: {told}", services.now())
+            for warning in prepared.copied:
+                add_line(session, row, f"Warning: {warning}", services.now())
         return job_message(session, row, services.now()), to_run
 
 
@@ -129,5 +129,5 @@ def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amp
     disclosures = [block for row in rows for block in losses_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):
         return Amplification(math.inf)
-    apart = find_study(session, study).people == "different"
-    return privacy.total_loss(disclosures, different_people=apart).record.determined
+    disjoint = find_study(session, study).people == "different"
+    return privacy.total_loss(disclosures, different_people=disjoint).record.determined

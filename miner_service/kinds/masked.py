@@ -54,12 +54,12 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A regression job that can run; with `apart`, its releases have different people."""
+    """A regression job that can run; with `disjoint`, its releases have different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
     needed: tuple[MaskedRelease, ...]
-    apart: bool
+    disjoint: bool
 
     @property
     def columns(self) -> int:
@@ -76,7 +76,7 @@ def _page(message: RegressionMessage) -> str:
         "regression.html.j2",
         message,
         regression=model,
-        said=summary(model),
+        summary=summary(model),
         effects=coefficients_chart(model).svg(),
         warnings=warnings(model),
         number=number,
@@ -121,8 +121,8 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         described = _described(releases)
         variables = _variables(spec, described)
         needed = tuple(r for r in releases if set(variables) & set(r.columns))
-        apart = spec.records == "any"
-        if apart:
+        disjoint = spec.records == "any"
+        if disjoint:
             _require_whole(variables, needed)
             _require_different_people(needed, aligner, alignment)
         else:
@@ -130,11 +130,11 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
                 ((name, r.source.owner) for r in needed for name in variables if name in r.columns),
                 alignment,
             )
-        records = sum(r.source.records for r in needed) if apart else alignment.in_all or 0
+        records = sum(r.source.records for r in needed) if disjoint else alignment.in_all or 0
         columns = [described[name] for name in variables]
         _require_affordable(spec, columns, records, limits)
         sources = tuple(r.source for r in releases)
-        return TablesJob(sources, alignment, variables, releases, needed, apart)
+        return TablesJob(sources, alignment, variables, releases, needed, disjoint)
 
     def learned(
         self,
@@ -145,7 +145,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
     ) -> JobResult:
         """Join the tables of a job and fit its model."""
         needed, variables = prepared.needed, prepared.variables
-        if prepared.apart:
+        if prepared.disjoint:
             table = rows_together(needed, variables, access.load)
         else:
             table = columns_together(
@@ -157,7 +157,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
             )
         *features, target = variables
         model = learn_regression(table, target, features, spec.options(), on_step)
-        notes = _units_warnings(table, needed) if prepared.apart else ()
+        notes = _units_warnings(table, needed) if prepared.disjoint else ()
         masking = [
             MaskingMessage(
                 release=release.source.release,

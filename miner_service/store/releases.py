@@ -127,9 +127,9 @@ def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
     """Return the p-values, by id, of the releases that are inconsistent with their plans."""
     found = ((row.id, consistency_of(row)) for row in rows)
     return {
-        name: told.p_value
-        for name, told in found
-        if told is not None and told.state == "inconsistent" and told.p_value is not None
+        name: check.p_value
+        for name, check in found
+        if check is not None and check.state == "inconsistent" and check.p_value is not None
     }
 
 

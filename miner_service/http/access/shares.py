@@ -51,12 +51,12 @@ class InFlight:
 
     bodies: int
     size: int
-    _held: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _transfers: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @contextmanager
     def in_transfer(self, token: str, size: int) -> Iterator[None]:
         """Count a body of `size` bytes during its transfer. Raises TooManyRequests."""
-        bodies, total = self._held.get(token, (0, 0))
+        bodies, total = self._transfers.get(token, (0, 0))
         # A single body may exceed `size`: another limit applies to it.
         if bodies and (bodies >= self.bodies or total + size > self.size):
             raise slow_down(
@@ -66,13 +66,13 @@ class InFlight:
                 1,
                 "Wait until the other transfers end, then send the request again.",
             )
-        self._held[token] = (bodies + 1, total + size)
+        self._transfers[token] = (bodies + 1, total + size)
         try:
             yield
         finally:
-            bodies, total = self._held.pop(token)
+            bodies, total = self._transfers.pop(token)
             if bodies > 1:
-                self._held[token] = (bodies - 1, total - size)
+                self._transfers[token] = (bodies - 1, total - size)
 
 
 def slow_down(message: str, where: str, seconds: float, remedy: str) -> TooManyRequests:

@@ -67,8 +67,8 @@ def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: R
     """
     with services.database.read() as session:
         row = find_job(session, job)
-        told = job_message(session, row, services.now(), last_lines(session, row))
-        message = caller.view_job(session, told)
+        message = job_message(session, row, services.now(), last_lines(session, row))
+        message = caller.view_job(session, message)
     _advise(response, message)
     return message
 

@@ -75,7 +75,7 @@ async def show_start() -> Response:
 async def show_sign_in(request: Request) -> Response:
     """Show the form for signing in."""
     then = parse_qs(request.url.query).get("then", [""])[0]
-    return _form(request, then=then, said="" if not then else "Sign in to go on.")
+    return _form(request, then=then, notice="" if not then else "Sign in to go on.")
 
 
 @router.post("/sign-in")
@@ -85,7 +85,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
         token, study = _token_and_study(sent.text("token"))
         caller = await _name_caller(request, services, f"Bearer {token}")
     except Unauthenticated as error:
-        return _form(request, then=sent.text("then"), said=error.message, status=401)
+        return _form(request, then=sent.text("then"), notice=error.message, status=401)
 
     def begin() -> str:
         with services.database.write() as session:
@@ -155,14 +155,14 @@ async def _name_caller(request: Request, services: Services, header: str) -> Cal
     return caller
 
 
-def _form(request: Request, *, then: str, said: str, status: int = 200) -> Response:
+def _form(request: Request, *, then: str, notice: str, status: int = 200) -> Response:
     """Return the form for signing in, with its cookie."""
     visit: Visit = request.state.visit
     if not visit.cookie:
         visit = Visit(secrets.token_urlsafe(16), signed_in=False, key=visit.key)
         request.state.visit = visit
     minutes = round(IDLE.total_seconds() / 60)
-    shown = {"then": _within(then), "said": said, "hours": HOURS, "minutes": minutes}
+    shown = {"then": _within(then), "notice": notice, "hours": HOURS, "minutes": minutes}
     answer = page(request, "sign-in.html.j2", title="Sign in", status=status, **shown)
     if not visit.signed_in:
         over_tls = request.url.scheme == "https"

@@ -41,7 +41,7 @@ _SETTLED = frozenset({"estimator", "order"})
 _SENSIBLE = {"minimum_support": "0.1"}
 """Initial values of fields without a default."""
 
-_SAID = {
+_LABELS = {
     ("records", "identical"): "the same at all owners",
     ("records", "common"): "only records at every owner",
     ("records", "any"): "all records",
@@ -94,10 +94,10 @@ class Input:
         """The field's label."""
         return self.name.removesuffix(".name").replace(".", ": ").replace("_", " ")
 
-    def said(self, option: str) -> str:
+    def option_label(self, option: str) -> str:
         """Return the label of an option."""
         return (
-            _SAID.get((self.path[-1], option)) or option.replace("-", " ") or "the best available"
+            _LABELS.get((self.path[-1], option)) or option.replace("-", " ") or "the best available"
         )
 
     @property
@@ -281,7 +281,7 @@ class JobForm:
         ]
         found = []
         for chosen in product(*filter(None, named)):
-            words = ", ".join(f"{one.label}: {one.said(option)}" for one, option in chosen)
+            words = ", ".join(f"{one.label}: {one.option_label(option)}" for one, option in chosen)
             changed = {one.name: [option] for one, option in chosen}
             query = urlencode({"kind": self.kind, **fields, **changed}, doseq=True)
             found.append((words, query))

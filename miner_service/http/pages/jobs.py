@@ -76,7 +76,7 @@ def create_job(
 def show_job(request: Request, job: JobPath, services: ServicesDep, caller: CallerDep) -> Response:
     """Show a job; the page updates itself while the job runs."""
     answer = jobs.read_job(job, services, caller, Response())
-    asked = answer.spec.model_dump(mode="json", exclude_defaults=True)
+    options = answer.spec.model_dump(mode="json", exclude_defaults=True)
     may_run, changes = caller.role in (ADMIN, ANALYST), []
     if answer.problem is not None and may_run:
         form, spec = form_of(answer.spec.kind), answer.spec.model_dump(mode="json")
@@ -86,7 +86,7 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
         "job.html.j2",
         title=answer.name or f"Job {answer.key}",
         job=answer,
-        asked=asked,
+        options=options,
         kind=answer.spec.kind,
         runs=answer.state in UNFINISHED,
         may_cancel=answer.state in UNFINISHED and may_run,

@@ -63,8 +63,8 @@ def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
     """Return rows of a name and the models' values: first the worth, then values that differ."""
     worths = [one.worth.to_worth() if one.worth else Worth("") for one in found]
     figures = [{figure.name: figure.words for figure in worth.figures} for worth in worths]
-    said = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]
-    asked = [
+    shown = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]
+    chosen = [
         {
             "records": f"{one.records:,}",
             "releases": ", ".join(sorted(one.releases)),
@@ -72,9 +72,9 @@ def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
         }
         for one in found
     ]
-    rows = [(name, [own.get(name, "–") for own in said]) for name in _names(said)]
-    rows += [(name, [own.get(name, "–") for own in asked]) for name in _names(asked)]
-    return [row for row in rows if row[0] in _names(said) or len(set(row[1])) > 1]
+    rows = [(name, [own.get(name, "–") for own in shown]) for name in _names(shown)]
+    rows += [(name, [own.get(name, "–") for own in chosen]) for name in _names(chosen)]
+    return [row for row in rows if row[0] in _names(shown) or len(set(row[1])) > 1]
 
 
 def _names(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -95,8 +95,8 @@ def _words(release: _ReleaseContent) -> tuple[str, ...]:
     content = release.content
     if release.kind == "masked-records":
         masked = [column.name for column in content.columns if column.role == "masked"]
-        told = [column.name for column in content.columns if column.role == "told"]
-        unchanged = f"{named(told)}: released unchanged." if told else ""
+        unmasked = [column.name for column in content.columns if column.role == "told"]
+        unchanged = f"{named(unmasked)}: released unchanged." if unmasked else ""
         first = f"{named(masked)}: masked by {content.method}."
         return tuple(one for one in (first, unchanged, *content.protection) if one)
     if release.kind == "knowledge-model":

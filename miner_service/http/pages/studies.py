@@ -54,7 +54,7 @@ def show_study(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
     """Show the state of a study."""
-    told = studies.read_privacy(study, services, caller)
+    privacy = studies.read_privacy(study, services, caller)
     alignment = results.read_alignment(study, services, caller)
     few = newest(_FEW)
     found = studies.list_owners(study, services, newest(100))
@@ -70,10 +70,10 @@ def show_study(
         study=studies.read_study(study, services, caller),
         owners=found,
         own=lambda name: caller.as_owner in (None, name),
-        privacy=told,
+        privacy=privacy,
         single=single,
-        spent=Spent.of(told, caller, _COLUMNS, blocks_of(services, study)),
-        sums=sum_words(told),
+        spent=Spent.of(privacy, caller, _COLUMNS, blocks_of(services, study)),
+        sums=sum_words(privacy),
         alignment=alignment,
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,
@@ -110,15 +110,15 @@ def show_privacy(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
     """Show the disclosure about each column."""
-    told = studies.read_privacy(study, services, caller)
+    privacy = studies.read_privacy(study, services, caller)
     return page(
         request,
         "privacy.html.j2",
         title=f"{study}: privacy",
         study=study,
-        privacy=told,
-        spent=Spent.of(told, caller, _ALL_COLUMNS, blocks_of(services, study)),
-        sums=sum_words(told),
+        privacy=privacy,
+        spent=Spent.of(privacy, caller, _ALL_COLUMNS, blocks_of(services, study)),
+        sums=sum_words(privacy),
     )
 
 

@@ -55,10 +55,10 @@ def test_bodies_on_their_way_are_counted_by_token():
             with pytest.raises(TooManyRequests), shares.in_transfer("a", 0):
                 raise AssertionError("it has no room")
             with shares.in_transfer("b", 1000):
-                assert set(shares._held) == {"a", "b"}
+                assert set(shares._transfers) == {"a", "b"}
         with shares.in_transfer("a", 40):
             pass
-    assert shares._held == {}
+    assert shares._transfers == {}
 
 
 def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():
