@@ -56,7 +56,7 @@ def _require_together(
 
 @dataclass(frozen=True)
 class CoinPass:
-    """A pass that counts records whose set of variables, a sum of marks, no coin chooses."""
+    """A pass that counts records with a set of variables that no coin chooses."""
 
     blocks: tuple[Block, ...]
 
@@ -66,7 +66,7 @@ class CoinPass:
         return tuple(name for block in self.blocks for name in block.names)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
-        """Return the count of such records."""
+        """Return the count of such records, whose sets are compared as sums of marks."""
         hashes = {name: hashlib.sha256(name.encode()).digest()[:8] for name in self.names}
         marks = [
             np.array([int.from_bytes(hashes[name]) for name in b.names], dtype=np.uint64)

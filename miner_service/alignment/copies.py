@@ -23,7 +23,7 @@ Blocks = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Reports:
-    """A release's records: ascending pseudonyms, and columns; both may be memory-mapped."""
+    """The records of a release: ascending pseudonyms and columns, which may be memory-mapped."""
 
     keys: Pseudonyms | npt.NDArray[np.bytes_]
     columns: Mapping[str, Values]
@@ -119,7 +119,7 @@ class Copies:
         self._equal_records = lru_cache(_CACHED)(self._compared)
 
     def among(self, releases: Sequence[ReleaseInUse]) -> list[SameReleases]:
-        """Return the pairs of equal releases of one kind by different owners."""
+        """Return the pairs of equal releases by different owners."""
         found = []
         for one, other in itertools.combinations(releases, 2):
             most = max(one.records, other.records)

@@ -1,4 +1,4 @@
-"""Conditions for announcing a release: the owner's linkage secret and its stored amount."""
+"""Conditions for announcing a release: the owner's linkage secret and its quota."""
 
 from __future__ import annotations
 

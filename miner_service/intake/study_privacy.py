@@ -175,7 +175,7 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return the losses of a planned release, without storing them. No `draws`: all are new."""
+    """Return the losses of a planned release without storing them; without `draws` all are new."""
     return _losses(owner, costs(plan), draws, anew="asked")
 
 

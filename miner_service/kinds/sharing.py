@@ -324,7 +324,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         schemas: Sequence[TreeSchema],
         limits: Limits,
     ) -> None:
-        """Limit the numbers of the pseudo-data, and the model. Raises LimitExceeded."""
+        """Limit the size of the pseudo-data and of the model. Raises LimitExceeded."""
         paths = [path for source in used for path in source.tree.leaves]
         require_at_most(len(paths), limits.model_parameters, "paths of trees", "owners", FEWER)
         columns = max(map(_columns, schemas))

@@ -92,7 +92,7 @@ _SHORT = 1 << 17
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
-    """Return, by release, the count of its parts and the numbers, from 0, of those that arrived."""
+    """Return, by release, the count of its parts and the numbers (from 0) of arrived parts."""
     last = select(func.max(PartRow.number)).where(PartRow.release == ReleaseRow.id)
     announced = select(ReleaseRow.id, last.correlate(ReleaseRow).scalar_subquery()).where(
         ReleaseRow.id.in_([row.id for row in rows])
@@ -156,7 +156,7 @@ def create_release(
     content: Content,
     now: datetime,
 ) -> tuple[ReleaseRow, bool]:
-    """Store a manifest, or find the identical release; return if it is new. Raises Conflict."""
+    """Store a manifest or find the identical release; return whether it is new. Raises Conflict."""
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
     )
