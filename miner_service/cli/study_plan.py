@@ -43,6 +43,7 @@ def set_plan(
 ) -> None:
     """Set a study's plan; a plan can be replaced only while no release follows it."""
     from miner_service.http.endpoints import studies
+    from miner_service.store.people import awaited_owners
 
     message = _read_plan(file)
     require_study(services, name)
@@ -51,6 +52,14 @@ def set_plan(
     agreed = "was stored" if answer.status_code == 201 else "was already stored"
     say(f"The plan of study {name} {agreed}.")
     _print_plan(view)
+    planned = {owner.owner for owner in view.owners}
+    with services.database.read() as session:
+        missing = sorted(awaited_owners(session, name, services.now()) - planned)
+    if missing:
+        say(
+            f"warning: the plan has no columns of {', '.join(missing)}, who can therefore publish"
+            " only public columns. If that is a mistake, design a new plan from all public parts."
+        )
     say_next(services, name)
 
 

@@ -157,7 +157,7 @@ class TreePicture:
             line = _line((x, y), end, share, _LINE)
             shown = _short(label)
             # White also between the words, and a little before and behind: no line touches them.
-            ground = Box(x + _GAP, end[1] - 8, 0.9 * breadth(shown, _LABEL) + 12, 16, "#fff")
+            ground = Box(x + _GAP, end[1] - 8, breadth(shown, _LABEL) + 14, 16, "#fff")
             words = Text(x + _GAP + 6, end[1] + 4, shown, _LABEL, "#222")
             yield Group([line, ground, words], f"{label}: {100 * share:.1f} % of the records")
 
