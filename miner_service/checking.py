@@ -44,17 +44,17 @@ def check(services: Services, progress: Progress) -> CheckResult:
         releases = session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all()
         files = list(files_of(session))
         for row in releases:
-            findings += _of_release(row)
+            findings += _check_release(row)
         findings += [Finding("reports", study, what) for study, what in miscounted(session)]
     for done, file in enumerate(files):
         progress(done, len(files))
-        findings += _of_file(services, file)
+        findings += _check_file(services, file)
     for name in orphans(services):
         findings.append(Finding("orphan", name, "No release needs it; the next start removes it."))
     return CheckResult(len(releases), len(files), tuple(findings))
 
 
-def _of_release(row: ReleaseRow) -> Iterator[Finding]:
+def _check_release(row: ReleaseRow) -> Iterator[Finding]:
     try:
         content = content_of(row)
     except (PramanaError, ValidationError, KeyError, ValueError):
@@ -64,7 +64,7 @@ def _of_release(row: ReleaseRow) -> Iterator[Finding]:
         yield Finding("release", row.id, "Its content does not have the announced digest.")
 
 
-def _of_file(services: Services, file: StoredFile) -> Iterator[Finding]:
+def _check_file(services: Services, file: StoredFile) -> Iterator[Finding]:
     try:
         if file.number is None:
             services.segments.verify_data(file.release, file.sha256)

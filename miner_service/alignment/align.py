@@ -98,7 +98,7 @@ class Aligner:
                 in_any=None,
                 digest=digest,
             )
-        counts = self._counted(sources) if sources else {}
+        counts = self._pattern_counts(sources) if sources else {}
         in_all, in_any = counts.get((True,) * len(sources), 0), sum(counts.values())
         if missing or not sources:
             state: AlignmentState = "waiting"
@@ -134,10 +134,10 @@ class Aligner:
         names = [source.release for source in sources]
         return {
             frozenset(itertools.compress(names, there)): records
-            for there, records in self._counted(sources).items()
+            for there, records in self._pattern_counts(sources).items()
         }
 
-    def _counted(self, sources: Sequence[AlignedSource]) -> Mapping[tuple[bool, ...], int]:
+    def _pattern_counts(self, sources: Sequence[AlignedSource]) -> Mapping[tuple[bool, ...], int]:
         if len({source.keys_digest for source in sources}) == 1:
             return {(True,) * len(sources): sources[0].records}
         return self._counts(tuple(source.release for source in sources))

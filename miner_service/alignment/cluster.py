@@ -232,8 +232,8 @@ class ClusterPlace:
     ) -> T:
         """Return the count of a pass over all pieces. Raises NotReady, WorkerLost, EmptyTable."""
         task = CountingTask(installed_version(), records, work)
-        with self._answering():
-            client = self._connected()
+        with self._translate_errors():
+            client = self._connect()
             threads = self._threads(client, tick)
             groups = _groups(pieces, max(threads, -(-len(pieces) // _TASK_PIECES)))
             futures = client.map(count_pieces, groups, task=task, pure=False)
@@ -244,7 +244,7 @@ class ClusterPlace:
                 raise
         return total([part for part in found if part is not None])
 
-    def _connected(self) -> Client:
+    def _connect(self) -> Client:
         if self._client is None:
             require_dask()
             from distributed import Client
@@ -259,7 +259,7 @@ class ClusterPlace:
         return self._client
 
     @contextmanager
-    def _answering(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Translate Dask's errors and drop the connection; the next pass connects again."""
         try:
             yield

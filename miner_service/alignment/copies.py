@@ -116,7 +116,7 @@ class Copies:
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._equal_records = lru_cache(_CACHED)(self._compared)
+        self._equal_records = lru_cache(_CACHED)(self._count_equal)
 
     def among(self, releases: Sequence[ReleaseInUse]) -> list[SameReleases]:
         """Return the pairs of equal releases by different owners."""
@@ -148,7 +148,7 @@ class Copies:
             log.exception("releases %s and %s could not be compared", one.release, other.release)
             return None
 
-    def _compared(self, one: ReleaseInUse, other: ReleaseInUse) -> int:
+    def _count_equal(self, one: ReleaseInUse, other: ReleaseInUse) -> int:
         new, known = (self._load(each.release, one.columns) for each in (one, other))
         sample = _sample(new)
         if _equal(sample, known, one.columns) < _LIKELY * len(sample.keys):

@@ -56,7 +56,7 @@ def marginals_of(
     """Return the marginals over a job's records. Raises RecordsDoNotAlign, DomainError."""
     strata = [
         _stratum(sources, needed, present, records, access, tick)
-        for sources, present, records in _chosen(spec, releases, needed, access.aligner)
+        for sources, present, records in _record_sets(spec, releases, needed, access.aligner)
     ]
     return EstimatedMarginals.of(
         strata,
@@ -72,7 +72,7 @@ Chosen = tuple[Sequence[AlignedSource], tuple[bool, ...] | None, int]
 None in place of flags means that all sources have the same pseudonyms."""
 
 
-def _chosen(
+def _record_sets(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> list[Chosen]:
     """Return the sets of records of a job."""

@@ -35,7 +35,7 @@ def rows_together(
     """Stack the records of different people; all releases have the same variables."""
     tables = [_columns_of(release, variables, load, _all_of(release)) for release in needed]
     return MixedTable(
-        tuple(_appended([table[name] for table in tables]) for name in variables),
+        tuple(_append([table[name] for table in tables]) for name in variables),
         sum(table.records for table in tables),
     )
 
@@ -85,7 +85,7 @@ def _column(described: TableColumn, values: Values) -> Column:
     return CategoricalColumn(described.name, values, tuple(described.categories))
 
 
-def _appended(columns: Sequence[Column]) -> Column:
+def _append(columns: Sequence[Column]) -> Column:
     first = columns[0]
     if isinstance(first, CategoricalColumn):
         codes = [column.codes for column in columns if isinstance(column, CategoricalColumn)]

@@ -90,7 +90,7 @@ class PieceReader:
         self._path, self._verify = path, verify
         self._checked: set[tuple[str, str | None]] = set()
         kept: LRUCache[Any, Chosen] = LRUCache(_KEPT_BYTES, getsizeof=_bytes_of)
-        self._rows = cached(kept, lock=threading.Lock())(self._compared)
+        self._rows = cached(kept, lock=threading.Lock())(self._find_rows)
 
     def counted(
         self,
@@ -127,23 +127,23 @@ class PieceReader:
             if wanted := [name for name in own if name in names]:
                 # Mapped per piece, so that its pages are dropped after the piece.
                 columns = load_columns(self._path(release), wanted)
-                reported |= {name: _chosen(columns[name][start:stop], rows) for name in wanted}
+                reported |= {name: _select(columns[name][start:stop], rows) for name in wanted}
         first = 0 if records.present is None else records.present.index(True)
         numbers = partial(_numbers, places[first], chosen[first])
         return ReportedCounts(reported, {name: records.sizes[name] for name in reported}, numbers)
 
-    def _compared(self, releases: tuple[str, ...], places: Places) -> Chosen:
+    def _find_rows(self, releases: tuple[str, ...], places: Places) -> Chosen:
         keys = [load_keys(self._path(release)) for release in releases]
         groups = record_groups(keys, KeyRange(tuple(slice(*ends) for ends in places)))
         return {
             group.sources: tuple(
-                _packed(rows, *ends) for rows, ends in zip(group.rows, places, strict=True)
+                _pack(rows, *ends) for rows, ends in zip(group.rows, places, strict=True)
             )
             for group in groups
         }
 
 
-def _packed(rows: Rows | None, start: int, stop: int) -> Packed | None:
+def _pack(rows: Rows | None, start: int, stop: int) -> Packed | None:
     if rows is None or isinstance(rows, slice):
         return None
     there = np.zeros(stop - start, dtype=np.bool_)
@@ -158,14 +158,14 @@ def _bytes_of(chosen: Chosen) -> int:
     return arrays + _ARRAY_BYTES * len(chosen) + 16 * len(every)
 
 
-def _chosen(column: Values, rows: Packed | None) -> Values:
+def _select(column: Values, rows: Packed | None) -> Values:
     if rows is None:
         return column
     return column[np.unpackbits(rows, count=len(column)).view(np.bool_)]
 
 
 def _numbers(places: tuple[int, int], rows: Packed | None) -> Values:
-    return _chosen(np.arange(*places), rows)
+    return _select(np.arange(*places), rows)
 
 
 class LocalPlace:

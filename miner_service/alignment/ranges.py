@@ -62,10 +62,10 @@ def record_sets(keys: Sequence[KeyText]) -> list[RecordGroup]:
     found: dict[tuple[bool, ...], list[RecordGroup]] = {}
     for group in groups_in_ranges(keys):
         found.setdefault(group.sources, []).append(group)
-    return [_joined(found[sources], keys) for sources in sorted(found)]
+    return [_join(found[sources], keys) for sources in sorted(found)]
 
 
-def _joined(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
+def _join(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
     rows = tuple(
         None
         if any(part is None for part in parts)

@@ -38,14 +38,14 @@ def declared(
     if people == "different":
         found = PeopleDeclaration(people, disjoint=True, warnings=())
         if not shown_to_owner:
-            found = _against(services, session, study.name)
+            found = _check_different(services, session, study.name)
     else:
         secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
         warnings: tuple[str, ...] = ()
         if secrets.state == "different":
-            warnings = (_unjoined(secrets),)
+            warnings = (_secrets_warning(secrets),)
         elif people == "same" and not shown_to_owner:
-            warnings = _missing(services, session, study.name)
+            warnings = _warn_of_missing(services, session, study.name)
         found = PeopleDeclaration(people, disjoint=False, warnings=warnings)
     if shown_to_owner:
         return found
@@ -55,7 +55,7 @@ def declared(
     return replace(found, warnings=(*copies, *found.warnings))
 
 
-def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:
+def _check_different(services: Services, session: Session, study: str) -> PeopleDeclaration:
     """Search all released records for evidence against the declaration of different people."""
     there: dict[str, list[ReleaseRow]] = {}
     unseen = dict[str, None]()
@@ -69,14 +69,14 @@ def _against(services: Services, session: Session, study: str) -> PeopleDeclarat
         return PeopleDeclaration("different", disjoint=False, warnings=(_MET,))
     why = None
     if len({*there, *unseen}) > 1:
-        why = _unchecked(
+        why = _why_unchecked(
             LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
         )
     doubt = () if why is None else (f"{_DIFFERENT} This could not be checked: {why}",)
     return PeopleDeclaration("different", disjoint=True, warnings=doubt)
 
 
-def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
+def _why_unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
     """Return why different pseudonyms do not imply different people; None if they do."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each."
@@ -85,7 +85,7 @@ def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
     return None
 
 
-def _missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
+def _warn_of_missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
     """Return a warning if owners of the same people do not have the same records."""
     for kind in (RANDOMIZED, MASKED):
         found = services.alignment(session, study, kind)
@@ -98,7 +98,7 @@ def _missing(services: Services, session: Session, study: str) -> tuple[str, ...
     return ()
 
 
-def _unjoined(secrets: LinkageSecrets) -> str:
+def _secrets_warning(secrets: LinkageSecrets) -> str:
     return (
         f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each secret, so"
         " records cannot be joined, and different pseudonyms do not imply different people. The"

@@ -114,7 +114,7 @@ def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks
     if not mine:
         return []
     shared = [
-        (other, _repeated(mine, drawn(other)))
+        (other, _shared_blocks(mine, drawn(other)))
         for other in releases_of(session, row.study)
         if other.id != row.id and other.state == "sealed"
     ]
@@ -131,7 +131,7 @@ def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | 
         if other.id == row.id or other.digest in known:
             continue
         if (builds_on is not None and other.owner == row.owner) or (
-            other.owner != row.owner and _repeated(mine, drawn(other))
+            other.owner != row.owner and _shared_blocks(mine, drawn(other))
         ):
             raise HistoryLost(
                 f"Owner {other.owner} announced release {other.name}, on which this release does"
@@ -143,7 +143,7 @@ def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | 
             )
 
 
-def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
+def _shared_blocks(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
     """Return, by digest, the blocks that two releases have by the same draws."""
     return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
 

@@ -61,7 +61,7 @@ def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[Pub
     Raises LimitExceeded, PlanError, ChannelError, DomainError, Conflict, StudyPlanNotFollowed,
     BudgetExceeded.
     """
-    plan = _checked(services, body)
+    plan = _check_plan(services, body)
     with services.database.write() as session:
         row = session.get(ReportPlanRow, study)
         if row is not None:
@@ -89,7 +89,7 @@ def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[Pub
     return PublishedPlan.of(study, body.owner, "open", plan), True
 
 
-def _checked(services: Services, body: ReportPlanCreate) -> Plan:
+def _check_plan(services: Services, body: ReportPlanCreate) -> Plan:
     plan: Plan = checked_content(services.settings.limits, KINDS[RANDOMIZED], body.plan)
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
@@ -187,7 +187,7 @@ def close(services: Services, study: str) -> ReportCounts:
 
 def withdraw(services: Services, study: str) -> ReportCounts:
     """Delete the counts and withdraw their releases; privacy sums keep them. Raises NotFound."""
-    with services.database.exclusive(_releasing(study)):
+    with services.database.exclusive(_lock_name(study)):
         with services.database.write() as session:
             row = find_reports(session, study)
             row.state = "withdrawn"
@@ -218,7 +218,7 @@ _PART = 1 << 17
 
 def release(services: Services, study: str) -> tuple[Release, bool]:
     """Put the counts into use; return whether this is new. Raises NotFound, Conflict, NotReady."""
-    with services.database.exclusive(_releasing(study)):
+    with services.database.exclusive(_lock_name(study)):
         scratch: list[Path] = []
         try:
             return _release(services, study, scratch)
@@ -227,7 +227,7 @@ def release(services: Services, study: str) -> tuple[Release, bool]:
                 path.unlink(missing_ok=True)
 
 
-def _releasing(study: str) -> str:
+def _lock_name(study: str) -> str:
     return f"releasing reports of {study}"
 
 
@@ -263,10 +263,10 @@ def _release(services: Services, study: str, scratch: list[Path]) -> tuple[Relea
         digest=digest,
         draws=draws_of_reports(study, plan),
     )
-    return _stored(services, study, owner, plan, manifest, scratch)
+    return _store_release(services, study, owner, plan, manifest, scratch)
 
 
-def _stored(
+def _store_release(
     services: Services,
     study: str,
     owner: str,

@@ -110,7 +110,7 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         elif row.state == "open" and row.owner in active:
             to_come += losses_of(row)
     single = False
-    for disclosures, arrived in _of_single_records(session, study):
+    for disclosures, arrived in _single_record_losses(session, study):
         if arrived:
             left += disclosures
             single = True
@@ -146,7 +146,7 @@ def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
     return _losses(row.owner, costs_of(row), draws_of(row), anew=row.id)
 
 
-def _of_single_records(
+def _single_record_losses(
     session: Session, study: str
 ) -> Iterator[tuple[list[BlockDisclosure], bool]]:
     """Yield the losses by single-record reports, and whether any report arrived."""
@@ -363,12 +363,12 @@ def _message(
             *(_warnings_of_removed(found) if facts.disjoint else []),
             *warnings_of_changes(found.changed),
             *_warnings(disclosure, plan, facts),
-            *warnings_of(found.unbounded, _randomized(found)),
+            *warnings_of(found.unbounded, _randomized_columns(found)),
         ],
     )
 
 
-def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
+def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
     """Return owner and name of each column that was released randomized."""
     return [
         (block.owner, name)

@@ -138,7 +138,7 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
                     [*(one for group in same for one in group.rows), row],
                 )
             )
-    found = (_changed(group) for known in groups.values() for group in known)
+    found = (_count_changes(group) for known in groups.values() for group in known)
     return [change for change in found if change.records or change.not_compared]
 
 
@@ -179,7 +179,7 @@ class _SameDraws:
     rows: list[ReleaseRow]
 
 
-def _changed(same: _SameDraws) -> ChangedReports:
+def _count_changes(same: _SameDraws) -> ChangedReports:
     names, group = same.names, same.rows
     # Open releases are compared at their seal.
     sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)

@@ -72,7 +72,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         forms = [form for form in _FORMS if form in cls.learner.forms]
-        written = {form: partial(cls._written, form) for form in forms}
+        written = {form: partial(cls._write, form) for form in forms}
         cls.views = {"page": cls._page, **written, DOCUMENT: write_document}
 
     @classmethod
@@ -80,7 +80,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         return cls.learner.read(read_document(message))
 
     @classmethod
-    def _written(cls, form: str, message: MessageT) -> str:
+    def _write(cls, form: str, message: MessageT) -> str:
         return cls.learner.write(cls._model(message), form, message.study)
 
     @classmethod
@@ -96,7 +96,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     def check(self, spec: SpecT) -> None:
         spec.options()
-        named = self._named(spec) or ()
+        named = self._inputs(spec) or ()
         if len(set(named)) < len(named) or spec.target in named:
             where = self.learner.features
             raise OptionError(
@@ -107,14 +107,14 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
         """Return the features, by default all reported variables, and last the class."""
-        names = [name for name in self._named(spec) or reported.names if name != spec.target]
+        names = [name for name in self._inputs(spec) or reported.names if name != spec.target]
         if not names:
             raise OptionError(
                 "Only the class is reported, so no variable can predict it.", where="target"
             )
         return (*names, spec.target)
 
-    def _named(self, spec: SpecT) -> list[str] | None:
+    def _inputs(self, spec: SpecT) -> list[str] | None:
         named: list[str] | None = getattr(spec, self.learner.features)
         return named
 

@@ -89,7 +89,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         self.check(spec)
         require_aligned(alignment, spec.records)
         releases = tuple(PlannedRelease(source, plan) for source, plan in released)
-        reported = _reported(releases)
+        reported = _reported_domain(releases)
         variables = self.variables(spec, reported)
         _require_reported(variables, reported)
         blocks = tuple(
@@ -175,7 +175,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         """Return the worth of a model, given its content; None if it is unknown."""
 
 
-def _reported(releases: Iterable[PlannedRelease]) -> Domain:
+def _reported_domain(releases: Iterable[PlannedRelease]) -> Domain:
     """Return the variables that at least one release reports."""
     blocks = [block for release in releases for block in release.plan.blocks]
     found: dict[str, Variable] = {}

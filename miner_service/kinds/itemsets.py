@@ -43,18 +43,18 @@ _MINING_STEPS, _RULE_STEPS = 80, 20
 _JOINED = " & "
 
 
-def _shortened(found: FoundItemsets) -> FoundItemsets:
+def _shorten(found: FoundItemsets) -> FoundItemsets:
     """Return a search's result with only the itemsets to list."""
     levels = []
     for level in found.levels:
-        kept = _listed(level)
+        kept = _is_listed(level)
         arrays: dict[str, Any] = {f.name: getattr(level, f.name) for f in fields(level)}
         shorter = {name: a[kept] for name, a in arrays.items() if a is not None}
         levels.append(replace(level, **shorter))
     return replace(found, levels=tuple(levels))
 
 
-def _listed(level: Level) -> Flags:
+def _is_listed(level: Level) -> Flags:
     """Return a mask of a level's itemsets that are frequent or undecided."""
     listed: Flags = level.chosen | (level.verdict != NOT_FREQUENT)
     return listed
@@ -170,7 +170,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             part_of(on_step, 0, _MINING_STEPS),
         )
         require_at_most(
-            sum(int(_listed(level).sum()) for level in found.levels),
+            sum(int(_is_listed(level).sum()) for level in found.levels),
             MOST_LISTED,
             "itemsets of the model",
             "minimum_support",
@@ -184,7 +184,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             most=MOST_LISTED,
             on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
         )
-        document = write_findings(_shortened(found), rules)
+        document = write_findings(_shorten(found), rules)
         return {
             "items": document["items"],
             "examined": sum(map(len, found.levels)),

@@ -118,7 +118,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
                 remedy=f"Ask an owner to publish one with `{KINDS[MASKED].command}`.",
             )
         require_aligned(alignment, spec.records)
-        described = _described(releases)
+        described = _columns_by_name(releases)
         variables = _variables(spec, described)
         needed = tuple(r for r in releases if set(variables) & set(r.columns))
         disjoint = spec.records == "any"
@@ -213,7 +213,7 @@ def _require_affordable(
     require_at_most(rows * (1 + terms), MOST_NUMBERS, "numbers of the fit", "features", remedy)
 
 
-def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
+def _columns_by_name(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
     """Return all columns by name; a column masked by any owner counts as masked."""
     found: dict[str, TableColumn] = {}
     for release in releases:

@@ -116,7 +116,7 @@ def _records_to_compare(
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
 
-def _compared(
+def _compare(
     source: TreeSource, tree: SharedTree, model: GlobalModel, records: MixedTable
 ) -> UsedTreeMessage:
     """Return the agreement of a model with a tree."""
@@ -178,12 +178,12 @@ def _page(message: ModelSharingMessage) -> str:
         picture=_picture(model),
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
-        promised=_promised,
+        promised=_guarantees,
         attributes=list(islice(model.schema.names, 40)),
     )
 
 
-def _promised(used: UsedTreeMessage) -> str:
+def _guarantees(used: UsedTreeMessage) -> str:
     """Return a phrase for the guarantees of a released tree."""
     promises = []
     if used.requirement is not None:
@@ -193,7 +193,7 @@ def _promised(used: UsedTreeMessage) -> str:
     return "; ".join(promises) or "nothing"
 
 
-def _chosen(
+def _choose_trees(
     spec: ModelSharingSpec, released: Sequence[ReleaseContent], study: str
 ) -> list[ReleaseContent]:
     """Return the trees in use with the named owners and class."""
@@ -261,7 +261,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
                 where="kind",
                 remedy=f"Ask an owner to publish one with `{KINDS[SHARED_TREE].command}`.",
             )
-        chosen = _chosen(spec, released, alignment.study)
+        chosen = _choose_trees(spec, released, alignment.study)
         used = tuple(TreeSource(source.owner, source.release, model) for source, model in chosen)
         schemas = [source.tree.tree_schema() for source in used]
         try:
@@ -294,7 +294,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         made = combine(trees, options, stream(options.seed), on_step, owners=owners)
         records = _records_to_compare(options, trees, made.model.schema)
         compared = [
-            _compared(source, tree, made.model, records)
+            _compare(source, tree, made.model, records)
             for source, tree in zip(prepared.used, trees, strict=True)
         ]
         on_step(1, 1)

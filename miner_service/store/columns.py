@@ -111,12 +111,12 @@ def _write_parts(
 
 def load_keys(path: Path) -> KeyText:
     """Return a sealed release's pseudonyms, memory-mapped. Raises NotReady for a missing file."""
-    return _mapped(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
+    return _map_columns(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
 
 
 def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
     """Return columns of a sealed release, memory-mapped. Raises NotReady for a missing file."""
-    return _mapped(path, dict.fromkeys(names))
+    return _map_columns(path, dict.fromkeys(names))
 
 
 def drop_pages(arrays: Iterable[npt.NDArray[Any]]) -> None:
@@ -133,7 +133,7 @@ class _Mapping(mmap.mmap):
     """The mapping of a sealed file. The file never changes, so its pages can be dropped."""
 
 
-def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
+def _map_columns(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
     """Return columns as arrays over one mapping of a file; the arrays keep the mapping open."""
     try:
         with path.open("rb") as file:

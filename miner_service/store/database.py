@@ -46,7 +46,7 @@ def answering() -> Iterator[None]:
     except NoFreeConnection as error:
         raise _away() from error
     except DBAPIError as error:
-        meaning = _meaning(error)
+        meaning = _translate(error)
         if meaning is None:
             raise
         raise meaning from error
@@ -59,10 +59,10 @@ def reason(error: NotReady) -> str:
     return lines[0].rstrip(".") if lines else "no answer"
 
 
-def _meaning(error: DBAPIError) -> PramanaError | None:
+def _translate(error: DBAPIError) -> PramanaError | None:
     """Return the project's error for a driver's error; None for an unexpected one."""
     if isinstance(error.orig, sqlite3.Error):
-        return _meaning_of_sqlite(error.orig)
+        return _translate_sqlite(error.orig)
     if _NUL in str(error.orig):
         return OptionError(
             "A text contains the character NUL, which cannot be stored.", remedy="Remove it."
@@ -76,7 +76,7 @@ def _meaning(error: DBAPIError) -> PramanaError | None:
     return None
 
 
-def _meaning_of_sqlite(error: sqlite3.Error) -> PramanaError | None:
+def _translate_sqlite(error: sqlite3.Error) -> PramanaError | None:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return None

@@ -39,16 +39,16 @@ class AuditMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http" or not _changes(scope):
-            await self._served(scope, receive, send)
+            await self._serve(scope, receive, send)
             return
         try:
             self._audit.require_room()
         except PramanaError as error:
             await failure_response(error, scope["path"])(scope, receive, send)
             return
-        await self._served(scope, receive, send)
+        await self._serve(scope, receive, send)
 
-    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = refused = False
 
         async def send_after_entry(message: Message) -> None:

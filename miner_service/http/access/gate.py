@@ -74,7 +74,7 @@ class Gate:
 
     async def pass_open(self, request: Request, handler: Handler) -> Response:
         """Handle a request that needs no token, with a small body."""
-        return await handler(await self._with_body(request, OPEN_BODY))
+        return await handler(await self._read_body(request, OPEN_BODY))
 
     async def pass_json(self, request: Request, handler: Handler, token: str) -> Response:
         """Handle a request with a token and a JSON body."""
@@ -84,18 +84,18 @@ class Gate:
         elif length > limit:
             raise too_long("JSON body", limit)
         elif length <= _SMALL:
-            return await handler(await self._with_body(request, limit))
+            return await handler(await self._read_body(request, limit))
         if length is None and "transfer-encoding" not in request.headers:
             return await handler(request)
         with ExitStack() as stack:
             size = limit if length is None else length
             stack.enter_context(self.in_flight.in_transfer(token, size))
             stack.enter_context(self._memory.in_transfer("", size))
-            whole = await self._with_body(request, limit)
+            whole = await self._read_body(request, limit)
             async with self._large:
                 return await handler(whole)
 
-    async def _with_body(self, request: Request, limit: int) -> Request:
+    async def _read_body(self, request: Request, limit: int) -> Request:
         """Read the body of a request and return the request with it."""
         body, given = bytearray(), False  # A list of tiny pieces would need more memory.
         async for piece in self.chunks(request, limit, "JSON body"):

@@ -130,7 +130,7 @@ async def put_part(
     expected = await gate.pools.entering.run(expect)
     with gate.in_flight.in_transfer(caller.token, expected.bytes):
         chunks = gate.chunks(request, expected.bytes, "part")
-        async with _received(services, expected, chunks, gate.pools) as arrived:
+        async with _receive(services, expected, chunks, gate.pools) as arrived:
             take = receiving.take_part
             new = await gate.pools.storing.run(take, services, expected, arrived, digest)
     say_made(response, new)
@@ -138,7 +138,7 @@ async def put_part(
 
 
 @asynccontextmanager
-async def _received(
+async def _receive(
     services: Services, expected: receiving.ExpectedPart, chunks: AsyncIterator[bytes], pools: Pools
 ) -> AsyncIterator[receiving.ReceivedPart]:
     """Receive a part into a temporary file that is always removed, or only hash it."""

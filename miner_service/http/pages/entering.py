@@ -92,7 +92,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
             return begin_session(session, caller.token, services.now())
 
     home = f"{ROOT}/operator" if caller.role == MONITOR else f"{_HOME}{study}"
-    answer = RedirectResponse(_within(sent.text("then")) or home, 303)
+    answer = RedirectResponse(_own_address(sent.text("then")) or home, 303)
     begun, over_tls = await run_in_threadpool(begin), request.url.scheme == "https"
     for name, value, seconds in ((SESSION_COOKIE, begun, HOURS * 3600), (VISIT_COOKIE, "", 0)):
         header = cookie_header(name, value, seconds, over_tls=over_tls)
@@ -162,7 +162,7 @@ def _form(request: Request, *, then: str, notice: str, status: int = 200) -> Res
         visit = Visit(secrets.token_urlsafe(16), signed_in=False, key=visit.key)
         request.state.visit = visit
     minutes = round(IDLE.total_seconds() / 60)
-    shown = {"then": _within(then), "notice": notice, "hours": HOURS, "minutes": minutes}
+    shown = {"then": _own_address(then), "notice": notice, "hours": HOURS, "minutes": minutes}
     answer = page(request, "sign-in.html.j2", title="Sign in", status=status, **shown)
     if not visit.signed_in:
         over_tls = request.url.scheme == "https"
@@ -171,7 +171,7 @@ def _form(request: Request, *, then: str, notice: str, status: int = 200) -> Res
     return answer
 
 
-def _within(address: str) -> str:
+def _own_address(address: str) -> str:
     """Return an address if it is a page of this service, else ""."""
     plain = address.startswith(f"{ROOT}/") and address.isprintable() and "\\" not in address
     return address if plain and "//" not in address else ""

@@ -117,7 +117,7 @@ class Input:
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):
-            chosen = _chosen(sent, self.name)
+            chosen = _checked_values(sent, self.name)
             return {self.name: chosen} if chosen else {}
         text = sent.text(self.name)
         if self.kind == "parents":
@@ -136,7 +136,7 @@ class Input:
             ) from error
 
 
-def _chosen(sent: SentForm, name: str) -> list[str]:
+def _checked_values(sent: SentForm, name: str) -> list[str]:
     """Return the checked values; typed names are split into lines."""
     return [one for text in sent.every(name) for one in text.splitlines() if one.strip()]
 
@@ -145,13 +145,13 @@ def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]
     """Return every node with its parents, from a line per link."""
     found: dict[str, list[str]] = {node: [] for node in variables}
     for line in filter(None, map(str.strip, text.splitlines())):
-        parent, child = _parted(line, variables, name)
+        parent, child = _split_link(line, variables, name)
         found.setdefault(child, []).append(parent)
         found.setdefault(parent, [])
     return found
 
 
-def _parted(line: str, variables: list[str], where: str) -> tuple[str, str]:
+def _split_link(line: str, variables: list[str], where: str) -> tuple[str, str]:
     """Return the ends of a link. Names may contain arrows, so the parent must be a known one."""
     places = [at for at in range(len(line)) if line.startswith(ARROW, at)]
     ends = [(line[:at].strip(), line[at + len(ARROW) :].strip()) for at in places]

@@ -68,7 +68,7 @@ def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
         {
             "records": f"{one.records:,}",
             "releases": ", ".join(sorted(one.releases)),
-            **{name: _written(value) for name, value in one.spec.model_dump(mode="json").items()},
+            **{name: _text_of(value) for name, value in one.spec.model_dump(mode="json").items()},
         }
         for one in found
     ]
@@ -81,7 +81,7 @@ def _names(rows: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _written(value: object) -> str:
+def _text_of(value: object) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
