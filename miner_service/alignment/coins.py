@@ -46,7 +46,7 @@ def _require_together(
         owners = [owner for owner, _ in parts]
         raise RecordsDoNotAlign(
             f"Of {reports.records} records that {owners} report under the study plan"
-            f" {coin[:12]}..., {wrong} report a combination of sets that the coin cannot choose.",
+            f" {coin[:12]}..., the coin cannot have chosen the sets of {wrong}.",
             where=", ".join(owners),
             remedy="An owner used a different linkage secret or ignored the coin, so the plan's"
             " stated loss is wrong for these records. All owners should publish again under one"
