@@ -210,7 +210,7 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     assert "epsilon 2.197 (gamma 9) by one of 3 sets" in said
     assert "north: at most epsilon 2.197; reports class 75.0%, a 75.0%." in said
     again = study("plan set", "s", plan)
-    assert "the custodian of north, south: keep" in again
+    assert "the custodian of north, south: store" in again
     assert "warning" not in again
     miner.owner("s", "west")
     assert "warning: the plan has no columns of west," in study("plan set", "s", plan)
