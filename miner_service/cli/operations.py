@@ -81,9 +81,9 @@ def check_command(
     else:
         for finding in found.findings:
             say(f"{finding.code} {finding.where}: {finding.what}")
-        say(
-            f"{found.releases} releases, {found.files} files:"
-            f" {len(found.findings) or 'no'} findings."
+        many = (
+            "1 finding" if len(found.findings) == 1 else f"{len(found.findings) or 'no'} findings"
         )
+        say(f"{found.releases} releases, {found.files} files: {many}.")
     if found.findings:
         raise typer.Exit(FOUND)

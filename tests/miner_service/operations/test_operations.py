@@ -255,7 +255,7 @@ def test_a_check_finds_each_kind_of_damage_and_nothing_else(filled, tmp_path):
         assert {finding["code"] for finding in findings} == {code}, kind
     shown = run("check", "--data", place)
     assert shown.exit_code == 4
-    assert re.search(r"^file parts/r-.*00000.part: .*not there", shown.output, re.MULTILINE)
+    assert re.search(r"^file parts/r-.*00000.part: .*missing", shown.output, re.MULTILINE)
 
 
 def bytes_below(folder):
