@@ -10,8 +10,8 @@ READY = "http://127.0.0.1:8000/readyz"
 _SECONDS = 4.0
 
 
-def require_healthy(url: str = READY) -> None:
-    """Check that a URL of the miner answers 200. Raises NotReady."""
+def require_healthy(url: str = READY) -> str | None:
+    """Check that a URL of the miner answers 200; return its Date header. Raises NotReady."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -30,8 +30,10 @@ def require_healthy(url: str = READY) -> None:
             connection = HTTPConnection(host, timeout=_SECONDS)
         with closing(connection):
             connection.request("GET", path)
-            status = connection.getresponse().status
+            response = connection.getresponse()
+            status, date = response.status, response.getheader("Date")
     except (OSError, HTTPException, ValueError) as error:
         raise NotReady(f"{url} does not answer: {error}.", where="url") from None
     if status != 200:
         raise NotReady(f"{url} answers {status}.", where="url")
+    return date

@@ -11,6 +11,7 @@ from pramana_core.terminal import application, run, with_examples
 COMMANDS = (
     init.init,
     reading.check,
+    reading.doctor,
     init.public_part,
     releasing.plan,
     design.design,
@@ -33,6 +34,7 @@ COMMANDS = (
 EXAMPLES = {
     "init": "init children.csv --owner family",
     "check": "check",
+    "doctor": "doctor --json",
     "public-part": "public-part --out family.public.toml",
     "join": "join nursery-family.invitation --linkage linkage.key",
     "plan": "plan --report approval.html",

@@ -124,6 +124,19 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     raise typer.Exit(max(problem.exit_code for problem in problems))
 
 
+def doctor(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """Examine this site: keys, state folder, disk, plan, clock, and what the miner says of it.
+
+    Each line says what to do. The exit code is the largest of the faults' codes. No data is sent.
+    """
+    from owner_agent.doctor import CHECKS, ExaminedSite
+    from owner_agent.site.site import load_site
+    from pramana_core.doctor import examine, show_findings
+
+    examined = ExaminedSite(load_site(site), environment_of(context))
+    raise typer.Exit(show_findings(examine(examined, CHECKS), as_json=json))
+
+
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List all releases of this site, and the privacy loss of each column."""
     from owner_agent.cli.sessions_shown import peer_sections, shared_json
