@@ -109,7 +109,7 @@ def state_folder(examined: ExaminedSite) -> str:
         raise StoreCorrupt(
             f"The ledger {state / LEDGER} is damaged.",
             where=str(state / LEDGER),
-            remedy="Restore the state folder from your latest backup.",
+            remedy="Move the state folder away, and restore your latest backup.",
         )
     entries = known_entries(state)
     for study in remembered_studies(state):
