@@ -43,10 +43,10 @@ owner_agent.healthcheck miner_service.healthcheck
 core.mixed
 core.discretize core.marginals core.plan core.terminal
 core.audit core.determined core.learn.common
-core.doctor core.kernel_regression core.privacy
+core.kernel_regression core.privacy
 owner_agent.state core.estimation core.learn.rules core.mask.core
 core.mask.measures core.mask.methods core.model_sharing core.pages core.report
-core.learn.networks core.study_plan
+core.doctor core.learn.networks core.study_plan
 core.design core.mask
 core.regression
 core.learn.bayes_classifier

@@ -8,6 +8,7 @@ from pramana_core.errors import NotReady
 
 READY = "http://127.0.0.1:8000/readyz"
 _SECONDS = 4.0
+_REMEDY = "Check that the service runs, and its log, address and proxy."
 
 
 def require_healthy(url: str = READY) -> str | None:
@@ -33,7 +34,7 @@ def require_healthy(url: str = READY) -> str | None:
             response = connection.getresponse()
             status, date = response.status, response.getheader("Date")
     except (OSError, HTTPException, ValueError) as error:
-        raise NotReady(f"{url} does not answer: {error}.", where="url") from None
+        raise NotReady(f"{url} does not answer: {error}.", where="url", remedy=_REMEDY) from None
     if status != 200:
-        raise NotReady(f"{url} answers {status}.", where="url")
+        raise NotReady(f"{url} answers {status}.", where="url", remedy=_REMEDY)
     return date

@@ -1,10 +1,8 @@
-"""The checks of `owner-agent doctor`. A new check is a function and its entry in `CHECKS`.
-
-Nothing is changed, and no record is sent.
-"""
+"""The checks of `owner-agent doctor`. A new check is a function and its entry in `CHECKS`."""
 
 from __future__ import annotations
 
+import sqlite3
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from owner_agent.report.study import StudyForecast, outlook_of
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.state.audit import AUDIT
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.ledger_file import LEDGER, has_ledger, ledger_transaction, require_ledger
+from owner_agent.state.ledger_file import has_ledger, ledger_transaction, require_ledger
 from owner_agent.state.tokens import TokenStore
 from pramana_core.alike import first_few
 from pramana_core.audit import AuditLog
@@ -29,20 +27,14 @@ from pramana_core.doctor import (
     LEAST_FREE,
     NotChecked,
     check_certificate,
+    check_certificates,
     check_clock,
     check_disk,
     check_end,
     check_limits,
     check_modes,
-    free_bytes,
 )
-from pramana_core.errors import (
-    BudgetExceeded,
-    NotReady,
-    StoreCorrupt,
-    Unauthenticated,
-    Unreachable,
-)
+from pramana_core.errors import BudgetExceeded, NotReady, Unauthenticated
 from pramana_core.report.numbers import plural
 from pramana_core.wire.services import read_problem
 
@@ -58,11 +50,11 @@ _OPEN_FILES = 256
 
 @dataclass(frozen=True)
 class ExaminedSite:
-    """A site, and `free`, which measures the free bytes of a folder's disk."""
+    """A site, and the least free bytes that its disk needs."""
 
     site: Site
     environment: Environment
-    free: Callable[[Path], int] = free_bytes
+    least_free: int = LEAST_FREE
 
     @property
     def section(self) -> MinerSection:
@@ -93,8 +85,7 @@ class ExaminedSite:
             yield miner.send("GET", "/readyz")
 
 
-def state_folder(examined: ExaminedSite) -> str:
-    """Check the ledger, the outbox and the reports against each other."""
+def _state_folder(examined: ExaminedSite) -> str:
     state = examined.site.state
     require_ledger(state)
     if not has_ledger(state):
@@ -104,37 +95,27 @@ def state_folder(examined: ExaminedSite) -> str:
             remedy="Run `owner-agent join INVITATION`, or `owner-agent keys create`.",
         )
     with ledger_transaction(state) as ledger:
-        (result,) = ledger.execute("PRAGMA integrity_check(1)").fetchone()
-    if result != "ok":
-        raise StoreCorrupt(
-            f"The ledger {state / LEDGER} is damaged.",
-            where=str(state / LEDGER),
-            remedy="Move the state folder away, and restore your latest backup.",
-        )
+        if ledger.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError
     entries = known_entries(state)
     for study in remembered_studies(state):
         load_memory(state, study)
     return f"The ledger is complete: {plural(len(entries), 'release')}."
 
 
-def modes(examined: ExaminedSite) -> str:
-    """Check that nobody else may access the state folder."""
+def _modes(examined: ExaminedSite) -> str:
     return check_modes(examined.state, 0o077)
 
 
-def keys(examined: ExaminedSite) -> str:
-    """Check both keys; show their fingerprints."""
+def _keys(examined: ExaminedSite) -> str:
     store = KeyStore(examined.site.state)
-    if examined.site.file.miner is not None and examined.site.file.variables:
-        store.load()
-    else:
-        store.load_draw()
+    linked = examined.site.file.miner is not None and examined.site.file.variables
+    store.load() if linked else store.load_draw()
     shown = (f"{name} {found or 'absent'}" for name, found in store.fingerprints().items())
     return f"The fingerprints are {', '.join(shown)}."
 
 
-def unfinished_releases(examined: ExaminedSite) -> str:
-    """Check that no release was interrupted."""
+def _unfinished_releases(examined: ExaminedSite) -> str:
     begun = [
         entry.name
         for entry in Ledger(examined.state).entries()
@@ -149,74 +130,42 @@ def unfinished_releases(examined: ExaminedSite) -> str:
     return "No release is interrupted."
 
 
-def disk(examined: ExaminedSite) -> str:
-    """Check that the disk has space for the next release and the audit log."""
+def _disk(examined: ExaminedSite) -> str:
     table = examined.site.table.path
-    needed = LEAST_FREE + 2 * (table.stat().st_size if table.exists() else 0)
+    needed = examined.least_free + 2 * (table.stat().st_size if table.exists() else 0)
     log = AuditLog(examined.state / AUDIT, examined.environment.now)
-    return check_disk(examined.state, needed, log, examined.free)
+    return check_disk(examined.state, needed, log)
 
 
-def limits(_examined: ExaminedSite) -> str:
-    """Check this process's limits."""
+def _limits(_examined: ExaminedSite) -> str:
     return check_limits(_OPEN_FILES, LEAST_FREE)
 
 
-def table(examined: ExaminedSite) -> str:
-    """Check that the table can be opened."""
-    source = examined.site.table
-    if source.database:
-        raise NotChecked("`owner-agent check` reads the database.")
-    with source.path.open("rb") as file:
-        file.read(1)
-    return f"{source.path} can be read; `owner-agent check` checks its content."
-
-
-def plan(examined: ExaminedSite) -> str:
-    """Check that every variable has a channel."""
+def _plan(examined: ExaminedSite) -> str:
     return f"The plan of {plural(len(examined.plan().variables), 'variable')} is consistent."
 
 
-def client_certificate(examined: ExaminedSite) -> str:
-    """Check this site's certificate and the authority's."""
+def _client_certificate(examined: ExaminedSite) -> str:
     examined.section  # noqa: B018 - raises
     files = examined.site.tls_files
     files.verify()
-    named = {"The ca_file": files.ca_file, "The client certificate": files.client_certificate}
-    now = examined.environment.now()
-    lines = [
-        check_certificate(path.read_bytes(), now, f"{what} {path}")
-        for what, path in named.items()
-        if path is not None
-    ]
-    if not lines:
-        raise NotChecked("the site file names no certificates.")
-    return " ".join(lines)
+    named = {"ca_file": files.ca_file, "client certificate": files.client_certificate}
+    return check_certificates(named, examined.environment.now())
 
 
-def reachability(examined: ExaminedSite) -> str:
-    """Check that the miner answers and is ready."""
+def _reachability(examined: ExaminedSite) -> str:
     with examined.answer() as response:
         ready, problem = response.is_success, read_problem(response.content)
-    url = examined.section.url
     if ready:
-        return f"The miner at {url} is ready."
-    if problem is None:
-        raise Unreachable(
-            f"The server at {url} answered /readyz with status {response.status_code}, which a"
-            " miner does not.",
-            where=url,
-            remedy="Check the address in the site file.",
-        )
+        return f"The miner at {examined.section.url} is ready."
     raise NotReady(
-        f"The miner is not ready: {problem.detail}",
-        where=url,
-        remedy="Inform the study's operator.",
+        f"The miner is not ready: {problem.detail if problem else 'it gives no reason'}.",
+        where=examined.section.url,
+        remedy="Check the address in the site file, and inform the study's operator.",
     )
 
 
-def miner_certificate(examined: ExaminedSite) -> str:
-    """Check the end of the miner's certificate."""
+def _miner_certificate(examined: ExaminedSite) -> str:
     with examined.answer() as response:
         stream = response.extensions.get("network_stream")
         connection = None if stream is None else stream.get_extra_info("ssl_object")
@@ -226,31 +175,22 @@ def miner_certificate(examined: ExaminedSite) -> str:
     return check_certificate(found, examined.environment.now(), "The miner's certificate")
 
 
-def clock(examined: ExaminedSite) -> str:
-    """Compare the clock with the miner's."""
+def _clock(examined: ExaminedSite) -> str:
     with examined.answer() as response:
         date = response.headers.get("Date")
     return check_clock(date, examined.environment.now(), "the miner")
 
 
-def token(examined: ExaminedSite) -> str:
-    """Check that the miner accepts the token, and the token's end."""
+def _token(examined: ExaminedSite) -> str:
     study, store = examined.section.study, TokenStore(examined.site.state)
     with brief_miner(examined.site, examined.environment) as miner:
         miner.study(study)
-    end = store.end(study)
-    if end is None:
-        return "The miner accepts the token; its end is unknown."
-    error = Unauthenticated(
-        "",
-        where=study,
-        remedy="Ask the study's operator for a new invitation, and run `owner-agent join`.",
-    )
-    return check_end(end, examined.environment.now(), "The token", error)
+    remedy = "Ask the operator for a new invitation, and run `owner-agent join`."
+    end, now = store.end(study), examined.environment.now()
+    return check_end(end, now, "The token", Unauthenticated, remedy)
 
 
-def linkage(examined: ExaminedSite) -> str:
-    """Compare the linkage secret's fingerprint with the other owners'."""
+def _linkage(examined: ExaminedSite) -> str:
     study = examined.section.study
     found = KeyStore(examined.site.state).linkage_fingerprint(study)
     with brief_miner(examined.site, examined.environment) as miner:
@@ -258,24 +198,21 @@ def linkage(examined: ExaminedSite) -> str:
     return "The linkage secret does not contradict the other owners' secrets."
 
 
-def study_plan(examined: ExaminedSite) -> str:
-    """Compare the site file's study plan with the miner's."""
+def _study_plan(examined: ExaminedSite) -> str:
     study, adopted = examined.section.study, examined.plan().adopted
     with brief_miner(examined.site, examined.environment) as miner:
         require_agreed(adopted, miner, study)
     return "The site file and the miner agree about the study plan."
 
 
-def history(examined: ExaminedSite) -> str:
-    """Check that the ledger lists all releases that the miner has."""
+def _history(examined: ExaminedSite) -> str:
     study, entries = examined.section.study, Ledger(examined.site.state).entries()
     with brief_miner(examined.site, examined.environment) as miner:
         require_known(miner.releases(study), entries, miner.url)
     return "The ledger lists all releases of this owner at the miner."
 
 
-def budget(examined: ExaminedSite) -> str:
-    """Check the plan against the study's budget."""
+def _budget(examined: ExaminedSite) -> str:
     examined.section  # noqa: B018 - raises
     outlook = outlook_of(examined.site, examined.plan(), examined.environment)
     if not isinstance(outlook, StudyForecast):
@@ -291,22 +228,8 @@ def budget(examined: ExaminedSite) -> str:
 
 
 CHECKS: tuple[Callable[[ExaminedSite], str], ...] = (
-    modes,
-    keys,
-    state_folder,
-    unfinished_releases,
-    disk,
-    limits,
-    table,
-    plan,
-    client_certificate,
-    reachability,
-    miner_certificate,
-    clock,
-    token,
-    linkage,
-    study_plan,
-    history,
-    budget,
-)
+    _modes, _keys, _state_folder, _unfinished_releases, _disk, _limits, _plan,
+    _client_certificate, _reachability, _miner_certificate, _clock, _token, _linkage, _study_plan,
+    _history, _budget,
+)  # fmt: skip
 """The checks, in the order of the report."""

@@ -98,10 +98,7 @@ def doctor_command(
     settings: SettingsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write the findings as JSON.")] = False,
 ) -> None:
-    """Examine this installation: store, disk, TLS, tokens, budgets, clock, and the running service.
-
-    Each line says what to do. The exit code is the largest of the faults' codes.
-    """
+    """Examine store, disk, TLS, tokens, budgets, clock and service; exit with the largest code."""
     from miner_service.doctor import CHECKS, ExaminedMiner
     from miner_service.settings import utc_now
     from pramana_core.doctor import examine, show_findings

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from owner_agent.cli.options import SITE, SiteOption, environment_of, show_lines
+from owner_agent.state.private_files import refuse_if_open_to_others
 from pramana_core.errors import OptionError
 from pramana_core.terminal import at_terminal
+from pramana_core.text_files import read_text
 
 PassphraseFile = Annotated[
     Path | None,
@@ -23,11 +25,7 @@ def backup(
     passphrase_file: PassphraseFile = None,
     site: SiteOption = SITE,
 ) -> None:
-    """Write ledger, keys, tokens, reports and outbox into one encrypted file.
-
-    Back up after every release: an older state cannot continue. Without the passphrase the file is
-    useless.
-    """
+    """Write the state directory into an encrypted file. Repeat it after every release."""
     from owner_agent.site.site import load_site
     from owner_agent.state.audit import noted
     from owner_agent.state.backup import back_up
@@ -45,10 +43,7 @@ def restore(
     passphrase_file: PassphraseFile = None,
     site: SiteOption = SITE,
 ) -> None:
-    """Restore a backup as the site's state directory, which must be missing or empty.
-
-    Then ask the miner whether it has releases that are newer than the backup.
-    """
+    """Restore a backup as the state directory, unless it has content; compare with the miner."""
     from owner_agent.release.history import known_entries, not_known_by_miner
     from owner_agent.site.site import load_site
     from owner_agent.state.audit import noted
@@ -65,9 +60,8 @@ def restore(
 
 def _passphrase(file: Path | None, *, confirm: bool) -> str:
     if file is not None:
-        from owner_agent.state.backup import read_passphrase
-
-        return read_passphrase(file)
+        refuse_if_open_to_others(file, f"chmod 600 {file}")
+        return read_text(file).strip("\r\n")
     if not at_terminal():
         raise OptionError(
             "No passphrase is given.",

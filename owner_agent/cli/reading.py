@@ -125,10 +125,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
 
 
 def doctor(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Examine this site: keys, state folder, disk, plan, clock, and what the miner says of it.
-
-    Each line says what to do. The exit code is the largest of the faults' codes. No data is sent.
-    """
+    """Examine keys, state, disk, plan, clock and miner; exit with the largest code of a fault."""
     from owner_agent.doctor import CHECKS, ExaminedSite
     from owner_agent.site.site import load_site
     from pramana_core.doctor import examine, show_findings

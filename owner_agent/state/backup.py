@@ -13,17 +13,16 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime
-from io import BufferedRandom, BytesIO, RawIOBase
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING
 
 from owner_agent.state.ledger_file import LEDGER, ledger_transaction, require_ledger
-from owner_agent.state.lock import LOCK, publishing_alone
+from owner_agent.state.lock import publishing_alone
 from owner_agent.state.private_files import (
     private_directory,
-    refuse_if_open_to_others,
     replacing,
     require_absent,
     sync_directory,
@@ -31,7 +30,6 @@ from owner_agent.state.private_files import (
 from owner_agent.state.scratch import scratch_file
 from pramana_core.errors import Conflict, NotFound, OptionError
 from pramana_core.full_disks import storing
-from pramana_core.text_files import read_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -53,13 +51,6 @@ def _cipher(passphrase: str, header: bytes) -> AESGCM:
     return AESGCM(Scrypt(salt=salt, length=32, **_SCRYPT).derive(passphrase.encode()))
 
 
-@contextmanager
-def _plain_file(folder: Path) -> Iterator[IO[bytes]]:
-    with storing("the unencrypted copy", folder), scratch_file(folder) as file:
-        # A raw file may write less than it is given.
-        yield BufferedRandom(cast("RawIOBase", file))
-
-
 def _chunks(file: IO[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rest of a file in chunks, each with the end of its nonce: counter, last or not."""
     chunk = file.read(size)
@@ -71,15 +62,6 @@ def _chunks(file: IO[bytes], size: int) -> Iterator[tuple[bytes, bytes]]:
         chunk = following
 
 
-def read_passphrase(file: Path) -> str:
-    """Return the passphrase in a private file. Raises OptionError, KeyFileError."""
-    try:
-        refuse_if_open_to_others(file, f"chmod 600 {file}")
-        return read_text(file).strip("\r\n")
-    except (OSError, UnicodeDecodeError):
-        raise OptionError(f"{file} cannot be read as text.", where="passphrase-file") from None
-
-
 def back_up(state: Path, target: Path, passphrase: str, now: datetime) -> int:
     """Write an encrypted copy of a state directory to a new file; return the count of its files.
 
@@ -87,8 +69,7 @@ def back_up(state: Path, target: Path, passphrase: str, now: datetime) -> int:
     """
     if len(passphrase) < SHORTEST_PASSPHRASE:
         raise OptionError(
-            f"The passphrase has {len(passphrase)} characters; at least {SHORTEST_PASSPHRASE} are"
-            " needed.",
+            f"The passphrase has fewer than {SHORTEST_PASSPHRASE} characters.",
             where="passphrase",
             remedy="Use several random words.",
         )
@@ -98,17 +79,20 @@ def back_up(state: Path, target: Path, passphrase: str, now: datetime) -> int:
         raise NotFound(f"{state} has no ledger, so there is nothing to back up.", where="state")
     header = _MAGIC + secrets.token_bytes(_SALT + _PREFIX)
     cipher = _cipher(passphrase, header)
-    with publishing_alone(state), _plain_file(state) as plain, replacing(target) as file:
+    with storing("the backup", target), publishing_alone(state), scratch_file(state, -1) as plain:
         count = _archive(state, plain, now)
         plain.seek(0)
-        file.write(header)
-        for end, chunk in _chunks(plain, _CHUNK):
-            file.write(cipher.encrypt(header[-_PREFIX:] + end, chunk, header))
+        with replacing(target) as file:
+            file.write(header)
+            for end, chunk in _chunks(plain, _CHUNK):
+                file.write(cipher.encrypt(header[-_PREFIX:] + end, chunk, header))
     return count
 
 
 def _archive(state: Path, file: IO[bytes], now: datetime) -> int:
-    content = _copy_of_ledger(state)
+    with ledger_transaction(state) as source, closing(sqlite3.connect(":memory:")) as copy:
+        source.backup(copy)
+        content = copy.serialize()
     ledger = tarfile.TarInfo(LEDGER)
     ledger.size, ledger.mtime = len(content), int(now.timestamp())
     with tarfile.open(fileobj=file, mode="w", dereference=True) as archive:
@@ -116,15 +100,9 @@ def _archive(state: Path, file: IO[bytes], now: datetime) -> int:
         for path in sorted(state.rglob("*")):
             name = path.relative_to(state)
             unfinished = any(part.startswith(".") for part in name.parts)
-            if not (unfinished or name.name.startswith(LEDGER) or name.name == LOCK):
+            if not (unfinished or name.name.startswith(LEDGER) or name.suffix == ".lock"):
                 archive.add(path, str(name), recursive=False)
         return sum(member.isfile() for member in archive.getmembers())
-
-
-def _copy_of_ledger(state: Path) -> bytes:
-    with ledger_transaction(state) as source, closing(sqlite3.connect(":memory:")) as copy:
-        source.backup(copy)
-        return copy.serialize()
 
 
 def restore(file: Path, state: Path, passphrase: str) -> datetime:
@@ -140,15 +118,9 @@ def restore(file: Path, state: Path, passphrase: str) -> datetime:
         )
     folder = state.parent / f".{state.name}.{secrets.token_hex(8)}"
     try:
-        with file.open("rb") as source, _plain_file(folder) as plain:
-            header = source.read(len(_MAGIC) + _SALT + _PREFIX)
-            if not header.startswith(_MAGIC):
-                raise OptionError(
-                    f"{file} is not a backup of this version.",
-                    where="file",
-                    remedy="Name a file that `owner-agent backup` wrote.",
-                )
-            _decrypt(source, plain, passphrase, header)
+        with storing("the state", state), scratch_file(folder, -1) as plain:
+            with file.open("rb") as source:
+                _decrypt(source, plain, passphrase, source.read(len(_MAGIC) + _SALT + _PREFIX))
             plain.seek(0)
             made = _extract(plain, folder)
         folder.rename(state)  # fails if the directory has content meanwhile

@@ -13,13 +13,11 @@ from owner_agent.state.private_files import FILE_MODE
 from pramana_core.errors import Conflict
 from pramana_core.full_disks import storing
 
-LOCK = "publish.lock"
-
 
 @contextmanager
 def publishing_alone(state: Path) -> Iterator[None]:
     """Hold the state directory's lock. Raises Conflict if another publication is running."""
-    path = state_directory(state) / LOCK
+    path = state_directory(state) / "publish.lock"
     with storing("a file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

@@ -25,21 +25,15 @@ class TokenStore:
         """Store a token and the time of its end, replacing an earlier one."""
         state_directory(self.state)
         private_directory(self.path(study).parent)
-        self._end_path(study).unlink(missing_ok=True)
+        (self.state / "tokens" / f"{study}.end").unlink(missing_ok=True)
         write_replacing(self.path(study), token.encode() + b"\n")
         if end is not None:
-            write_replacing(self._end_path(study), end.isoformat().encode() + b"\n")
+            write_replacing(self.state / "tokens" / f"{study}.end", end.isoformat().encode())
 
     def end(self, study: str) -> datetime | None:
         """Return the time of a token's end, or None if it is unknown. Raises KeyFileError."""
-        path = self._end_path(study)
-        try:
-            return datetime.fromisoformat(read_secret(path)) if path.exists() else None
-        except ValueError:
-            return None
-
-    def _end_path(self, study: str) -> Path:
-        return self.state / "tokens" / f"{study}.end"
+        path = self.state / "tokens" / f"{study}.end"
+        return datetime.fromisoformat(read_secret(path)) if path.exists() else None
 
     def load(self, study: str) -> str:
         """Return the token of a study. Raises Unauthenticated or KeyFileError."""

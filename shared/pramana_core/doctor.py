@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 import resource
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 from pramana_core.audit import AuditLog
 from pramana_core.errors import ConfigError, KeyFileError, LimitExceeded, PramanaError, StorageFull
-from pramana_core.terminal import console, print_json
-
-Examined = TypeVar("Examined")
+from pramana_core.report.numbers import plural
+from pramana_core.terminal import console, error_of_system, print_json
 
 WARN_DAYS = 14
 """A token or certificate that ends within this many days is a fault."""
@@ -55,11 +54,11 @@ class Finding:
         return f"{self.state:8}{self.check}: {self.message}{remedy}"
 
 
-def examine(examined: Examined, checks: Iterable[Callable[[Examined], str]]) -> tuple[Finding, ...]:
+def examine(examined: Any, checks: Iterable[Callable[[Any], str]]) -> tuple[Finding, ...]:
     """Return the finding of each check, in order; a fault is reported once."""
     found: dict[tuple[object, str], Finding] = {}
     for check in checks:
-        finding = _finding(check.__name__.replace("_", "-"), examined, check)
+        finding = _finding(check.__name__.strip("_").replace("_", "-"), examined, check)
         key = (finding.code or finding.check, finding.message)
         if finding.state == "fault" and key in found:
             finding = Finding(finding.check, "skipped", f"see {found[key].check}.")
@@ -68,7 +67,7 @@ def examine(examined: Examined, checks: Iterable[Callable[[Examined], str]]) -> 
     return tuple(found.values())
 
 
-def _finding(name: str, examined: Examined, check: Callable[[Examined], str]) -> Finding:
+def _finding(name: str, examined: Any, check: Callable[[Any], str]) -> Finding:
     try:
         return Finding(name, "good", check(examined))
     except NotChecked as skipped:
@@ -76,11 +75,7 @@ def _finding(name: str, examined: Examined, check: Callable[[Examined], str]) ->
     except PramanaError as error:
         found = error
     except OSError as error:
-        found = ConfigError(
-            f"{error.filename or 'A file'} cannot be used: {error.strerror}.",
-            where=str(error.filename),
-            remedy="Check that it exists and that this user may read and write it.",
-        )
+        found = error_of_system(error)
     except Exception as error:  # noqa: BLE001 - the other checks still run; its text may quote data
         found = PramanaError(f"The check failed unexpectedly ({type(error).__name__}).")
     return Finding(
@@ -96,8 +91,7 @@ def show_findings(findings: Sequence[Finding], *, as_json: bool) -> int:
     else:
         for finding in findings:
             console().print(finding.line, markup=False, soft_wrap=True)
-        counted = {0: "no faults", 1: "1 fault"}.get(faults, f"{faults} faults")
-        console().print(f"{len(findings)} checks: {counted}.", markup=False)
+        console().print(f"{len(findings)} checks: {plural(faults, 'fault')}.", markup=False)
     return max((finding.exit_code for finding in findings), default=0)
 
 
@@ -118,47 +112,54 @@ def check_clock(date: str | None, now: datetime, whose: str) -> str:
     )
 
 
-def check_end(end: datetime, now: datetime, what: str, error: PramanaError) -> str:
-    """Check that something lasts beyond `WARN_DAYS`. Raises a fault with the class of `error`."""
+def check_end(
+    end: datetime | None, now: datetime, what: str, kind: type[PramanaError], remedy: str
+) -> str:
+    """Check that something is valid beyond `WARN_DAYS`. Raises an error of class `kind`."""
+    if end is None:
+        return f"{what} is valid; its end is unknown."
     if end > now + timedelta(days=WARN_DAYS):
         return f"{what} is valid until {end:%Y-%m-%d}."
     verb = "ended" if end <= now else "ends"
-    raise type(error)(f"{what} {verb} on {end:%Y-%m-%d}.", where=error.where, remedy=error.remedy)
+    raise kind(f"{what} {verb} on {end:%Y-%m-%d}.", where=what, remedy=remedy)
+
+
+def check_certificates(files: Mapping[str, Path | None], now: datetime) -> str:
+    """Check the ends of the certificates in PEM files. Raises ConfigError; NotChecked if none."""
+    lines = [
+        check_certificate(path.read_bytes(), now, f"The {what} {path}")
+        for what, path in files.items()
+        if path is not None
+    ]
+    if not lines:
+        raise NotChecked("no certificates are configured.")
+    return " ".join(lines)
 
 
 def check_certificate(content: bytes, now: datetime, what: str) -> str:
-    """Check the end of a PEM file's certificates, the earliest. Raises ConfigError."""
+    """Check the earliest end of the certificates in a PEM file. Raises ConfigError."""
     from cryptography import x509
 
-    error = ConfigError(
-        f"{what} is not a PEM file of certificates.",
-        where="certificate",
-        remedy="Replace the certificate.",
-    )
     try:
         found = x509.load_pem_x509_certificates(content)
     except ValueError:
-        raise error from None
-    return check_end(min(one.not_valid_after_utc for one in found), now, what, error)
+        raise ConfigError(f"{what} has no certificates.", remedy="Name a PEM file.") from None
+    end = min(one.not_valid_after_utc for one in found)
+    return check_end(end, now, what, ConfigError, "Replace the certificate.")
 
 
-def check_disk(folder: Path, needed: int, log: AuditLog, free: Callable[[Path], int]) -> str:
+def check_disk(folder: Path, needed: int, log: AuditLog) -> str:
     """Check the free bytes of a folder's disk, and the audit log's. Raises StorageFull."""
-    there = free(folder)
-    if there < needed:
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize
+    if free < needed:
         raise StorageFull(
-            f"{there >> 20:,} MiB are free at {folder}; {needed >> 20:,} MiB are needed.",
+            f"{free >> 20:,} MiB are free at {folder}; {needed >> 20:,} MiB are needed.",
             where=str(folder),
             remedy="Free space on that disk, or use a larger disk.",
         )
     log.require_room()
-    return f"{there >> 20:,} MiB are free at {folder}."
-
-
-def free_bytes(folder: Path) -> int:
-    """Return the bytes that this user may still write to a folder's disk."""
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize
+    return f"{free >> 20:,} MiB are free at {folder}."
 
 
 def check_limits(open_files: int, file_bytes: int) -> str:
@@ -186,8 +187,8 @@ def check_modes(folder: Path, forbidden: int) -> str:
         return f"{len(modes)} files and folders have safe modes."
     first = found[0]
     raise KeyFileError(
-        f"{first} has mode {modes[first]:04o}: other users of this machine can access it"
-        f"{f', and {len(found) - 1} more paths' if len(found) > 1 else ''}.",
+        f"Other users of this machine can access {plural(len(found), 'path')}, first {first} with"
+        f" mode {modes[first]:04o}.",
         where=str(first),
         remedy=f"Run `chmod -R go-{'rwx' if forbidden & 0o044 else 'w'} {folder}`, and consider who"
         " may have used the files.",

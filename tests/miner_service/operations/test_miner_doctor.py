@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import json
 import resource
-import socket
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -23,10 +22,10 @@ from miner_service.cli.main import app
 from miner_service.cli.opening import existing
 from miner_service.doctor import CHECKS, ExaminedMiner
 from miner_service.services import Services
-from miner_service.settings import ClusterSettings, Settings, WebSettings
+from miner_service.settings import Settings, WebSettings
 from miner_service.store.schema import StudyRow, TokenRow
 from pramana_core.channels import RESOLUTION, Symmetric
-from pramana_core.doctor import LEAST_FREE, Finding, examine
+from pramana_core.doctor import Finding, examine
 from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
@@ -146,14 +145,6 @@ def _open_key(one: Installation) -> None:
     one.settings.web.private_key.chmod(0o644)
 
 
-def _scheduler(one: Installation) -> None:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    cluster = ClusterSettings(scheduler=f"tcp://127.0.0.1:{port}")
-    one.settings = replace(one.settings, cluster=cluster)
-
-
 def _later(**time: int) -> Callable[[Installation], None]:
     def plant(one: Installation) -> None:
         one.now += timedelta(**time)
@@ -185,14 +176,14 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
     "open private key": (_open_key, "certificate", "key-file"),
     "no admin token": (
         lambda one: one.change(delete(TokenRow).where(TokenRow.role == "admin")),
-        "admin-token",
+        "tokens",
         "unauthenticated",
     ),
     "admin token ends": (
         lambda one: one.change(
             update(TokenRow).where(TokenRow.role == "admin").values(expires=one.now)
         ),
-        "admin-token",
+        "tokens",
         "unauthenticated",
     ),
     "tokens end": (_later(days=360), "tokens", "unauthenticated"),
@@ -201,7 +192,6 @@ FAULTS: dict[str, tuple[Callable[[Installation], object], str, str]] = {
         lambda one: one.set_web(public_url="http://127.0.0.1:9"), "service", "not-ready",
     ),
     "clock": (_later(minutes=-3), "clock", "config-invalid"),
-    "scheduler away": (_scheduler, "scheduler", "not-ready"),
 }  # fmt: skip
 """Each planted fault: how it is planted, the check that finds it, and its code."""
 
@@ -214,7 +204,7 @@ def test_no_fault_is_found_on_a_healthy_miner(serve, tmp_path):
     assert found["faults"] == 0
     assert len(found["findings"]) == len(CHECKS)
     skipped = {f["check"] for f in found["findings"] if f["state"] == "skipped"}
-    assert skipped == {"certificate", "scheduler"}
+    assert skipped == {"certificate"}
 
 
 def test_a_release_is_no_fault(installed):
@@ -233,7 +223,7 @@ def test_each_planted_fault_is_found(installed, fault):
 
 
 def test_a_full_disk_and_low_limits_are_found(installed):
-    found = installed.faults(free=lambda _folder: LEAST_FREE - 1)
+    found = installed.faults(least_free=1 << 60)
     assert found["disk"].code == "storage-full"
     with files_no_longer_than(1 << 20):
         assert installed.faults()["limits"].where == "bytes in a file"
