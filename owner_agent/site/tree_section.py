@@ -84,8 +84,8 @@ class RequirementSection(Section):
 
     `counts` selects the counts that diversity is judged by: "exact" counts of all classes, or
     "hits" and misses, as the tree publishes them. Only splits whose parts all meet it are allowed.
-    On car, nursery, adult and a clinic, this predicts at least as well as growing first and
-    pruning.
+    On car,
+    nursery, adult and a clinic, this predicts at least as well as growing first, then pruning.
     """
 
     k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
