@@ -97,6 +97,6 @@ def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
             f" {names[1]}. Nothing was drawn.",
             where=str(file),
             remedy="A second report reveals more about the record than either plan states. Within a"
-            " study, a record reports once. In another file, for another study, epsilons add.",
+            " study, a record reports once. For another study use another file; epsilons add.",
         )
     return kept
