@@ -121,8 +121,7 @@ def connect(
         the miner. Close the connection, or use the miner in a `with` statement.
 
     Raises:
-        OptionError: the address is wrong or unsafe, or not exactly one of token and token_file is
-            given.
+        OptionError: a wrong or unsafe address, or not exactly one of token and token_file.
         KeyFileError: the token's file is missing, is readable by others or contains no token, or
             the key is readable by others.
         ConfigError: a certificate cannot be read.
@@ -221,11 +220,7 @@ class Miner:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:
             known = [study.name for study in self._seen()]
-            sentence = (
-                f"the token may see {', '.join(map(repr, known))}"
-                if known
-                else "the token may see no study"
-            )
+            sentence = f"the token may see {', '.join(map(repr, known)) or 'no study'}"
             raise NotFound(
                 f"There is no study {name!r} that this token may see{did_you_mean([name], known)};"
                 f" {sentence}.",

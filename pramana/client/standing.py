@@ -80,7 +80,7 @@ class Disclosure(StudyPrivacy):
         record: the amplification of the whole record over all owners, at both extremes.
         central: the bound against anyone who cannot assign reports to people: the miner alone, an
             analyst, the public. If `central.epsilon` is None, `central.unstated` gives the reason.
-        prior: a belief, usually 5 %, that can grow to `grows_to`.
+        prior: a prior belief, usually 5 %, which can grow to `grows_to`.
         people: whether owners have records of the `same`, `different` or `overlapping` people;
             `overlapping` assumes nothing. Losses add up over owners unless people are different.
         at_several: the sum over owners, for a person whom every owner has, if the study declares
@@ -104,7 +104,7 @@ class Disclosure(StudyPrivacy):
 
     @property
     def grows_to(self) -> float:
-        """The belief that one of `prior` can grow to."""
+        """The largest belief that a prior belief of `prior` can become."""
         return self.record.determined.grows_to
 
     def to_frame(self) -> pd.DataFrame:

@@ -145,7 +145,7 @@ class Estimator(Drawn, ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             elif plan is not None:
-                raise PlanError("plan must be left out: counts have their own.", where="plan")
+                raise PlanError("plan must be omitted: counts include their own.", where="plan")
             with progress_bar("learning") as bar:
                 # Lacks of fit are collected for the tables of this fit only.
                 counts = replace(reports, marginals=reports.marginals.part())
@@ -210,7 +210,7 @@ class Estimator(Drawn, ABC):
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return the fields of the equivalent miner's job, without the options of counts."""
+        """Return the fields of the equivalent job at a miner, without the options of counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 

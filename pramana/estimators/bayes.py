@@ -143,5 +143,5 @@ class NaiveBayes(BayesClassifier):
     model: BayesModel = field(default="naive-bayes", init=False)
 
     def job_options(self) -> dict[str, Any]:
-        """Return the fields of the equivalent miner's job."""
+        """Return the fields of the equivalent job at a miner."""
         return {**super().job_options(), "model": "naive-bayes"}

@@ -80,7 +80,7 @@ class LinearClassifier(Classifier[Planes]):
         return self._options_of(LinearOptions, numeric=numeric)
 
     def job_options(self) -> dict[str, Any]:
-        """Return the fields of the equivalent miner's job."""
+        """Return the fields of the equivalent job at a miner."""
         options = super().job_options()
         return options | {"numeric": options["numeric"] or {}}
 

@@ -296,7 +296,7 @@ class BayesNet(NetworkAnswers, Estimator):
         self._learned = replace(self._learned, records=source.records)
 
     def job_options(self) -> dict[str, Any]:
-        """Return the fields of the equivalent miner's job."""
+        """Return the fields of the equivalent job at a miner."""
         (parameters, scoring, search), structure = self._options(), self.structure_
         if structure is not None:
             parents = structure.as_dict()

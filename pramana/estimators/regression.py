@@ -90,7 +90,7 @@ class Regression(Estimator):
         with one_sentence():
             if y is not None:
                 raise OptionError(
-                    "y must be left out: the target is a column of the data, named in the"
+                    "y must be omitted: the target is a column of the data, named in the"
                     " constructor.",
                     where="y",
                 )
@@ -236,7 +236,7 @@ class Regression(Estimator):
     def _finding(self) -> str:
         score = self._fitted.score
         words = f", R2 {self._fitted.diagnostics.r2:.3f}"
-        return words if score is None else f"{words} ({score.r2:.3f} of records left out)"
+        return words if score is None else f"{words} ({score.r2:.3f} of held-out records)"
 
     def _picture(self) -> Picture:
         return coefficients_chart(self._fitted)

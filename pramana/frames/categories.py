@@ -263,7 +263,7 @@ def _variable(name: str, given: Categories) -> Variable:
 
 
 def _labels(name: str, given: object) -> list[str]:
-    """Return a list of labels as text. Raises DomainError."""
+    """Return the labels given for column `name` as text. Raises DomainError."""
     values = list(given) if is_list(given) else []  # type: ignore[call-overload]
     bad = (
         value is None or value != value or isinstance(value, list | tuple | Mapping)

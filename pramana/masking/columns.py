@@ -36,7 +36,7 @@ class Columns:
 def columns_of(
     frame: Frame, confidential: str | Sequence[str], tell: str | Sequence[str] | None
 ) -> Columns:
-    """Return the columns of a call; `tell` None means all other columns.
+    """Return the columns that the arguments of `pm.mask` select; `tell` None means all others.
 
     Raises TableError, MissingColumn, OptionError.
     """

@@ -114,7 +114,7 @@ class CombinedTrees(TreePredictor, Estimator):
         NotInstalled.
         """
         if y is not None:
-            raise OptionError("y must be left out: the class is part of each tree.", where="y")
+            raise OptionError("y must be omitted: the class is part of each tree.", where="y")
         with one_sentence():
             options = self._options()
             read = [(content, content.require_promised()) for content in contents_of(messages)]
@@ -254,7 +254,7 @@ def combine_trees(
         0.78
     """
     if "seed" in options:
-        raise OptionError("seed must be left out: pass it as rng.", where="seed")
+        raise OptionError("seed must be omitted: pass it as rng.", where="seed")
     generator = generator_of(rng)
     # A seed is passed on unchanged, so that the estimator's options show it.
     seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))

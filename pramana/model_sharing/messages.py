@@ -70,16 +70,12 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
     except (ValueError, TypeError):
         raise InputError(f"{argument} is not JSON.", where=argument) from None
     if not isinstance(document, Mapping):
-        raise InputError(
-            f"{argument} must be {_FORMS}; this JSON is something else.", where=argument
-        )
+        raise InputError(f"{argument} must be {_FORMS}, not other JSON.", where=argument)
     return _of_document(document, argument)
 
 
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
-    """Return the message in a document: alone, in a file's envelope, or as the `model` of a
-    release.
-    """
+    """Return a message: alone, in a file's envelope, or as the `model` of a release."""
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
             f"{argument} contains a model learned from trees, not a shared tree; read it with"
