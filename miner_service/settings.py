@@ -165,10 +165,20 @@ class WebSettings:
     private_key: Path | None = None
     client_authority: Path | None = None
     public_url: str | None = None
+    trusted_proxies: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.public_url is not None:
             require_public_address(self.public_url, "public_url")
+        for proxy in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError as error:
+                raise OptionError(
+                    f"The trusted proxy {proxy!r} is not an address or a network: {error}.",
+                    where="trusted_proxies",
+                    remedy="Write it like 10.0.0.7 or 10.0.0.0/29.",
+                ) from None
         if (self.certificate is None) != (self.private_key is None):
             raise OptionError(
                 "TLS takes a certificate and its private key; one of them is missing.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from pramana_core.errors import OptionError
 
@@ -29,8 +30,21 @@ def where_it_is(what: str, secret: str, file: Path | None) -> str:
     return f"{what}, shown only this once: {secret}" if file is None else f"{what} is in {file}"
 
 
+def require_writable(file: Path, option: str) -> None:
+    """Check that a file can be created in its folder. Raises OptionError."""
+    try:
+        with TemporaryFile(dir=file.parent):
+            pass
+    except OSError as error:
+        raise OptionError(
+            f"{file} cannot be written: {error.strerror}; nothing was made.",
+            where=option,
+            remedy=f"Name a folder that exists and can be written with --{option}.",
+        ) from None
+
+
 def require_absent(files: Iterable[Path], option: str) -> None:
-    """Refuse to overwrite an existing file. Raises OptionError."""
+    """Check that files can be created and do not exist. Raises OptionError."""
     for file in files:
         if file.exists():
             raise OptionError(
@@ -38,3 +52,4 @@ def require_absent(files: Iterable[Path], option: str) -> None:
                 where=option,
                 remedy=f"Remove it if it is to be replaced, or name another --{option}.",
             )
+        require_writable(file, option)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.handing_over import where_it_is, write_secret
+from miner_service.cli.handing_over import require_writable, where_it_is, write_secret
 from miner_service.cli.opening import (
     DEFAULT_DATA,
     DatabaseAddress,
@@ -21,6 +21,7 @@ from miner_service.cli.opening import (
 )
 from miner_service.cli.operations import backup_command, check_command, restore_command
 from miner_service.cli.study import study_commands
+from miner_service.healthcheck import READY, require_healthy
 from pramana_core.errors import Conflict, OptionError
 from pramana_core.opening import require_tls_files
 from pramana_core.terminal import application, console, run, with_examples
@@ -87,8 +88,16 @@ def serve_command(
     public_url: Annotated[
         str | None,
         typer.Option(
+            envvar="PRAMANA_PUBLIC_URL",
             help="The address at which people reach it, where it is another than that on which it"
-            " listens; invitations and access files name it."
+            " listens; invitations and access files name it.",
+        ),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="PRAMANA_TRUSTED_PROXY",
+            help="An address or network of proxies whose X-Forwarded-For and -Proto are believed.",
         ),
     ] = None,
     workers: Workers = None,
@@ -112,6 +121,7 @@ def serve_command(
                 "private_key": private_key,
                 "client_authority": client_authority,
                 "public_url": public_url,
+                "trusted_proxies": trusted_proxy,
             },
         },
         host=host,
@@ -119,6 +129,14 @@ def serve_command(
         allow_remote=allow_remote,
     )
     _serve(settings, admin_token_file, ready_file)
+
+
+@app.command("healthcheck")
+def healthcheck_command(
+    url: Annotated[str, typer.Argument(help="The URL of the miner to ask.")] = READY,
+) -> None:
+    """Check that the miner on this machine is ready; exit code 4 if not."""
+    require_healthy(url)
 
 
 @app.command("worker")
@@ -217,6 +235,8 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     web = settings.web
     if web.certificate is not None:
         require_tls_files(web.certificate, web.private_key, web.client_authority)
+    if ready_file is not None:
+        require_writable(ready_file, "ready-file")
     with exclusive(settings.data_dir):
         sock = bind(settings)
         url = url_of(sock, over_tls=web.certificate is not None)
@@ -326,6 +346,7 @@ EXAMPLES = {
     "study plan set": "study plan set nursery plan.json",
     "study plan show": "study plan show nursery",
     "study plan remove": "study plan remove nursery",
+    "healthcheck": "healthcheck http://127.0.0.1:8000/healthz",
     "worker": "worker --workers 4 --database postgresql://miner@db/pramana",
     "cluster-worker": "cluster-worker --columns /srv/miner/columns --settings miner.toml",
     "admin-token": "admin-token --rotate --admin-token-file admin.token",

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from miner_service.settings import Settings
 
 DataDir = Annotated[
-    Path, typer.Option("--data", help="The data directory; made if it is not there.")
+    Path,
+    typer.Option(
+        "--data", envvar="PRAMANA_DATA", help="The data directory; made if it is not there."
+    ),
 ]
 DEFAULT_DATA = Path("miner-data")
 PASSWORD_FILE = "PRAMANA_DATABASE_PASSWORD_FILE"  # noqa: S105 - a name

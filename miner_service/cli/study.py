@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from miner_service.cli.handing_over import require_absent, where_it_is, write_secret
+from miner_service.cli.handing_over import (
+    require_absent,
+    require_writable,
+    where_it_is,
+    write_secret,
+)
 from miner_service.cli.opening import noted, on_store, require_study, say, say_next
 from miner_service.cli.study_plan import StudyName, study_plan_commands
 from pramana_core.errors import OptionError
@@ -199,6 +204,8 @@ def gateway(
     ] = None,
 ) -> None:
     """Issue a token by which a gateway brings reports of single records, and sees nothing else."""
+    if token_file is not None:
+        require_writable(token_file, "token-file")
     issued = _issue(services, name, gateway, "gateway")
     if token_file is not None:
         write_secret(token_file, issued.token)

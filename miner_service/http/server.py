@@ -86,7 +86,8 @@ def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=bool(web.trusted_proxies),
+        forwarded_allow_ips=web.trusted_proxies,
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )

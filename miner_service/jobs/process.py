@@ -10,8 +10,10 @@ import select
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from multiprocessing.context import ForkServerContext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from miner_service.settings import Settings, utc_now
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
     from miner_service.jobs.runner import Learn
     from miner_service.services import Services
 
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # A process that forks must not have the thread that Arrow starts when it is loaded.
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
 _SLACK = 256 << 20
 _NICER = 10
 
@@ -55,6 +63,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICER)
     bound_memory(settings.limits.job_bytes)
+    _end_first()
     try:
         services = open_services(settings, utc_now)
         try:
@@ -75,6 +84,12 @@ def bound_memory(job_bytes: int) -> None:
     wanted = job_bytes + _SLACK
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _end_first() -> None:
+    """Let the kernel, where memory runs out, end this process and not the service."""
+    with suppress(OSError):  # there is no such file on other systems than Linux
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def end_with_parent() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from owner_agent.cli.options import SITE, SiteOption, environment_of
+from owner_agent.healthcheck import PORT, require_healthy
 from pramana_core.errors import ConfigError, OptionError, Unauthenticated
 from pramana_core.terminal import at_terminal, console, report_error
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def serve(
     context: typer.Context,
     site: SiteOption = SITE,
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8100,
+    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = PORT,
     ready_file: Annotated[
         Path | None, typer.Option(help="A file for url and pid once it accepts requests.")
     ] = None,
@@ -37,6 +38,13 @@ def serve(
     from owner_agent.pages.serving import serve_pages
 
     serve_pages(site, environment_of(context), port, ready_file)
+
+
+def healthcheck(
+    port: Annotated[int, typer.Option(help="The port of `serve`.")] = PORT,
+) -> None:
+    """Check that the pages on this machine answer; exit code 4 if not."""
+    require_healthy(port)
 
 
 @dataclass
