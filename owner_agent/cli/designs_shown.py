@@ -101,7 +101,7 @@ def _described(option: Option) -> str:
     """Say in a sentence what is done to a record."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
-    if option.family == "sampled-mixed":
+    if option.family in {"sampled-mixed", "sampled-subsets"}:
         sizes = sorted({len(c.axes) for b in blocks for c in b.channel.choices})
         spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return (

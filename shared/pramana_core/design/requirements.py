@@ -72,15 +72,17 @@ def gamma_of_central(
 class Requirements:
     """The largest amplification of a whole record over all owners; `public` variables stay as true.
 
-    `owners` has names and variables of several owners of the same records. Raises UnknownVariable,
-    and OptionError: no sensitive variable, a gamma not above 1, or owners that do not have every
-    variable once, in the domain's order.
+    `owners` has names and variables of several owners of the same records. With `subsets`, sampled
+    sets of many categories report subsets of their cells. Raises UnknownVariable, and OptionError:
+    no sensitive variable, a gamma not above 1, or owners that do not have every variable once, in
+    the domain's order.
     """
 
     domain: Domain
     gamma: float
     public: tuple[str, ...] = ()
     owners: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    subsets: bool = False
 
     @classmethod
     def of(

@@ -1,8 +1,9 @@
 """Pairs of many categories, estimated by matrices of one variable at a time.
 
-The channels are mixtures a I + b 11', so an estimate t has the covariance diag(C b + D), where b is
-the product of the margins. Weights u_a w_b in place of 1 / (C b + D) make generalized least squares
-a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU: unbiased whatever the weights.
+The channels are mixtures a I + b 11' or subset selection, so an estimate t has the covariance
+diag(C b + D), where b is the product of the margins. Weights u_a w_b in place of 1 / (C b + D) make
+generalized least squares a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU:
+unbiased whatever the weights.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pramana_core.estimation.pooled_readings import PooledReadings, Single
 from pramana_core.marginals.counts import Tensor
 
 SEPARATED_CELLS = 256
-"""Larger pairs are estimated so, if their channels are mixtures: by all cells it takes
+"""Larger pairs are estimated so, if their channels allow it: by all cells it takes
 .1 seconds at 400 cells, and 30 at 2,560.
 """
 
@@ -64,7 +65,7 @@ class _Turned:
 
 @dataclass(frozen=True, eq=False)
 class SeparatePair:
-    """A pair whose readings are all mixtures."""
+    """A pair whose readings all have a `Decoder.noise`."""
 
     told: PooledReadings
     sides: tuple[Single, Single]
@@ -108,7 +109,7 @@ class SeparatePair:
         """Return a root R of the covariance of the table before shrinkage, cells x r, at a law.
 
         R = ((K D^1/2 + F E D^-1/2) W, F times a root of the remaining covariance of the variables),
-        with D = sum w^2 m / (n a^2) over the readings, m their reports' law, K = H taken back to
+        with D = sum w^2 (C m + D) / n over the readings, K = H taken back to
         cells, W the space orthogonal to the sum, and F how cells follow the variables.
         """
         first, second = self.sides
@@ -173,8 +174,8 @@ class SeparatePair:
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
         for weight, reading in zip(self.told.weights, self.told.readings, strict=True):
-            a, b = reading.decoder.mixture or (1.0, 0.0)
-            reports = np.maximum(a * law + b, 0.0) / a**2
+            c, d = reading.decoder.noise or (1.0, 0.0)
+            reports = np.maximum(c * law + d, 0.0)
             shares = [
                 side.per_record.get(key, 1 / reading.records)
                 for side, key in zip(self.sides, reading.alone, strict=True)
@@ -182,7 +183,9 @@ class SeparatePair:
             noise += weight**2 / reading.records * reports
             for part, share in zip(each, shares, strict=True):
                 part += weight * share * reports
-            sums = np.outer(reports.sum(axis=1), reports.sum(axis=0)) * a**2
+            one, other = law.sum(axis=1)[:, None], law.sum(axis=0)
+            sums = one * other + (c - 1) * (one / law.shape[1] + other / law.shape[0])
+            sums += d + (1 - c) / law.size
             both += shares[0] * shares[1] * reading.records * (reports - sums)
         return noise, each, both
 
@@ -190,11 +193,10 @@ class SeparatePair:
     def _scale(self) -> tuple[float, float]:
         """C and D."""
         known = [
-            (w * w / reading.records / a, b / a)
+            (w * w / reading.records, reading.decoder.noise or (1.0, 0.0))
             for w, reading in zip(self.told.weights, self.told.readings, strict=True)
-            for a, b in [reading.decoder.mixture or (1.0, 0.0)]
         ]
-        return sum(c for c, _ in known), sum(c * ratio for c, ratio in known)
+        return sum(s * c for s, (c, _) in known), sum(s * d for s, (_, d) in known)
 
     @functools.cached_property
     def _turned(self) -> tuple[_Turned, _Turned]:
