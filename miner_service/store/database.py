@@ -107,7 +107,7 @@ def _away() -> NotReady:
 
 # The revision is in `alembic_version`, as Alembic has it. A file of SQLite has it in `PRAGMA
 # user_version`, too, where it is read without opening a transaction.
-HEAD = "11"
+HEAD = "12"
 """The revision of this version's tables; no released miner had another."""
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))

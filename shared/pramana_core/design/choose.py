@@ -302,12 +302,12 @@ def _in_subsets(made: Option) -> bool:
 
 
 def _many_categories(problem: Problem) -> bool:
-    """Whether some wanted table of one owner's variables is better reported in subsets."""
+    """Whether a wanted variable or pair within one owner is better reported in subsets."""
     needs = problem.needs
     return any(
         bool(set_channel(needs.domain.project(names).size, needs.gamma, subsets=True).tags)
         for names in problem.goal.sets
-        if set(names) <= set(needs.sensitive) and len(needs.by_owner(names)) == 1
+        if len(names) < 3 and {*names} <= {*needs.sensitive} and len(needs.by_owner(names)) == 1
     )
 
 

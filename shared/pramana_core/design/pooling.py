@@ -62,7 +62,7 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
             kept for places, own in channel.factors for kept in kept_of(names[places], own)
         )
     if channel.tags and channel.estimate_noise is not None:
-        # The information about a contrast of equally frequent cells, beside that of the truth.
+        # The share of the information about a contrast of equally frequent cells.
         c, d = channel.estimate_noise
         return ((frozenset(names), 1 / math.sqrt(c + channel.shape[0] * d)),)
     if channel.mixture is not None and channel.condition_number > CONDITION_LIMIT:

@@ -348,11 +348,11 @@ class _SampledBlock:
         return self._estimates[counted]
 
     def _estimating(
-        self, choice: Choice, asked: tuple[int, ...]
+        self, choice: Choice, wanted: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
         """Return `_decoder` of a tagged set."""
         sizes = tuple(self._channel.sizes[axis] for axis in choice.axes)
-        kept = tuple(axis in asked for axis in choice.axes)
+        kept = tuple(axis in wanted for axis in choice.axes)
         key = (id(self), id(choice.channel), sizes, kept)
         if key not in self._known:
             channel = cast("SubsetSelection", choice.channel)

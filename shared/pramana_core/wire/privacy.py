@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -133,11 +133,15 @@ class PrivacyBudget(Message):
     `max_epsilon_record` limits a record's loss if columns determine each other,
     `max_epsilon_column` that of a column by its own draws. `left_for_record` is what releases that
     left or were announced leave of the first; `left_for_columns` of the second, for each variable
-    that one of them randomized.
+    that one of them randomized. `max_epsilon_record` keeps a central budget, too: an epsilon at
+    `central_delta` among at least `central_records` records.
     """
 
     max_epsilon_record: float | None
     max_epsilon_column: float | None
+    max_central_epsilon: float | None = None
+    central_delta: float = DELTA
+    central_records: int | None = None
     left_for_record: float | None
     left_for_columns: Annotated[dict[str, float], Field(default_factory=dict)]
 
@@ -265,6 +269,8 @@ class StudyCreate(Message):
     """A new study; its budget, in epsilons, limits what all owners together disclose.
 
     It limits a record's loss, if its columns determine each other, and a column's by its own draws.
+    `max_central_epsilon` limits a record's loss to whoever does not know whose report is whose, at
+    `central_delta`: each release then has at least `central_records` records and no public column.
     `people` says whether the owners hold the `same` people, `different` ones, or some that are the
     same (`overlapping`, which assumes nothing): only where they are different does a record lose
     what its own owner discloses, and not the sum.
@@ -274,7 +280,26 @@ class StudyCreate(Message):
     title: Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")] = ""
     max_epsilon_record: Epsilon | None = None
     max_epsilon_column: Epsilon | None = None
+    max_central_epsilon: Epsilon | None = None
+    central_delta: Annotated[float, Field(gt=0, lt=1)] = DELTA
+    central_records: Annotated[int, Field(ge=1)] | None = None
     people: People = "overlapping"
+
+    @model_validator(mode="after")
+    def _central_among_records(self) -> Self:
+        if (self.max_central_epsilon is None) != (self.central_records is None):
+            raise ValueError("a central budget has both max_central_epsilon and central_records")
+        return self
+
+
+BUDGET = (
+    "max_epsilon_record",
+    "max_epsilon_column",
+    "max_central_epsilon",
+    "central_delta",
+    "central_records",
+)
+"""The fields of a study that are its budget."""
 
 
 class StudyStep(Message):
