@@ -31,7 +31,7 @@ MOST = {
     "pramana_core": (318, 135),
     "owner_agent": (184, 68),
     "miner_service": (86, 19),
-    "pramana": (61, 40),
+    "pramana": (34, 40),
     "benchmarks": (4, 0),
     "pages": (328, 0),
 }

@@ -43,6 +43,7 @@ def set_plan(
 ) -> None:
     """Give a study its plan; another one only while no release follows it."""
     from miner_service.http.endpoints import studies
+    from miner_service.store.people import awaited_owners
 
     message = _read_plan(file)
     require_study(services, name)
@@ -51,6 +52,15 @@ def set_plan(
     agreed = "is agreed on" if answer.status_code == 201 else "was there"
     say(f"The plan of study {name} {agreed}.")
     _print_plan(view)
+    planned = {owner.owner for owner in view.owners}
+    with services.database.read() as session:
+        missing = sorted(awaited_owners(session, name, services.now()) - planned)
+    if missing:
+        say(
+            f"warning: the plan has no columns of {', '.join(missing)}, who can therefore publish"
+            " public columns only. If that is a mistake, design the plan anew from all public"
+            " parts."
+        )
     say_next(services, name)
 
 

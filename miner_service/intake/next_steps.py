@@ -8,7 +8,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.store.people import ANALYST, awaited_owners, find_study_plan, study_message
+from miner_service.store.people import (
+    ANALYST,
+    awaited_owners,
+    find_study_plan,
+    lapsed_invitations,
+    study_message,
+)
 from miner_service.store.releases import active_owners, owners_in_use
 from miner_service.store.schema import JobRow, ReleaseRow, ReportPlanRow, StudyRow, TokenRow
 from pramana_core.wire.privacy import Study, StudyStep
@@ -22,20 +28,30 @@ def study_now(session: Session, row: StudyRow, now: datetime, *, for_owner: bool
     """
     joined = active_owners(session, row.name)
     awaited = sorted(awaited_owners(session, row.name, now) - set(joined))
-    steps = list(_steps_of_owners(session, row, joined, awaited))
+    lapsed = sorted(lapsed_invitations(session, row.name, now))
+    steps = list(_steps_of_owners(session, row, joined, awaited, lapsed))
     if not (steps or for_owner):
         steps = list(_steps_of_analysts(session, row.name, now))
     return study_message(row).model_copy(update={"awaited": awaited, "next": steps})
 
 
 def _steps_of_owners(
-    session: Session, row: StudyRow, joined: Sequence[str], awaited: Collection[str]
+    session: Session,
+    row: StudyRow,
+    joined: Sequence[str],
+    awaited: Collection[str],
+    lapsed: Collection[str],
 ) -> Iterator[StudyStep]:
     """Yield the steps up to the last release."""
     study = row.name
-    if not (joined or awaited):
+    if lapsed:
+        what = f"invite {', '.join(lapsed)} again, for the invitation expired"
+        command = f"miner-service study invite {study} {' '.join(lapsed)}"
+        yield StudyStep(who="operator", what=what, command=command)
+    elif not (joined or awaited):
         command = f"miner-service study invite {study} OWNER..."
         yield StudyStep(who="operator", what="invite the owners", command=command)
+    if not (joined or awaited):
         return
     if awaited:
         what, command = "join by the invitation's file", "owner-agent join INVITATION"
@@ -44,7 +60,7 @@ def _steps_of_owners(
     custodians = [owner for owner in joined if reports is None or owner != reports.owner]
     in_use = owners_in_use(session, study)
     planned = find_study_plan(session, study) is not None
-    if not planned and _may_plan(session, row, len(custodians) + len(awaited)):
+    if not planned and _may_plan(session, row, len(custodians) + len(awaited) + len(lapsed)):
         what = "design the study's plan from the owners' public parts, without any table"
         command = "owner-agent design PART... --gamma 19 --records N --write-study-plan plan.json"
         yield StudyStep(who="operator or custodian", what=what, command=command)

@@ -68,7 +68,7 @@ def accept_invitation(
         raise NotFound(
             "The invitation is unknown or has expired.",
             where="secret",
-            remedy="Ask the analyst for a new one.",
+            remedy="Ask the operator of the miner for a new invitation.",
         )
     credential = None if key is None else derived_credential("t", secret, key)
     if row.accepted is not None:
@@ -79,7 +79,7 @@ def accept_invitation(
             "The invitation was accepted before.",
             where="secret",
             remedy="Use the token given then. If it was lost, or somebody else accepted it, ask the"
-            " analyst to remove the owner and to invite again.",
+            " operator of the miner to remove the owner and to invite again.",
         )
     _require_absent(session, row.study, row.owner)
     row.accepted = now

@@ -79,6 +79,16 @@ def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
     return {*session.scalars(joined), *session.scalars(invited)}
 
 
+def lapsed_invitations(session: Session, study: str, now: datetime) -> set[str]:
+    """Return the names of owners whose only invitations expired before they joined."""
+    everyone = select(InvitationRow.owner).where(
+        InvitationRow.study == study,
+        InvitationRow.accepted.is_(None),
+        InvitationRow.hash != "",  # else it was revoked, or its owner was removed
+    )
+    return {*session.scalars(everyone)} - awaited_owners(session, study, now)
+
+
 def find_study_plan(session: Session, study: str) -> StudyPlan | None:
     """Return the plan that a study agreed on, if it has one."""
     row = session.get(StudyPlanRow, study)

@@ -59,7 +59,11 @@ _NAMES = "letters, digits and . _ -, a letter or digit first"
 
 def init(
     table: Annotated[
-        Path, typer.Argument(help="The table: CSV, Parquet or a workbook (.xlsx, .ods).")
+        str,
+        typer.Argument(
+            help="The table: CSV, Parquet, a workbook (.xlsx, .ods), or the address of a database"
+            " (postgresql://USER@HOST/NAME, sqlite:///FILE) with --query."
+        ),
     ],
     owner: Annotated[
         str | None, typer.Option(help="Your name in the study; an invitation says it, too.")
@@ -82,6 +86,9 @@ def init(
     ] = None,
     separator: Annotated[
         str | None, typer.Option(help="The character between cells, where a wrong one is found.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Of a database: the name of a table, or a SELECT.")
     ] = None,
     categories: Annotated[
         list[str] | None,
@@ -124,7 +131,7 @@ def init(
     require_absent(site, "site")
     asking = at_terminal() and not yes
     with progress_bar("reading the table"):
-        proposed = propose_site(detect(table, encoding, separator), record_id, header=header)
+        proposed = propose_site(detect(table, encoding, separator, query), record_id, header=header)
     _show_reading(proposed)
     lists = _typed_lists(categories or [], cuts or [])
     choices = [*lists, *(not_sensitive or []), *(leave_out or [])]

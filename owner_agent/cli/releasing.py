@@ -349,6 +349,7 @@ def _release(
     from owner_agent.release.publish import release_to_file
     from owner_agent.report.files import write
     from owner_agent.report.outcomes import found_wrong, outcome_lines
+    from owner_agent.report.study import steps_after
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore
     from pramana_core.report.terminal import print_warnings
@@ -391,6 +392,7 @@ def _release(
     if outcome is not None:
         if not asked.json:
             show_lines(outcome_lines(outcome))
+            show_lines(steps_after(site, asked.environment) if asked.publish else [])
         print_warnings(console(stderr=True), found_wrong(outcome))
     return made[0], outcome
 

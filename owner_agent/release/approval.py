@@ -53,5 +53,7 @@ def _before(site: Site) -> tuple[int, list[str]] | None:
 def _files(site: Site) -> list[Path]:
     lists = [v.categories_from for v in site.file.variables if v.categories_from]
     plan = site.file.study_plan
-    read = [site.table.path, *(site.folder / str(path) for path in lists)]
+    # What is sent was read once, also from a database, which has no file to look at again.
+    table = [] if site.table.database else [site.table.path]
+    read = [*table, *(site.folder / str(path) for path in lists)]
     return read if plan is None else [*read, site.folder / plan.file]

@@ -214,6 +214,17 @@ def people_of(site: Site, environment: Environment) -> PeopleStatement | str | N
         return error.message
 
 
+def steps_after(site: Site, environment: Environment) -> list[str]:
+    """Return who does what next in the study of a site, in sentences; none without an answer."""
+    try:
+        with asked_briefly(site, environment) as miner:
+            study = miner.study(site.miner.study)
+    except PramanaError:
+        return []
+    done = "Every owner has published. An analyst of the study can run jobs now."
+    return [step.line for step in study.next] or [done]
+
+
 def _extremes(extremes: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
     if extremes is None:
         return NOTHING, NOTHING

@@ -22,7 +22,14 @@ from owner_agent.site.sections import (
     Section,
     StudyPlanSection,
 )
-from owner_agent.site.table_source import MARKED, TABLE_SUFFIXES, TableSource
+from owner_agent.site.table_source import (
+    HAS_PASSWORD,
+    MARKED,
+    TABLE_SUFFIXES,
+    TableSource,
+    is_database,
+    located,
+)
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls_files import TlsFiles
 from pramana_core.alike import did_you_mean, repeated_in
@@ -105,6 +112,7 @@ class SiteFile(Section):
 
     owner: Name
     table: str
+    query: str | None = None
     record_id: ColumnName
     state: str = ".pramana"
     encoding: str = MARKED
@@ -139,7 +147,17 @@ class SiteFile(Section):
             mistakes.append(
                 f"decimal_commas and dates_as_years must not name the record id {self.record_id!r}"
             )
-        if not self.table.lower().endswith(TABLE_SUFFIXES):
+        if is_database(self.table) != (self.query is not None):
+            mistakes.append(
+                "query is for the table of a database, which needs it: a table's name or a SELECT"
+            )
+        if is_database(self.table):
+            if HAS_PASSWORD.search(self.table):
+                mistakes.append(
+                    "table must not contain a password: give it in PGPASSWORD, or in a file that"
+                    " PGPASSFILE names"
+                )
+        elif not self.table.lower().endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
             mistakes.append(f"peer.known names {self.owner!r}, the owner of this file")
@@ -165,12 +183,16 @@ class Site(BaseModel):
     def table(self) -> TableSource:
         """The table, and how its text is read."""
         file = self.file
+        database = located(file.table, self.folder) if is_database(file.table) else ""
         return TableSource(
-            self.folder / file.table,
+            self.folder / ("table" if database else file.table),
             file.encoding,
             file.separator,
             file.decimal_commas,
             file.dates_as_years,
+            database,
+            file.query or "",
+            file.record_id if database else "",
         )
 
     @property

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,20 +14,28 @@ PARQUET = ".parquet"
 SHEETS = (".xlsx", ".xls", ".ods")
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".txt", PARQUET, *SHEETS)
 
+DATABASES = ("postgresql://", "sqlite:///")
+"""How the address of a database begins."""
+
+HAS_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|[?&]password=")
+
 MARKED = "utf-8"
 """The encoding of CSV without a byte order mark; a mark names the file's own."""
 
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table in a file; `owner_agent.table.table` reads it in chunks.
+    """A table in a file or a database; `owner_agent.table.table` reads it in chunks.
 
     Attributes:
-        path: the file; its suffix names the format.
+        path: the file; its suffix names the format. Of a database, a name that is not used.
         encoding: of a CSV file without a byte order mark, as Python calls it.
         separator: the character between cells of CSV; None if the file shows it.
         decimal_commas: columns of numbers such as 22,5 and 1.234,5.
         dates_as_years: columns of dates; only their years are read.
+        database: the address of the database, "" for a file.
+        query: the name of a table in the database, or a SELECT.
+        order: the column by which rows of a database are ordered, "" for none.
     """
 
     path: Path
@@ -33,6 +43,9 @@ class TableSource:
     separator: str | None = None
     decimal_commas: tuple[str, ...] = ()
     dates_as_years: tuple[str, ...] = ()
+    database: str = ""
+    query: str = ""
+    order: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -47,7 +60,7 @@ class TableSource:
             raise OptionError("The separator must be one character.", where="separator")
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.database or str(self.path)
 
     @property
     def is_parquet(self) -> bool:
@@ -58,3 +71,17 @@ class TableSource:
     def is_sheet(self) -> bool:
         """Whether the file is a workbook of a spreadsheet program."""
         return self.path.name.lower().endswith(SHEETS)
+
+
+def is_database(table: str) -> bool:
+    """Whether `table` of a site file is the address of a database."""
+    return table.startswith(DATABASES)
+
+
+def located(database: str, folder: Path, start: Path | None = None) -> str:
+    """Return an address whose SQLite file is found from a folder, or relative to `start`."""
+    file = database.removeprefix("sqlite:///")
+    if file == database:
+        return database
+    path = folder / file
+    return f"sqlite:///{path if start is None else os.path.relpath(path, start)}"

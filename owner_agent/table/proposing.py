@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
 from owner_agent.site.table_source import TableSource
-from owner_agent.table.encode import record_id_problems
+from owner_agent.table.encode import record_id_problems, rows_text
 from owner_agent.table.table import (
     DATE,
     begins_with_record,
@@ -249,6 +249,8 @@ def _proposed(
             return ProposedVariable(name, cuts=cuts, missing=missing, rare=few_missing)
         return "no round cuts part its numbers into groups of enough records"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
+        if odd := _odd_cells(column):
+            return odd
         holds = f": it holds {codes}" if codes else ""
         return f"it has too many different texts for a public list{holds}"
     if numeric and not codes and len({*map(plainest, texts)}) == len(texts):
@@ -265,6 +267,16 @@ def _proposed(
     return ProposedVariable(
         name, tuple(ordered), missing=missing if empty else None, rare=rare, note=note
     )
+
+
+def _odd_cells(column: pa.Array) -> str:
+    """Name the rows of the few cells that are not numbers in a column of numbers, if it is one."""
+    filled = pc.invert(pc.is_in(column, pa.array(["", *_MISSING_WORDS]))).to_numpy(False)
+    read = numbers(pc.replace_substring(column, ",", "."))
+    odd = filled & ~np.isfinite(read)
+    if not 0 < odd.sum() <= (1 - _NEARLY) * filled.sum():
+        return ""
+    return f"its cells are numbers, but not in {rows_text(odd)}: correct or empty those cells"
 
 
 def _number(text: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from owner_agent.site.planning import planned, raise_together, without_protection
 from owner_agent.site.site import site_from
-from owner_agent.site.table_source import TableSource
+from owner_agent.site.table_source import TableSource, located
 from owner_agent.site.writing import toml
 from owner_agent.state.private_files import save
 from owner_agent.table.encode import inspect
@@ -35,11 +35,15 @@ def site_text(
     source = proposed.table
     head: dict[str, Any] = {
         "owner": owner,
-        "table": os.path.relpath(source.path, folder),
+        "table": (
+            located(source.database, Path.cwd(), folder)
+            if source.database
+            else os.path.relpath(source.path, folder)
+        ),
         "record_id": proposed.record_id,
     }
     # Later commands read the text as it was read here.
-    facts = ("encoding", "separator", "decimal_commas", "dates_as_years")
+    facts = ("query", "encoding", "separator", "decimal_commas", "dates_as_years")
     head |= {
         name: getattr(source, name)
         for name in facts

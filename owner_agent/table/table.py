@@ -20,7 +20,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from owner_agent.site.table_source import MARKED, TABLE_SUFFIXES, TableSource
+from owner_agent.site.table_source import (
+    HAS_PASSWORD,
+    MARKED,
+    TABLE_SUFFIXES,
+    TableSource,
+    is_database,
+)
 from owner_agent.table.csv_format import (
     CsvFormat,
     fault,
@@ -156,11 +162,31 @@ def column_names(source: TableSource) -> list[str]:
         raise _unreadable(source) from None
 
 
-def detect(path: Path, encoding: str | None = None, separator: str | None = None) -> TableSource:
-    """Return a file with its encoding, separator and columns of decimal commas.
+def detect(
+    table: Path | str,
+    encoding: str | None = None,
+    separator: str | None = None,
+    query: str | None = None,
+) -> TableSource:
+    """Return a file with its encoding, separator and columns of decimal commas; or a database.
 
-    Raises TableError and EmptyTable.
+    Raises TableError, EmptyTable, OptionError.
     """
+    path = Path(table)
+    if is_database(str(table)) != (query is not None):
+        raise OptionError(
+            "A database needs a query, and a file has none.",
+            where="query",
+            remedy="Give --query with a table's name or a SELECT, and the database's address.",
+        )
+    if query is not None:
+        if HAS_PASSWORD.search(str(table)):
+            raise OptionError(
+                "The address of the database contains a password.",
+                where="table",
+                remedy="Give it in PGPASSWORD, or in a file that PGPASSFILE names.",
+            )
+        return TableSource(path, database=str(table), query=query)
     source = TableSource(path, encoding or MARKED, separator)
     _require_file(source)
     if source.is_parquet:
@@ -187,7 +213,7 @@ def unusable_columns(source: TableSource) -> dict[str, str]:
 
 def begins_with_record(source: TableSource) -> bool:
     """Return whether a table probably has no header: its first row looks like a record."""
-    if source.is_parquet:
+    if source.is_parquet or source.database:
         return False
     try:
         content = _open(source)
@@ -247,6 +273,8 @@ class _Content:
 
 def _open(source: TableSource) -> _Content:
     """Open a table by the reader of its format. Raises TableError, EmptyTable, `_FAILURES`."""
+    if source.database:
+        return _open_database(source)
     _require_file(source)
     if source.is_parquet:
         return _open_parquet(source)
@@ -405,6 +433,21 @@ def _require_names(source: TableSource, rows: Sequence[Sequence[object]]) -> Non
             where=str(source),
             remedy="The names of the columns must be the first row; titles above it must go.",
         )
+
+
+def _open_database(source: TableSource) -> _Content:
+    from owner_agent.table.database import database_columns, database_rows
+
+    written = database_columns(source)
+    names = _names(written)
+    called = dict(zip(names, written, strict=True))
+
+    def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        columns = [called[name] for name in wanted]
+        for block in database_rows(source, columns, _BATCH_ROWS):
+            yield from _batches(block, wanted, wanted, source)
+
+    return _Content(names, written, batches, lambda rows: (rows, 0))
 
 
 def _open_parquet(source: TableSource) -> _Content:

@@ -84,7 +84,7 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
     return page(
         request,
         "job.html.j2",
-        title=answer.name or f"Job {answer.key}",
+        title=answer.name or f"Job {answer.id}",
         job=answer,
         asked=asked,
         kind=answer.spec.kind,

@@ -102,8 +102,8 @@ class Requirements:
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:
             raise OptionError(
-                "Give one of gamma, epsilon and breach: how much may be revealed of a whole record,"
-                f" as gamma 19; {' and '.join(given) or 'none'} is given.",
+                "State how much may be revealed of a whole record by exactly one of gamma, epsilon"
+                f" and breach, for example gamma 19; {' and '.join(given) or 'none'} is given.",
                 where="gamma",
             )
         if epsilon is not None:

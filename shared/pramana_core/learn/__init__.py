@@ -1,4 +1,5 @@
-"""Learners: from marginals to models with their errors; none sees a report, a matrix or a plan.
+"""Learners: from marginals to models with errors. A learner never sees a report, a matrix or a
+plan.
 
-A room for each kind of model, and `prediction`, which reads any model that predicts.
+Each kind of model has a folder. `prediction` reads any model that predicts.
 """

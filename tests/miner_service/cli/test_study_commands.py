@@ -212,7 +212,12 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     assert AGREED.digest in said
     assert "epsilon 2.197 (gamma 9), by one of 3 sets" in said
     assert "north: at most epsilon 2.197; reports class 75.0%, a 75.0%." in said
-    assert "the custodian of north, south: keep" in study("plan set", "s", plan)
+    again = study("plan set", "s", plan)
+    assert "the custodian of north, south: keep" in again
+    assert "warning" not in again
+    miner.owner("s", "west")
+    assert "warning: the plan has no columns of west," in study("plan set", "s", plan)
+    miner.admin("DELETE", "/v1/studies/s/owners/west")
     assert study("plan show", "s") in said
     assert json.loads(study("plan show", "s", "--json")) == AGREED.as_dict()
     study("plan set", "s", other)
@@ -220,7 +225,7 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     refused("not-found", "study plan", *study.words("plan show", "s"))
     assert noted(miner) == [
         ("put_study_plan", 201),
-        ("put_study_plan", 200),
+        *[("put_study_plan", 200)] * 2,
         ("put_study_plan", 201),
         ("delete_study_plan", 204),
     ]

@@ -54,7 +54,7 @@ def test_the_structure_as_a_picture(learned):
     assert "default-src 'none'" in svg.headers["content-security-policy"]
     texts = {t.text for t in ET.fromstring(svg.text).iter("{http://www.w3.org/2000/svg}text")}
     said = (
-        "The link shows beyond the noise."
+        "The link stands out from the noise."
         " Learned from 200 records; no gamma bounds what these tell of a person."
     )
     assert texts == {"A", ODD, said}

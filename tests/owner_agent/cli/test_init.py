@@ -282,6 +282,16 @@ def test_numbers_that_count_the_records_and_columns_without_a_name_stay_at_home(
     assert load_site(fresh.folder / "site.toml").file.record_id == "column 1"
 
 
+@pytest.mark.parametrize("comma", [".", ","])
+def test_a_column_of_numbers_with_a_few_other_cells_names_their_rows(fresh, command, comma):
+    rows = [f"p{i};{'ab'[i % 2]};{50 + i / 7:.3f}".replace(".", comma) for i in range(300)]
+    rows[17], rows[250] = "p17;a;unknown", "p250;b;see file"
+    ended, found = _proposed(fresh, command, "id;kind;weight", rows)
+    assert list(found) == ["kind"]
+    assert "2 rows (rows 18, 251)" in ended.out
+    assert "unknown" not in ended.out + (fresh.folder / "site.toml").read_text()
+
+
 WARD = [
     ["Fallnr", "Geschlecht", "PLZ", "Jahrgang", "BMI", "Station", "Geburtsdatum", "Rückfall"],
     *(

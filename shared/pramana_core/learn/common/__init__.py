@@ -1,5 +1,5 @@
-"""What learners have in common: their options, documents of models, columns of records,
-projections, seeded resampling.
+"""Shared by all learners: options, model documents, columns of records, projections and seeded
+random streams.
 
-Whatever else only one kind of model needs lives with that model.
+Code that only one kind of model needs lives with that model.
 """

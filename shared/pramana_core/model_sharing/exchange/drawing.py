@@ -1,7 +1,7 @@
 """Pictures of shared trees.
 
 A tree is drawn from left to right in the layout of all trees (`pramana_core.pictures.trees`). A
-leaf has a bar of its classes; misses whose class is not told are grey.
+leaf has a bar of its classes; misses of unknown class are grey.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import UNKNOWN, Item, TreePicture, fitting_depth
 
 MOST_DRAWN = 60
-"""The most rows of a picture; deeper trees are cut."""
+"""The most rows of a picture; larger trees are cut."""
 
 
 def draw_shared_tree(tree: SharedTree) -> Layout:
-    """Return a picture of a tree, as deep as `MOST_DRAWN` rows allow."""
+    """Return a picture of a tree, cut to the depth that `MOST_DRAWN` rows allow."""
     depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
     cut = depth + 1 < tree.depth
-    foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
+    foot = f"Splits below level {depth + 1} are omitted." if cut else ""
     target = tree.schema.target.name, tree.schema.target.categories
     drawn = TreePicture(_item(tree, tree.root, depth), target, foot=foot)
     name = f"Decision tree for {tree.schema.target.name}"
@@ -36,7 +36,7 @@ def _below(node: Node) -> list[Node]:
 
 
 def _item(tree: SharedTree, node: Node, depth: int) -> Item:
-    """Return a node as it is drawn, with the splits down to a depth."""
+    """Return a node as a picture item, with the splits down to a depth."""
     leaves = list(leaves_below(node))
     counts, untold = _counts(tree, leaves)
     records = counts.sum() + untold
@@ -55,7 +55,7 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
     share = f" {100 * counts[label] / records:.0f} %" if records else ""
     note = f"{number(float(counts[label]))} of {said}"
     if isinstance(node, Split):
-        note = f"{len(leaves):,} paths left out, {said}"
+        note = f"{len(leaves):,} paths omitted, {said}"
     bars = [*((count, colour(code)) for code, count in enumerate(counts)), (untold, UNKNOWN)]
     return Item(
         f"{short(tree.schema.target.categories[label], 26)}{share}",
@@ -67,11 +67,11 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
 
 
 def _others(tree: SharedTree, nodes: Sequence[Node]) -> Item:
-    """Return what stands for parts that are not drawn."""
+    """Return the item for parts that are not drawn."""
     leaves = [leaf for node in nodes for leaf in leaves_below(node)]
     counts, untold = _counts(tree, leaves)
     records = records_words(counts.sum() + untold)
-    words = f"{len(nodes):,} more parts with {len(leaves):,} paths and {records} left out"
+    words = f"{len(nodes):,} more parts with {len(leaves):,} paths and {records} omitted"
     return Item(words, details=_details(tree, counts, untold))
 
 
@@ -81,7 +81,7 @@ def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
 
 
 def _counts(tree: SharedTree, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
-    """Return the records of each class, and those whose class is not told."""
+    """Return the records of each class, and the count of records of unknown class."""
     counts, untold = np.zeros(tree.schema.classes), 0.0
     for leaf in leaves:
         if leaf.distribution is None:
