@@ -1,5 +1,25 @@
-"""`python -m miner_service` is the same as `miner-service`."""
+"""Entry point of `miner-service`, also as `python -m miner_service`."""
 
-from miner_service.cli.main import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; a health check without options loads nothing of it."""
+    command, *words = [*sys.argv[1:], ""]
+    if command == "healthcheck" and not any(word.startswith("-") for word in words):
+        from miner_service.healthcheck import require_healthy
+        from pramana_core.errors import NotReady
+
+        try:
+            require_healthy(*filter(None, words))
+        except NotReady as error:
+            sys.stderr.write(f"{error.message}\n")
+            sys.exit(error.exit_code)
+    else:
+        from miner_service.cli.main import main as run
+
+        run()
+
+
+if __name__ == "__main__":
+    main()

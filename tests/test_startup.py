@@ -69,6 +69,22 @@ def test_the_package_itself_loads_nothing_heavy():
     assert loaded("import pramana") == set()
 
 
+@pytest.mark.parametrize("program", ["owner_agent", "miner_service"])
+def test_a_health_check_loads_no_command(program):
+    """An engine asks every few seconds. Nothing answers here, which is exit code 4."""
+    script = f"""
+import sys
+from {program}.__main__ import main
+sys.argv = ["program", "healthcheck"]
+try:
+    main()
+except SystemExit as ended:
+    assert ended.code in (0, 4), ended.code
+assert "typer" not in sys.modules and "rich" not in sys.modules
+"""
+    assert loaded(script) <= {"ssl"}
+
+
 @pytest.mark.slow
 def test_a_supervisor_of_jobs_loads_no_kind_and_no_learner():
     """Those its workers' template loads; here they would be loaded once more."""

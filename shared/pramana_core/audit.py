@@ -55,7 +55,7 @@ class AuditLog:
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
-            raise LimitExceeded(f"An audit entry may have {LONGEST} bytes; shorten its texts.")
+            raise LimitExceeded(f"An audit entry has at most {LONGEST} bytes; shorten its texts.")
         with self._lock, storing(_WHAT):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             try:

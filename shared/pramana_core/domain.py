@@ -42,13 +42,13 @@ class Variable:
     compute with numbers (Ma 2.3).
 
     Args:
-            name: the variable's name.
-            categories: the labels; the code of a category is its index.
-            representatives: one number for each category, or None.
+        name: the variable's name.
+        categories: the labels; the code of a category is its index.
+        representatives: one number for each category, or None.
 
     Raises:
-            DomainError: the name is empty, there are fewer than two categories, a category repeats,
-                or the representatives are not one finite number for each category.
+        DomainError: the name is empty, there are fewer than two categories, a category repeats, or
+            the representatives are not one finite number for each category.
 
     Examples:
         >>> import pramana as pm
@@ -150,10 +150,10 @@ class Domain:
     """An ordered set of variables.
 
     Args:
-            variables: the variables, in the order of a table's axes.
+        variables: the variables, in the order of a table's axes.
 
     Raises:
-            DomainError: two variables have the same name.
+        DomainError: two variables have the same name.
 
     Examples:
         >>> import pramana as pm

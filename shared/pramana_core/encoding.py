@@ -36,8 +36,7 @@ def encode(
 ) -> npt.NDArray[np.int64]:
     """Return the codes of n cells. A cell is a label, another spelling of one, or a number.
 
-    An empty text that is not a category gets the code `empty`, any other value without a category
-    `unknown`.
+    An empty text that is not a category has the code `empty`, any other unknown value `unknown`.
     """
     reader = CategoryReader(categories)
 

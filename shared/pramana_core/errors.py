@@ -1,8 +1,7 @@
 """Every error that Pramana raises on purpose, in one tree, with a table of codes and statuses.
 
-An error states the problem (`message`), its location (`where`) and the solution (`remedy`). No
-error contains a true value of a sensitive column. `pramana_core.wire.services` sends errors over
-HTTP.
+An error states the problem (`message`), its location (`where`) and the solution (`remedy`), but no
+true value of a sensitive column. `pramana_core.wire.services` sends errors over HTTP.
 """
 
 from __future__ import annotations
@@ -85,9 +84,9 @@ class PramanaError(Exception):
     Code, title, HTTP status and exit code come from `_TABLE` or from the base class.
 
     Attributes:
-            message: the problem.
-            where: the invalid parameter, column or field, or None.
-            remedy: what to do, or None if the message says it.
+        message: the problem.
+        where: the invalid parameter, column or field, or None.
+        remedy: what to do, or None if the message says it.
 
     Examples:
         >>> import pramana as pm
@@ -102,8 +101,7 @@ class PramanaError(Exception):
     title: ClassVar[str] = "Unforeseen error"
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
-    """The exit code of a command: 1 unforeseen, 2 input, 3 keys, 4 rejected by state or rights, 5
-    transport, 6 estimation.
+    """A command's exit code: 1 unforeseen, 2 input, 3 keys, 4 rejected, 5 transport, 6 estimation.
     """
 
     def __init_subclass__(cls) -> None:
@@ -183,11 +181,11 @@ class PlanConflict(PlanError):
 
 
 class RecordsCorrected(PlanConflict):
-    """Records whose values changed after their report, without an instruction how to treat them."""
+    """Values of reported records have changed; the owner must say how to treat them."""
 
 
 class RecordsExchanged(PlanConflict):
-    """Many records disappeared or appeared since the last release, without an instruction."""
+    """Many records are missing or new since the last release; the owner must say why."""
 
 
 class StructureError(InputError):

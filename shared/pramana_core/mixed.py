@@ -287,7 +287,7 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
         return NumericColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind.is_datetime64_any_dtype(series.dtype) or kind.is_timedelta64_dtype(series.dtype):
         raise TableError(
-            f"Column {name!r} has times.", where=name, remedy="Convert them to numbers of days."
+            f"Column {name!r} has times.", where=name, remedy="Make them numbers, such as days."
         )
     known = isinstance(series.dtype, pd.CategoricalDtype)
     if known:
@@ -312,9 +312,9 @@ class DesignMatrix:
 
     Attributes:
         matrix: n x k standardized columns.
-            labels, sources: the k labels `variable` or `variable=category`, and their two parts.
-            centres, scales: the k original means and standard deviations; n in the denominator.
-            constant, redundant: omitted columns, which do not vary or depend on earlier columns.
+        labels, sources: the k labels `variable` or `variable=category`, and their two parts.
+        centres, scales: the k original means and standard deviations; n in the denominator.
+        constant, redundant: omitted columns, which do not vary or depend on earlier columns.
     """
 
     matrix: Floats
@@ -356,8 +356,8 @@ def design_of(table: MixedTable) -> DesignMatrix:
 
 
 def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return n x k columns scaled to mean 0 and variance 1 (n in the denominator), their k means
-    and k standard deviations. Every column must vary.
+    """Return n x k varying columns with mean 0 and variance 1 (n in the denominator), and their k
+    means and k standard deviations before.
     """
     centres = np.mean(matrix, axis=0)
     # The mean of large numbers is rounded; the mean of the differences corrects it.

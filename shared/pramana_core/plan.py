@@ -38,11 +38,11 @@ class Block:
     variable changing fastest. It reports a code for each variable.
 
     Args:
-            variables: the variables in the order of the channel's axes.
-            channel: a K x L channel, where K is the number of combinations of their categories.
+        variables: the variables in the order of the channel's axes.
+        channel: a K x L channel, where K is the number of combinations of their categories.
 
     Raises:
-            PlanError: there are no variables, or the channel does not fit them.
+        PlanError: there are no variables, or the channel does not fit them.
 
     Examples:
         >>> import pramana as pm
@@ -78,7 +78,7 @@ class Block:
             )
 
     def __repr__(self) -> str:
-        return f"Block({_told(self)})"
+        return f"Block({_summary(self)})"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -142,10 +142,10 @@ class Plan:
     """Blocks that contain each variable exactly once.
 
     Args:
-            blocks: the variables randomized together, with their channels.
+        blocks: the variables randomized together, with their channels.
 
     Raises:
-            PlanError: there are no blocks, or a variable is in two of them.
+        PlanError: there are no blocks, or a variable is in two of them.
 
     Examples:
         >>> import pramana as pm
@@ -174,7 +174,7 @@ class Plan:
             )
 
     def __repr__(self) -> str:
-        parts = [_told(block) for block in self.blocks[:_SHOWN]]
+        parts = [_summary(block) for block in self.blocks[:_SHOWN]]
         return f"Plan({'; '.join(parts)}{'; ...' * (len(self.blocks) > _SHOWN)})"
 
     @classmethod
@@ -244,7 +244,7 @@ class Plan:
         return digest_of(self.as_dict())
 
 
-def _told(block: Block) -> str:
+def _summary(block: Block) -> str:
     """Return a block's names and a short description of its channel."""
     names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
     return f"{names}: {block.channel.describe()}"
@@ -273,14 +273,14 @@ def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
     firsts = list(itertools.accumulate((len(part.sizes) for part in parts), initial=0))[:-1]
     weights: dict[tuple[tuple[int, ...], Transition], int] = {}
     for weight, chosen in pieces([part.spans for part in parts]):
-        held = [
+        reported = [
             (first, part.choices[index])
             for first, part, index in zip(firsts, parts, chosen, strict=True)
             if index is not None
         ]
-        axes = tuple(first + axis for first, choice in held for axis in choice.axes)
-        channels = tuple(choice.channel for _, choice in held)
-        widths = tuple(len(choice.axes) for _, choice in held)
+        axes = tuple(first + axis for first, choice in reported for axis in choice.axes)
+        channels = tuple(choice.channel for _, choice in reported)
+        widths = tuple(len(choice.axes) for _, choice in reported)
         channel = channels[0] if len(channels) == 1 else Product(widths, channels)
         weights[axes, channel] = weights.get((axes, channel), 0) + weight
     sizes = tuple(v.size for v in variables)

@@ -126,16 +126,16 @@ class StudyPlan:
         with separate channels for each owner's variables. Raises PlanError.
         """
         block = plan.blocks[0]
-        names = [name for _, held in owners for name in held]
+        names = [name for _, own in owners for name in own]
         sampled = len(plan.blocks) == 1 and isinstance(block.channel, Sampled)
         if not sampled or list(block.names) != names:
             raise PlanError(
                 "A study plan takes one sampled block over the owners' variables in order.",
                 remedy="Design the plan with the owner of each variable stated.",
             )
-        ends = list(itertools.accumulate(len(held) for _, held in owners))
+        ends = list(itertools.accumulate(len(own) for _, own in owners))
         starts = [0, *ends[:-1]]
-        place = [i for i, (_, held) in enumerate(owners) for _ in held]
+        place = [i for i, (_, own) in enumerate(owners) for _ in own]
         sets = tuple(
             StudySet(
                 choice.weight,
@@ -298,17 +298,17 @@ def _by_owner(
     choice: Choice, place: Sequence[int]
 ) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
     """Yield each owner's part of a set; `place` has the owner's index of each variable."""
-    held = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
-    if len(held) == 1:
-        yield (*held[0], choice.channel)
+    groups = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
+    if len(groups) == 1:
+        yield (*groups[0], choice.channel)
         return
     if not isinstance(choice.channel, Product):
         raise PlanError(
-            f"The set of the variables {list(choice.axes)} spans {len(held)} owners; its channel"
+            f"The set of the variables {list(choice.axes)} spans {len(groups)} owners; its channel"
             " must be a product with separate channels for each owner."
         )
     left = list(zip(choice.channel.widths, choice.channel.channels, strict=True))
-    for owner, axes in held:
+    for owner, axes in groups:
         taken: list[tuple[int, Transition]] = []
         while left and sum(width for width, _ in taken) < len(axes):
             taken.append(left.pop(0))

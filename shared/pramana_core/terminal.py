@@ -1,8 +1,8 @@
 """The commands' output for people and scripts: colour, width, `--json`, exit codes.
 
-Exit codes of every command: 0 done; 1 unforeseen failure; 2 invalid usage, configuration or data; 3
-a secret is missing or unsafe; 4 rejected (by the miner, by stored state, or by rights); 5 the other
-side did not answer; 6 the data cannot support the estimate.
+Exit codes of every command: 0 done; 1 unforeseen failure; 2 invalid usage, configuration or data;
+3 a secret is missing or unsafe; 4 rejected (by the miner, by stored state, or by rights);
+5 the other side did not answer; 6 the data cannot support the estimate.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,7 +51,8 @@ def _print_version(wanted: bool) -> None:
             found = version("pramana")
         except PackageNotFoundError:
             found = "not installed: it runs from a checkout"
-        sys.stdout.write(f"pramana {found}\n")
+        revision = os.environ.get("PRAMANA_REVISION")
+        sys.stdout.write(f"pramana {found}{f' (revision {revision})' if revision else ''}\n")
         raise typer.Exit
 
 
@@ -264,14 +266,13 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
         report_error(absent)
         sys.exit(absent.exit_code)
     except OSError as error:
-        if not is_full(error) and error.filename is None:
-            raise
+        what = str(error.filename or "what the command reads or writes")
         refused: PramanaError = (
-            no_room(str(error.filename or "the output"))
+            no_room(what)
             if is_full(error)
             else OptionError(
-                f"{error.filename} cannot be used: {error.strerror}.",
-                where=str(error.filename),
+                f"{what} cannot be used: {error.strerror or error}.",
+                where=what,
                 remedy="Check that it exists and that you have permission to read and write it.",
             )
         )

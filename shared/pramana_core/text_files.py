@@ -23,7 +23,7 @@ def decoded(content: bytes) -> str:
     r"""Return the text of a file's bytes with every line ended by `\n`.
 
     Raises:
-            UnicodeDecodeError: a line is not in the encoding; the reason names the first.
+        UnicodeDecodeError: a line is not in the encoding; the reason names the first.
     """
     try:
         text = content.decode(encoding_of(content))

@@ -44,11 +44,6 @@ class Mount:
     target: str
     writable: bool
 
-    @property
-    def volume(self) -> bool:
-        """Whether it is a volume, and not a file of the project."""
-        return not self.source.startswith(".")
-
 
 def mounts(service: dict[str, Any]) -> list[Mount]:
     """Return what a service mounts."""
@@ -61,8 +56,7 @@ def users(services: dict[str, Any]) -> dict[str, dict[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for name, service in services.items():
         for mount in mounts(service):
-            if mount.volume:
-                found.setdefault(mount.source, {})[name] = mount.writable
+            found.setdefault(mount.source, {})[name] = mount.writable
     return found
 
 
@@ -82,8 +76,8 @@ class Machine:
             for mount in mounts(service):
                 inside = self.inside(name, mount.target)
                 inside.parent.mkdir(parents=True, exist_ok=True)
-                whence = self.volume(mount.source) if mount.volume else ROOT / mount.source
-                inside.symlink_to(whence)
+                inside.symlink_to(self.volume(mount.source))
+            self.inside(name, "/deploy").symlink_to(ROOT / "deploy")
 
     def volume(self, name: str) -> Path:
         return self.root / "volumes" / name
@@ -125,7 +119,7 @@ class Machine:
 
     def readable(self, service: str) -> dict[str, bytes]:
         """Return every file that a container could read, by volume and path."""
-        volumes = [mount.source for mount in mounts(SERVICES[service]) if mount.volume]
+        volumes = [mount.source for mount in mounts(SERVICES[service])]
         folder = self.root / "volumes"
         return {
             str(path.relative_to(folder)): path.read_bytes()
@@ -238,11 +232,18 @@ def test_every_service_mounts_its_own_volumes_only():
         "admin": {"miner": True, "organizer": False, "analyst": False},
         "linkage": {"clinic": True, "laboratory": False, "registry": False},
         "results": {"analyst": True},
+        "work": {"miner": True},
     }
-    for name, service in SERVICES.items():
-        files = [mount for mount in mounts(service) if not mount.volume]
-        expected = [Mount("./deploy/agent.sh", "/deploy/agent.sh", False)]
-        assert files == (expected if name in AGENTS else []), name
+
+
+def test_every_owner_has_a_network_with_the_miner_alone():
+    for owner in AGENTS:
+        assert SERVICES[owner]["networks"] == [owner]
+        assert COMPOSE["networks"][owner] == {"internal": True}
+        assert {name for name, one in SERVICES.items() if owner in one["networks"]} == {
+            owner,
+            "miner",
+        }
 
 
 def test_every_container_drops_what_it_does_not_need():
@@ -259,6 +260,7 @@ def test_the_miner_on_postgresql_shares_its_records_with_its_workers_alone():
         "rows": {"database": True},
         "miner": {"miner": True, "worker": True},
         "admin": {"miner": True},
+        "work": {"miner": True},
     }
     assert set(users(ON_POSTGRESQL["services"])) == set(ON_POSTGRESQL["volumes"])
     addresses = {

@@ -65,6 +65,7 @@ def test_the_command_line_holds_before_the_file(written, tmp_path):
         ("[jobs]\nworkers = true\n", "jobs.workers"),
         ("[web]\ncertificate = 1\n", "web.certificate"),
         ("[jobs]\nlease_seconds = 0\n", "jobs.lease_seconds"),
+        ("[web]\ntrusted_proxies = ['proxy']\n", "web.trusted_proxies"),
         ("[jobs]\nlease_seconds = nan\n", "jobs.lease_seconds"),
         ("[storage]\ndatabase = postgresql://u:geheim@h/x\n", "miner.toml"),
     ],

@@ -1,5 +1,4 @@
-"""Learners: from marginals to models with errors. A learner never sees a report, a matrix or a
-plan.
+"""Learners: from marginals to models with errors.
 
-Each kind of model has a folder. `prediction` reads any model that predicts.
+A learner never sees a report, a matrix or a plan. `prediction` reads any model that predicts.
 """

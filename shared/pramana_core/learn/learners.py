@@ -1,7 +1,6 @@
 """The learners of a class, one entry each, which jobs, estimators and simulations read.
 
-`miner_service.kinds.classifiers` limits the cost of their jobs; `pramana.estimators` has their
-estimators.
+`miner_service.kinds.classifiers` limits their jobs; `pramana.estimators` has their estimators.
 """
 
 from __future__ import annotations

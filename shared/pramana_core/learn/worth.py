@@ -200,8 +200,6 @@ def _clipped(estimate: Estimate, least: float, most: float) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Scores models on marginals."""
-
     marginals: Marginals
     target: str
     names: tuple[str, ...]
@@ -246,9 +244,7 @@ class _Judge:
         return None
 
     def _drawn(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of correct predictions on records drawn from each column's table with
-        the class.
-        """
+        """Return the share of correct predictions on records drawn from each column's table."""
         used, prior = model.used, self.naive_bayes.prior.probability
         known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
         tables = {name: known[name] for name in used}
@@ -298,8 +294,7 @@ def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
 def _records(
     prior: Tensor, tables: Mapping[str, Tensor], rho: float
 ) -> tuple[Codes, dict[str, Codes]]:
-    """Draw classes and columns; `rho` is the correlation between the columns' evidence for the
-    class.
+    """Draw classes and columns whose evidence for the class has correlation `rho`.
 
     Each column follows its table given the class. Categories are ordered by their evidence for the
     class, and a shared part of the normal scores makes records of a class alike.

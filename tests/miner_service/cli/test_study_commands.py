@@ -85,7 +85,7 @@ def test_a_study_is_opened_and_gets_invitations_plan_and_access(miner, study, pl
     token = json.loads(study.access.read_text())["token"]
     assert token not in said
     assert Person(miner.client, token).get("/v1/studies/nursery/plan")["digest"] == AGREED.digest
-    assert "Next, the custodian of south, north: keep" in study("show", "nursery")
+    assert "Next, the custodian of south, north: store" in study("show", "nursery")
     assert noted(miner) == [
         ("create_study", 201),
         *[("create_invitation", 201)] * 2,
@@ -132,6 +132,7 @@ def test_a_public_address_that_is_none_is_refused(url):
     ("words", "where"),
     [
         (("--owners", "a,b c"), "owner"),
+        (("--owners", "a,b", "--folder", "/absent"), "folder"),
         (("--owners", "a", "--url", "miner"), "url"),
         (("--people", "some"), "people"),
         (("--max-epsilon-record", "-1"), "max_epsilon_record"),
@@ -151,9 +152,6 @@ def test_who_cannot_be_invited_gets_no_file(miner, study):
     miner.owner("nursery", "east")
     refused("conflict", "owner", *study.words("invite", "nursery", "means", "east"))
     assert [one.name for one in study.folder.iterdir()] == ["nursery-means.invitation"]
-    refused(
-        "option-invalid", "token-file", *study.words("invite", "nursery", "a", "--folder", "/no")
-    )
     refused("not-found", "study", *study.words("invite", "absent", "a"))
 
 
@@ -172,6 +170,21 @@ def test_existing_files_are_kept(study, command, file, where):
     assert [path.name for path in study.folder.iterdir()] == [file]
     assert (study.folder / file).read_text() == "mine"
     assert json.loads(study("show", "nursery", "--json"))["analysts"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        (("analyst", "nursery", "--access-file", "/absent/a.json"), "access-file"),
+        (("gateway", "nursery", "--name", "app", "--token-file", "/absent/a"), "token-file"),
+        (("invite", "nursery", "a", "--folder", "/absent"), "folder"),
+    ],
+)
+def test_nothing_is_issued_that_could_not_be_written(miner, study, words, where):
+    study("create", "nursery")
+    before = noted(miner)
+    refused("option-invalid", where, *study.words(*words))
+    assert noted(miner) == before
 
 
 def test_tokens_are_shown_once_or_written(miner, study):
@@ -210,10 +223,10 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     other.write_bytes(OTHER.canonical_json())
     said = study("plan set", "s", plan)
     assert AGREED.digest in said
-    assert "epsilon 2.197 (gamma 9), by one of 3 sets" in said
+    assert "epsilon 2.197 (gamma 9) by one of 3 sets" in said
     assert "north: at most epsilon 2.197; reports class 75.0%, a 75.0%." in said
     again = study("plan set", "s", plan)
-    assert "the custodian of north, south: keep" in again
+    assert "the custodian of north, south: store" in again
     assert "warning" not in again
     miner.owner("s", "west")
     assert "warning: the plan has no columns of west," in study("plan set", "s", plan)

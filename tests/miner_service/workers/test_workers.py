@@ -57,6 +57,14 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+def require_forked_well(pid: int) -> None:
+    """Check that a job's process ends before the service does where memory runs out, and that it
+    was forked from a process without threads."""
+    assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    assert len(list(Path(f"/proc/{parent}/task").iterdir())) == 1
+
+
 @dataclass
 class Opened:
     """A study of a shared miner with one release; its jobs leave a file for each run they begin."""
@@ -136,6 +144,7 @@ def test_a_job_that_never_ends_is_cancelled_whatever_it_computes(begin, what):
     study = begin(f"once {what}")
     path = study.create()
     pid = study.pid()
+    require_forked_well(pid)
     assert study.analyst.get(path)["state"] == "running"
     assert study.analyst("DELETE", path).json()["state"] == "cancelled"
     wait_gone(pid)
@@ -175,7 +184,7 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three_runs(begin):
     path = study.create()
     job = study.analyst.wait(path)
     assert (job["state"], job["problem"]["code"]) == ("failed", "worker-lost")
-    assert "ended 3 times in a row in the middle of this job" in job["problem"]["detail"]
+    assert "ended 3 times in a row during this job" in job["problem"]["detail"]
     assert study.runs == 3
     assert len([line for line in study.lines(path) if "ended with status -6" in line]) == 3
 

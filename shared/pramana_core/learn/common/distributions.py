@@ -8,9 +8,7 @@ from pramana_core.marginals.counts import Tensor
 
 
 def project_to_simplex(rows: Tensor) -> Tensor:
-    """Return the distribution nearest to each row, which sums to 1 over the last axis (Duchi et al.
-    2008).
-    """
+    """Return the distribution nearest to each row of sum 1, last axis (Duchi et al. 2008)."""
     size = rows.shape[-1]
     ordered = -np.sort(-rows, axis=-1)
     excess = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, size + 1)

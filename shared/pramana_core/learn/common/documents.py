@@ -64,7 +64,6 @@ def _ends(listed: Any) -> tuple[float, float]:
 
 
 def _known(number: Any) -> float:
-    """Return a number, or NaN for null."""
     if number is not None and type(number) not in (int, float):
         raise ValueError("must be a number, or null if unknown")
     return math.nan if number is None else float(number)
@@ -181,7 +180,7 @@ def parse_json(text: str | bytes) -> Any:
 def _number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("a number in it is not finite")
+        raise ValueError("it contains a number that is not finite")
     return number
 
 

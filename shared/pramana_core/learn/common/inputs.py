@@ -41,13 +41,12 @@ def require_inputs(inputs: Domain, target: Variable) -> None:
 def record_columns(
     inputs: Domain, codes: Mapping[str, Codes], *, missing: bool = False
 ) -> tuple[Codes, ...]:
-    """Return the codes of n records, one column of length n per input; false and true become 0 and
-    1.
+    """Return the codes of n records, one n-vector per input; booleans become 0 and 1.
 
-    With `missing`, a code equal to the number of categories means a missing value, and an input
-    without a column is missing in all records. Raises UnknownVariable: an input has no column; with
-    `missing`, no input has one. DomainError: a column is not of whole numbers, has another length,
-    or contains a code outside its variable.
+    With `missing`, a code equal to the number of categories means a missing value, and inputs
+    without a column are missing in all records. Raises UnknownVariable: an input has no column;
+    with `missing`, no input has one. DomainError: a column is not of whole numbers, has another
+    length, or contains a code outside its variable.
     """
     absent = [name for name in inputs.names if name not in codes]
     if absent and (not missing or len(absent) == len(inputs)):

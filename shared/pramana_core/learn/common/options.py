@@ -42,9 +42,7 @@ def types_of(options: type) -> dict[str, Any]:
 
 
 def limits_of(kind: Any) -> str:
-    """Return the limits of a numeric type as text, such as `at least 0 and at most 16`, or "" for a
-    type without limits.
-    """
+    """Return the limits of a type as text: `at least 0 and at most 16`; "" without limits."""
     return " and ".join(f"{_WORDS[name]} {bound:,}" for name, bound in _limits(kind))
 
 
@@ -339,9 +337,9 @@ class Scoring:
     """A score and its options.
 
     Args:
-        name: `likelihood` of the reports (default), or a score of estimated counts clipped at 0:
-            `bic` (Ma 5.5.1, penalty (log N)/2 per parameter), `bayesian` (Ma 5.5.1, Dirichlet
-            prior) or `bdeu`.
+        name: `likelihood` of the reports (default), or a score of estimated counts made
+            nonnegative: `bic` (Ma 5.5.1, penalty (log N)/2 per parameter), `bayesian` (Ma 5.5.1,
+            Dirichlet prior) or `bdeu`.
         eta: a parent is added only if new > eta * old, where both are logarithms and negative (Ma
             5.5.2).
         c_star: the factor of the penalty of `bic` (Ma 5.5.2).
@@ -378,10 +376,10 @@ class Search:
         max_parents: the maximum number of parents of a variable.
         refine: K2 also removes a parent, or exchanges one for another, if that improves the score.
         method: the search without an order. `hill-climbing` adds, deletes, reverses and exchanges
-            links by the score. `chow-liu` needs only tables of pairs: it learns the forest with the
-            largest information (Chow and Liu 1968) and, with more than one parent, adds links that
-            no path between their ends explains. `auto` is hill climbing if some records report all
-            variables together.
+            links by the score. `chow-liu` needs only tables of pairs: it learns the forest of the
+            largest information (Chow and Liu 1968) and, with more than one parent, further links
+            that no chain explains. `auto` is hill climbing if some records report all variables
+            together.
 
     Raises:
         OptionError: a value outside its range, a method in addition to an order, an order that

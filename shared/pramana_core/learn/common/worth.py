@@ -45,7 +45,7 @@ class Worth:
     Attributes:
         verdict: a sentence.
         figures: the numbers behind the verdict, the most important first.
-        supposes: the assumptions of the intervals, in sentences; "" if there are none.
+        supposes: the assumptions of the intervals, in sentences; "" without assumptions.
     """
 
     verdict: str

@@ -13,12 +13,13 @@ import httpx
 import pytest
 import uvicorn
 
+from miner_service.healthcheck import require_healthy
 from miner_service.http import connection
 from miner_service.http.app import create_app
 from miner_service.http.server import bind, configured, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.tokens import rotate_admin_token
-from pramana_core.errors import OptionError
+from pramana_core.errors import NotReady, OptionError
 from pramana_core.opening import require_tls_files
 from tests.certificates import Authority
 from tests.miner_service.crew import crew_of
@@ -140,6 +141,29 @@ def test_it_speaks_tls(listen, authority):
     plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
     assert b"200" not in everything(plain)
     assert config.ssl.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize(("trusted", "secure"), [(["127.0.0.0/8"], True), (["10.0.0.7"], False)])
+def test_cookies_are_secure_where_a_trusted_proxy_speaks_tls(listen, trusted, secure):
+    url, *_ = listen(trusted_proxies=trusted)
+    headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
+    answer = httpx.get(f"{url}/pages/sign-in", headers=headers)
+    assert ("; Secure" in answer.headers["set-cookie"]) is secure
+    assert ("strict-transport-security" in answer.headers) is secure
+
+
+@pytest.mark.slow
+def test_a_health_check_asks_what_listens(listen, authority):
+    url, *_ = listen()
+    require_healthy(f"{url}/healthz")
+    with pytest.raises(NotReady):
+        require_healthy(f"{url}/absent")
+    certificate, key = authority.issue("checked")
+    url, *_ = listen(certificate=certificate, private_key=key)
+    require_healthy(f"{url}/readyz")
+    for wrong in (url.replace("https", "http"), "http://127.0.0.1:1/", "http://127.0.0.1:x/"):
+        with pytest.raises(NotReady):
+            require_healthy(wrong)
 
 
 @pytest.mark.slow

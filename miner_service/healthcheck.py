@@ -1,0 +1,37 @@
+"""Whether a miner on this machine answers, asked without heavy imports: an engine asks often."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from pramana_core.errors import NotReady
+
+READY = "http://127.0.0.1:8000/readyz"
+_SECONDS = 4.0
+
+
+def require_healthy(url: str = READY) -> None:
+    """Check that a URL of the miner answers 200. Raises NotReady."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from urllib.parse import urlsplit
+
+    address = urlsplit(url)
+    host, path = address.netloc, address.path or "/"
+    try:
+        connection: HTTPConnection
+        if address.scheme == "https":
+            import ssl
+
+            context = ssl.create_default_context()
+            # The certificate names the public address, and no secret is sent.
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            connection = HTTPSConnection(host, timeout=_SECONDS, context=context)
+        else:
+            connection = HTTPConnection(host, timeout=_SECONDS)
+        with closing(connection):
+            connection.request("GET", path)
+            status = connection.getresponse().status
+    except (OSError, HTTPException, ValueError) as error:
+        raise NotReady(f"{url} does not answer: {error}.", where="url") from None
+    if status != 200:
+        raise NotReady(f"{url} answers {status}.", where="url")

@@ -1,0 +1,26 @@
+"""Whether the agent's pages answer, asked without heavy imports: an engine asks often."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from pramana_core.errors import NotReady
+
+PORT = 8100
+_SECONDS = 4.0
+
+
+def require_healthy(port: int = PORT) -> None:
+    """Check that an agent on this machine answers. Raises NotReady."""
+    from http.client import HTTPConnection, HTTPException
+
+    try:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=_SECONDS)) as connection:
+            connection.request("GET", "/healthz")
+            status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        raise NotReady(
+            f"The agent does not answer on port {port}: {error}.", where="port"
+        ) from None
+    if status != 200:
+        raise NotReady(f"The agent on port {port} answers {status}.", where="port")
