@@ -100,7 +100,7 @@ def _described(option: Option) -> str:
     """Return a sentence on how a record is randomized."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
-    if option.family == "sampled-mixed":
+    if option.family in {"sampled-mixed", "sampled-subsets"}:
         sizes = sorted({len(c.axes) for b in blocks for c in b.channel.choices})
         spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return (
