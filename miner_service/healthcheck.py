@@ -1,4 +1,4 @@
-"""Whether a miner on this machine answers, asked without heavy imports: an engine asks often."""
+"""Check whether a miner on this machine answers, without heavy imports: engines check often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the agent's pages answer, asked without heavy imports: an engine asks often."""
+"""Check whether the pages of the agent answer, without heavy imports: engines check often."""
 
 from __future__ import annotations
 
