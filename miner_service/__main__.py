@@ -1,4 +1,4 @@
-"""The command `miner-service`, also as `python -m miner_service`."""
+"""Entry point of `miner-service`, also as `python -m miner_service`."""
 
 import sys
 

@@ -1,20 +1,19 @@
 """Learn models, with error bars, from data that several owners will not share.
 
-`import pramana as pm` is what a data scientist writes: the names are listed in `__init__.pyi`
-beside this file, and each is loaded with its first use. Mathematics lives in `pramana_core`, and
-whatever an owner or the miner does in their own packages; this package composes them and nothing
-imports it.
+Data scientists write `import pramana as pm`. The stub `__init__.pyi` lists the public names, and
+each is loaded at its first use. The mathematics is in `pramana_core`; owners and the miner have
+their own packages. This package composes them, and no other package imports it.
 """
 
 import lazy_loader
 
-import pramana_core  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes
+import pramana_core  # noqa: F401 - before numpy: it limits the threads of linear algebra
 
 _found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name with its first use. Raises AttributeError, with the names alike."""
+    """Load a public name at its first use. Raises AttributeError, which suggests similar names."""
     try:
         return _found(name)
     except AttributeError:

@@ -36,19 +36,19 @@ def demo(
         int | None,
         typer.Option(min=0, help="Make the demonstration's data and keys reproducible."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for report, result and tables.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for report, result and tables.")] = Path(
         "demo-out"
     ),
     json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
 ) -> None:
     """Run owners and a miner as real processes and learn a Bayesian network with error bars.
 
-    The records are drawn from the network of Ma (2006), figure 5.2, so that every estimate is
-    compared with the truth. Exit codes: 0 done, 2 bad input, 4 refused, 5 a service did not answer.
+    The records are drawn from the network of Ma (2006), figure 5.2, so that every estimate can be
+    compared with the truth. Exit codes: 0 done, 2 bad input, 4 request rejected, 5 no answer.
     """
     from pramana.demo.run import demonstrate
 
-    # Ended from outside, the services are stopped as at any other end.
+    # A termination signal stops the services too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scenario = _scenario(records, seed)
     with progress_bar(patience=0) as bar:
@@ -66,31 +66,31 @@ def demo(
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Experiments, or `all`; none lists them."),
+        typer.Argument(metavar="NAME...", help="Experiments, or `all`; without names, list them."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for pictures, tables and index.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for pictures, tables and index.")] = Path(
         "reproduce-out"
     ),
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.")] = 1,
-    data: Annotated[Path | None, typer.Option(help="The folder of the public tables.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with the public tables.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write findings or list as JSON.")] = False,
 ) -> None:
-    """Make the papers' figures and tables again and report what agrees and what does not.
+    """Reproduce the papers' figures and tables and report agreements and differences.
 
     The experiments are in a checkout of Pramana, not in the installed package. `all` skips those
-    whose tables are not in --data. Exit codes: 0 done, whatever was found; 2 bad input.
+    without tables in --data. Exit codes: 0 done, whatever the findings; 2 bad input.
     """
     sys.path.append(str(Path(__file__).parents[1]))
     try:
-        # By its name as a text: nothing of the product imports the experiments.
+        # Imported by name, since the product must not depend on the experiments.
         command = import_module("benchmarks.reproduce.run")
     except ModuleNotFoundError as error:
         if not str(error.name).startswith("benchmarks"):
             raise
         raise OptionError(
-            "The papers' experiments are not in the installed package: they are run from a checkout"
-            " of Pramana, by `make install` and then `.venv/bin/pramana reproduce`.",
+            "The papers' experiments are not in the installed package. Run them from a checkout of"
+            " Pramana, with `make install` and `.venv/bin/pramana reproduce`.",
             where="reproduce",
         ) from None
     if not names:
@@ -102,22 +102,22 @@ def reproduce(
 app.command()(simulate)
 app.add_typer(study, name="study")
 
-compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
+compose = typer.Typer(help="The demonstration's steps for containers (docker-compose.yml).")
 app.add_typer(compose, name="compose")
 
 MinerOption = Annotated[str, typer.Option(help="The miner's URL.")]
-AdminOption = Annotated[Path, typer.Option(help="The file that holds the admin token.")]
+AdminOption = Annotated[Path, typer.Option(help="File with the admin token.")]
 
 
 @compose.command()
 def organize(
-    root: Annotated[Path, typer.Option(help="The folder in which sites/OWNER is each owner's.")],
+    root: Annotated[Path, typer.Option(help="Folder; each owner has sites/OWNER in it.")],
     miner: MinerOption,
     admin_token_file: AdminOption,
     records: Annotated[int, typer.Option(help="Records to draw.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
 ) -> None:
-    """Open the study; write each owner's table, site file and invitation."""
+    """Open the study and write each owner's table, site file and invitation."""
     from pramana.demo.run import organize as organize_study
 
     scenario = _scenario(records, seed)
@@ -127,11 +127,11 @@ def organize(
 
 @compose.command()
 def conclude(
-    root: Annotated[Path, typer.Option(help="The folder for result and report.")],
+    root: Annotated[Path, typer.Option(help="Folder for result and report.")],
     miner: MinerOption,
     admin_token_file: AdminOption,
 ) -> None:
-    """Learn from what the owners published, compare with the truth, write result and report."""
+    """Learn from the owners' releases, compare with the truth, and write result and report."""
     from pramana.demo.run import finish
 
     report = finish(
@@ -173,7 +173,7 @@ EXAMPLES = {
     "compose conclude": "compose conclude --root /study --miner http://miner:8000"
     " --admin-token-file admin.token",
 }
-"""What `--help` shows of each command; that of the program shows the first."""
+"""The example in each command's `--help`; the program's help shows the first."""
 
 with_examples(app, "pramana", EXAMPLES)
 

@@ -1,4 +1,4 @@
-"""From a need to a design: the bound on the whole record, and what will be learned."""
+"""Design of a plan for a need: privacy bound of the whole record, and what to learn."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(CoreDesign):
-    """The families compared for a need, and the chosen one; `pm.design` makes it.
+    """The compared families for a need, and the chosen one, as `pm.design` returns them.
 
     Args:
-        problem: the need.
-        options: every family, the most accurate first; the last ones cannot serve it.
-        chosen: one of the options.
-        unserved: the tables that sampled sets cannot estimate, in words; "" where all are served.
+        problem: the need that the plan serves.
+        options: every family, the most accurate first; families that cannot serve the need are
+            last.
+        chosen: the chosen one of `options`.
+        unserved: the tables that sampled sets cannot estimate, in words; "" if there are none.
 
     Examples:
         >>> import pramana as pm
@@ -60,7 +61,7 @@ class Design(CoreDesign):
 
     @property
     def estimator(self) -> Estimator:
-        """The estimator that `pm.estimate` takes for reports under the plan."""
+        """The estimator to pass to `pm.estimate` for reports under the plan."""
         return choose_estimator([self.plan])
 
     @property
@@ -70,40 +71,38 @@ class Design(CoreDesign):
 
     @property
     def epsilon(self) -> float:
-        """Its logarithm."""
+        """The logarithm of `gamma`."""
         return math.log(self.gamma)
 
     @property
     def records(self) -> int:
-        """For how many records it was made."""
+        """The expected count of records."""
         return self.problem.records
 
     @property
     def warning(self) -> str:
-        """What to know before using it, such as that it is too noisy; else empty."""
+        """A warning about the use of the design, such as too much noise; "" without one."""
         return self.advice
 
     def plan_of(self, owner: str) -> Plan:
-        """Return an owner's part of the study's plan, by which it randomizes its columns.
+        """Return an owner's part of the study's plan, for randomizing its columns.
 
         Raises PlanError.
         """
         if self.study_plan is None:
-            raise PlanError(
-                "This design is for one owner; its plan is its attribute plan.", where="owner"
-            )
+            raise PlanError("This design is for one owner; use its attribute plan.", where="owner")
         with one_sentence():
             return Plan((self.study_plan.block(owner),))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the families compared, the most accurate first.
+        """Return the compared families, one row each, the most accurate first.
 
-        Columns: `family`; `chosen`; `loss`, by which families are ranked: 1 less the correlation to
-        expect between a moderate association and its estimate; `error`, the predicted relative
-        standard error of the cells of the tables wanted, against the population; `kept`, how much
-        of a moderate association noise leaves, from 0 to 1; `gamma` of the whole record;
-        `estimator`, which errs least; `withheld`, the share of a record's cells that are not
-        reported; `reason`, why a family is not possible (its figures are NaN then).
+        Columns: `family`; `chosen`; `loss`, which ranks families: 1 minus the expected correlation
+        between a moderate association and its estimate; `error`, the predicted relative standard
+        error of the cells of the wanted tables, against the population; `kept`, the share of a
+        moderate association that remains under the noise, from 0 to 1; `gamma` of the whole record;
+        `estimator`, the one with the smallest error; `withheld`, the share of a record's cells that
+        are not reported; `reason`, why a family is impossible (its figures are then NaN).
         """
         import pandas as pd
 
@@ -161,7 +160,7 @@ def _withheld(plan: Plan) -> float:
 
 
 def require_domain(domain: object) -> Domain:
-    """Return a domain. Raises DomainError where something else was given."""
+    """Return the argument if it is a domain. Raises DomainError for any other object."""
     if not isinstance(domain, Domain) or not len(domain):
         made = "; write pm.domain(frame, categories) first" if hasattr(domain, "columns") else ""
         given = "one without variables" if isinstance(domain, Domain) else shown(domain)
@@ -170,19 +169,19 @@ def require_domain(domain: object) -> Domain:
 
 
 def require_variables(names: Iterable[str], domain: Domain, argument: str) -> None:
-    """Raise UnknownVariable where an argument names what is not a variable."""
+    """Raise UnknownVariable if an argument names something that is not a variable."""
     unknown = [name for name in names if name not in domain]
     if unknown:
         raise UnknownVariable(
-            f"{argument} names {quoted(unknown)}, which domain does not"
-            f" have{did_you_mean(unknown, domain.names)}; its variables are"
+            f"{argument} names {quoted(unknown)}, which domain"
+            f" lacks{did_you_mean(unknown, domain.names)}; its variables are"
             f" {quoted(domain.names)}.",
             where=unknown[0],
         )
 
 
 def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
-    """Return which one of several demands is given, with its value, or None. Raises OptionError."""
+    """Return the name and value of the one demand that is given, or None. Raises OptionError."""
     found = [(name, value) for name, value in given.items() if value is not None]
     if len(found) > 1:
         names = list(given)
@@ -219,7 +218,7 @@ _KINDS: dict[str, Any] = {
     "minimum_support": Annotated[float, Ge(0), Lt(1)],
     "structure": Mapping[str, Sequence[str]] | None,
 }
-"""The type of each argument of `design`, with its limits."""
+"""The type and limits of each argument of `design`."""
 
 
 @checked_options
@@ -239,30 +238,31 @@ def design(
     owners: Mapping[str, Sequence[str]] | None = None,
     family: str = AUTO,
 ) -> Design:
-    """Find the most accurate plan for a need, under a bound on what a whole record reveals.
+    """Find the most accurate plan for a need, under a bound on the disclosure of a whole record.
 
-    Every family of plans within the bound is compared by its predicted errors, as if the variables
-    were independent and uniform: nothing of the data is used but the number of records.
+    All families of plans within the bound are compared by their predicted errors, as if the
+    variables were independent and uniform. The comparison uses only the number of records, not the
+    data.
 
     Args:
         domain: the variables.
         records: the expected number of records.
-        gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1); one of `gamma`,
-            `epsilon`, its logarithm, and `breach` is given.
-        epsilon: see `gamma`; above 0.
-        breach: (rho1, rho2): a belief of rho1 may grow to rho2 at most (FRAPP eq. 2).
+        gamma: the largest amplification of the whole record, above 1 (FRAPP eq. 1). Pass one of
+            `gamma`, `epsilon` and `breach`.
+        epsilon: the logarithm of `gamma`, above 0.
+        breach: (rho1, rho2): a belief of rho1 may grow to at most rho2 (FRAPP eq. 2).
         learn: `counts`, `pairs`, `itemsets`, `structure`, `tree` or `classifier`.
         target: the variable that a tree or a classifier predicts.
-        length: the most variables of an itemset; 3 if None.
-        minimum_support: cells of a smaller expected share do not count; 0 or more, below 1.
-        structure: the parents of each node, where a network's structure is known.
+        length: the largest number of variables in an itemset; 3 if None.
+        minimum_support: ignore cells with a smaller expected share; 0 or more, below 1.
+        structure: the parents of each node, if a network's structure is known.
         public: variables that are reported unchanged.
-        owners: the variables of each owner, where there are several: `{"a": ["x"], "b": ["y"]}`.
-        family: the family of plans; `auto` is the one that errs least.
+        owners: the variables of each owner, if there are several: `{"a": ["x"], "b": ["y"]}`.
+        family: the family of plans; `auto` chooses the one with the smallest error.
 
     Raises:
-        OptionError: a bound that cannot be met, or no or two bounds on the whole record.
-        UnknownVariable, LimitExceeded, StructureError: an argument is not possible.
+        OptionError: the bound cannot be met, or not exactly one bound is given.
+        UnknownVariable, LimitExceeded, StructureError: an argument is invalid.
 
     Examples:
         >>> import pramana as pm
@@ -291,7 +291,7 @@ def design(
             structure=structure,
             target=target,
         )
-        # What is no name is refused by what it is written as.
+        # An entry that is not a name is rejected with its text.
         named = None if str(family) == AUTO else str(family)
         found = find_design(Problem(needs, wanted, records), named, bar.stage)
         return Design(found.problem, found.options, found.chosen, found.unserved)

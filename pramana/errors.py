@@ -1,4 +1,4 @@
-"""Every error that is raised on purpose, under the name that tracebacks call it by."""
+"""All errors that Pramana raises on purpose, under the names that tracebacks show."""
 
 from pramana_core import errors as _errors
 from pramana_core.errors import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Models as objects of pgmpy and networkx, which are loaded when used, and back."""
+"""Conversion of models to and from pgmpy and networkx, which are loaded on use."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def load(module: str, package: str) -> ModuleType:
             return importlib.import_module(module)
     except ImportError:
         raise NotInstalled(
-            f"This needs {package}, which is not installed here; write: pip install {package}.",
+            f"This needs {package}, which is not installed; run: pip install {package}.",
             where=package,
         ) from None
 
 
 def written(text: str, path: str | Path | None) -> str | None:
-    """Write text to a file, or return it where no path is given."""
+    """Write text to a file, or return the text if no path is given."""
     if path is None:
         return text
     file = _path(path, "path")
@@ -49,7 +49,7 @@ def written(text: str, path: str | Path | None) -> str | None:
 
 
 def text_of(source: str | Path, argument: str) -> str:
-    """Return the text of a file, or `source` itself if it has several lines or braces."""
+    """Return the text of a file, or `source` if it has several lines or braces."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return source
     file = _path(source, argument)
@@ -82,12 +82,12 @@ def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> Any:
 
 
 def is_graph(given: object) -> bool:
-    """Return whether something is a graph of networkx, or of what builds on it, as pgmpy does."""
+    """Return whether an object is a graph of networkx, or of a subclass such as pgmpy's."""
     return any(kind.__module__.startswith("networkx.") for kind in type(given).__mro__)
 
 
 def links_of_networkx(graph: Any, argument: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the nodes and links of a graph, called by text."""
+    """Return the nodes and links of a graph, named by text."""
     if not graph.is_directed():
         raise StructureError(
             f"{argument} must be a directed graph, networkx.DiGraph, not {shown(graph)}, whose"
@@ -105,7 +105,7 @@ def to_pgmpy(network: BayesNet) -> Any:
     model.add_edges_from(network.structure.links)
     for node, parents in network.structure.families:
         domain = network.domain.project([node, *parents])
-        # A row per category of the node, the parents' combinations from left to right.
+        # One row per category of the node, the parents' combinations from left to right.
         table = network.tables[node].reshape(-1, domain[node].size).T
         model.add_cpds(
             factors.TabularCPD(
@@ -121,13 +121,13 @@ def to_pgmpy(network: BayesNet) -> Any:
 
 
 def of_pgmpy(model: Any, argument: str = "model") -> BayesNet:
-    """Return the network of a `DiscreteBayesianNetwork` that has its parameters. Raises InputError.
+    """Return the network of a `DiscreteBayesianNetwork` with parameters. Raises InputError.
 
-    Categories are in the order of the model's own tables; names that are no text become text.
+    Categories are in the order of the model's tables; names of other types become text.
     """
     if not callable(getattr(model, "get_cpds", None)):
         raise InputError(
-            f"{argument} must be a DiscreteBayesianNetwork of pgmpy, not {shown(model)}.",
+            f"{argument} must be a pgmpy DiscreteBayesianNetwork, not {shown(model)}.",
             where=argument,
         )
     tables = {str(cpd.variable): cpd for cpd in model.get_cpds()}
@@ -149,7 +149,7 @@ def _categories(cpd: Any) -> tuple[str, ...]:
 
 
 def _table(cpd: Any, domain: Domain) -> Any:
-    """Return a node's table, its own axis last, parents' categories in their nodes' order."""
+    """Return a node's table, its own axis last, parents' categories in the order of their nodes."""
     values = np.asarray(cpd.values, dtype=np.float64)
     for axis, parent in enumerate(cpd.variables[1:], start=1):
         listed = list(map(str, cpd.state_names[parent]))

@@ -1,4 +1,4 @@
-"""Structures as users give them, and queries to a network with its forms in other libraries."""
+"""Structures as users pass them, queries to a network, and its forms in other libraries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WANTED = (
 
 
 def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -> Structure:
-    """Return a given structure, with `variables` as further nodes. Raises StructureError."""
+    """Return a given structure, with `variables` as additional nodes. Raises StructureError."""
     parents = _parents(given)
     for name in variables or ():
         parents.setdefault(name, [])
@@ -54,7 +54,7 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
 
 
 def scoring_of(scoring: object) -> Scoring:
-    """Return a score by its name, or by a dict of its name and options. Raises OptionError."""
+    """Return a score given by its name, or by a dict of name and options. Raises OptionError."""
     if isinstance(scoring, Scoring):
         return scoring
     given = {"name": scoring} if isinstance(scoring, str) else scoring
@@ -117,12 +117,12 @@ class NetworkAnswers:
     def to_bif(self, path: str | Path | None = None, *, name: str = "network") -> str | None:
         """Write the network in the Bayesian Interchange Format (BIF 0.15), without loss.
 
-        BIF knows only words: other characters of a label are written as `_xHEX_`, which `from_bif`
-        turns back.
+        BIF allows only words: other characters in a label are written as `_xHEX_`, which `from_bif`
+        decodes.
 
         Args:
-            path: the file; without one the text is returned.
-            name: the network's.
+            path: the file; None returns the text.
+            name: the name of the network.
 
         Raises NotFitted, InputError.
         """
@@ -145,7 +145,7 @@ class NetworkAnswers:
 
     @classmethod
     def from_bif(cls, source: str | Path) -> Self:
-        """Return the network of a BIF file, or of its text. Raises InputError."""
+        """Return the network in a BIF file, or in its text. Raises InputError."""
         with one_sentence():
             return cls._of(read_bif(text_of(source, "source")))
 
@@ -158,7 +158,7 @@ class NetworkAnswers:
     @classmethod
     @abstractmethod
     def _of(cls, network: BayesNet) -> Self:
-        """Return a network that was not learned here."""
+        """Return an object with a network that was not learned here."""
 
     def predict(
         self,
@@ -171,14 +171,14 @@ class NetworkAnswers:
 
         Args:
             frame: n rows; missing columns and empty cells are summed out.
-            target: the node to predict, or a list of nodes, each by itself; by default all nodes
-                without a column. Columns of targets are ignored.
+            target: the node to predict, or a list of nodes, each predicted separately; by default
+                all nodes without a column. Columns of targets are ignored.
             missing_columns: whether nodes that are neither predicted nor columns of the frame
                 cause a warning (`warn`), an error (`error`) or nothing (`ignore`).
 
         Returns:
-            of one target given by its name, (n,) labels; else a frame with a column per target and
-            the index of `frame`. A row of probability zero has None.
+            (n,) labels if `target` is one name; else a frame with one column per target and the
+            index of `frame`. A row of probability zero has None.
 
         Raises NotFitted, OptionError, UnknownVariable, UnknownCategory, MissingColumn,
         LimitExceeded.
@@ -214,10 +214,10 @@ class NetworkAnswers:
             missing_columns: as in `predict`.
 
         Returns:
-            (n, categories): a column per category, with the index of `frame`; NaN in a row of
+            (n, categories): one column per category, with the index of `frame`; NaN in a row of
             probability zero.
 
-        Raises as `predict`.
+        Raises the errors of `predict`.
         """
         import pandas as pd
 
@@ -225,7 +225,7 @@ class NetworkAnswers:
         targets = self._targets(target, [str(name) for name in table.columns])
         if len(targets) != 1:
             raise OptionError(
-                f"target must name one node, for the frame has no column of {len(targets)}:"
+                f"target must name one node, for the frame lacks columns of {len(targets)}:"
                 f" {', '.join(targets)}.",
                 where="target",
             )
@@ -237,15 +237,15 @@ class NetworkAnswers:
     def query(
         self, of: str | Sequence[str], given: Mapping[str, Any] | None = None
     ) -> pd.DataFrame:
-        """Return the joint distribution of nodes given others, P(of | given), exactly.
+        """Return the exact joint distribution of nodes given others, P(of | given).
 
         Args:
             of: a node or a list of nodes.
             given: the category of each known node.
 
         Returns:
-            a row per combination of categories, with its `probability`; the sum is 1. A node with
-            that name has the column `probability (variable)`.
+            one row per combination of categories, with its `probability`; the sum is 1. A node
+            called `probability` has the column `probability (variable)`.
 
         Raises NotFitted, OptionError, UnknownVariable, UnknownCategory, LimitExceeded.
         """
@@ -253,7 +253,7 @@ class NetworkAnswers:
         names = names_of(of, "of", some=True)
         if not isinstance(given, Mapping | None):
             raise OptionError(
-                f"given must be a dict of a category per known node, not {shown(given)}.",
+                f"given must be a dict with one category per known node, not {shown(given)}.",
                 where="given",
             )
         known = dict(given or {})
@@ -261,7 +261,7 @@ class NetworkAnswers:
         self._require_nodes(names, "of")
         both = [name for name in names if name in known]
         if both:
-            raise OptionError(f"of asks for {both[0]!r}, which is given.", where="of")
+            raise OptionError(f"of names {both[0]!r}, which given names too.", where="of")
         codes: dict[str, Codes] = {names[0]: np.zeros(1, dtype=np.uint8)}
         if known:
             row = {name: [label] for name, label in known.items()}
@@ -279,11 +279,11 @@ class NetworkAnswers:
         return rows.set_axis(called, axis=1).assign(probability=shares.ravel())
 
     def sample(self, n: int, *, seed: int = 0) -> pd.DataFrame:
-        """Draw synthetic records from the network, as private as its source.
+        """Draw synthetic records from the network; they are as private as the network's source.
 
         Args:
             n: the number of records.
-            seed: decides them.
+            seed: the seed of the draws.
 
         Returns:
             (n, nodes) labels, categorical.
@@ -299,9 +299,9 @@ class NetworkAnswers:
         return decode(codes, network.domain.project(nodes))
 
     def score(self, frame: Frame, *, missing_columns: MissingColumns = "warn") -> float:
-        """Return the mean log-likelihood of the rows, in nats per record; the higher the better.
+        """Return the mean log-likelihood of the rows, in nats per record; higher is better.
 
-        Missing nodes are summed out. One row of probability zero makes it -inf.
+        Missing nodes are summed out. One row of probability zero makes the mean -inf.
 
         Args:
             frame: n rows; see `predict`.
@@ -326,7 +326,7 @@ class NetworkAnswers:
             absent = [name for name in nodes if name not in columns]
             if not absent:
                 raise OptionError(
-                    "target must name what to predict, for the frame has a column of every node:"
+                    "target must name the nodes to predict, for the frame has columns of all nodes:"
                     f" {', '.join(nodes)}.",
                     where="target",
                 )
@@ -355,8 +355,8 @@ class NetworkAnswers:
         for name in names:
             if name not in nodes:
                 raise UnknownVariable(
-                    f"{argument} names {name!r}, which is no"
-                    f" node{did_you_mean([name], nodes)}; the nodes are"
+                    f"{argument} names {name!r}, which is not a node{did_you_mean([name], nodes)};"
+                    " the nodes are"
                     f" {', '.join(nodes)}.",
                     where=argument,
                 )

@@ -1,4 +1,4 @@
-"""Plans: a channel for each variable, or one strength for all."""
+"""Plans: a channel for each variable, or one strength for all variables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 Names: TypeAlias = tuple[str, ...]
 
 Channel: TypeAlias = Transition | Mapping[str, Any]
-"""A channel, or its keys in a site file: `{"kind": "symmetric", "p": 0.1}`."""
+"""A channel, or its site-file keys: `{"kind": "symmetric", "p": 0.1}`."""
 
 _READER: TypeAdapter[AnyChannel] = TypeAdapter(AnyChannel)
 
@@ -68,23 +68,24 @@ def plan(
     public: Sequence[str] = (),
     withheld: Sequence[str] = (),
 ) -> Plan:
-    """State how each variable is randomized.
+    """Define how each variable is randomized.
 
-    Every variable must be named or covered by `p`, `gamma` or `epsilon`: none is left unrandomized
-    by default. The amplifications of variables multiply: with `gamma=3` for each of four, the whole
-    record has 81 (Ma 7.1.3). `pm.design` starts from the whole record instead.
+    Every variable must be named or covered by `p`, `gamma` or `epsilon`: no variable is
+    unrandomized by default. The amplifications of variables multiply: with `gamma=3` for each of
+    four variables, the whole record has 81 (Ma 7.1.3). `pm.design` starts from the whole record
+    instead.
 
     Args:
         domain: the variables.
-        channels: by variable, or by a tuple of variables that are randomized together, a channel or
-            its keys in a site file: `{"kind": "symmetric", "p": 0.1}`,
+        channels: for a variable, or a tuple of variables randomized together, a channel or its
+            site-file keys: `{"kind": "symmetric", "p": 0.1}`,
             `{"kind": "grouped", "groups": [["a", "b"], ["c", "d"]], "gamma": 9}`.
-        p: every other variable is replaced with this probability (Ma 2.1), below (K - 1)/K for K
-            categories.
-        gamma: or randomized symmetrically with this amplification, above 1 (FRAPP eq. 13).
-        epsilon: or with its logarithm, above 0.
+        p: for all variables not named elsewhere, the probability of replacing the value (Ma 2.1),
+            below (K - 1)/K for K categories.
+        gamma: instead of `p`, the amplification of their symmetric channels, above 1 (FRAPP 13).
+        epsilon: instead of `p`, the logarithm of that amplification, above 0.
         public: variables that are reported unchanged.
-        withheld: variables that are not reported, and so no part of the plan.
+        withheld: variables that are not reported, and so not part of the plan.
 
     Returns:
         The plan, its blocks in the domain's order.
@@ -92,8 +93,8 @@ def plan(
     Raises:
         PlanError: a variable is covered twice or not at all, or a channel does not fit.
         UnprotectedVariable: a channel reports true values, or lets them be derived.
-        SingularChannel: nothing could be estimated from a channel's reports.
-        ChannelError, OptionError, UnknownVariable, UnknownCategory: an argument is not possible.
+        SingularChannel: a channel's reports determine no estimates.
+        ChannelError, OptionError, UnknownVariable, UnknownCategory: an argument is invalid.
 
     Examples:
         >>> import pramana as pm
@@ -113,12 +114,12 @@ def plan(
     blocks += [Block((domain[name],), Identity(domain[name].size)) for name in open_]
     blocks += [_symmetric(domain[name], strength) for name in rest]
     if not blocks:
-        raise PlanError("withheld names every variable, and nothing is left to report.")
+        raise PlanError("withheld names every variable, so that the plan reports none.")
     return Plan(tuple(sorted(blocks, key=lambda block: domain.axis(block.names[0]))))
 
 
 def _rest(named: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
-    """Return the variables that no argument names, after checking that none is named twice."""
+    """Return the variables that no argument names, after a check that none is named twice."""
     for argument, names in named.items():
         require_variables(names, domain, argument)
     times = Counter(name for names in named.values() for name in names)
@@ -134,12 +135,12 @@ def _rest(named: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
 
 
 def _keyed(channels: object) -> dict[Names, Channel]:
-    """Return the channels by the names of their variables."""
+    """Return the channels with a tuple of variable names as key."""
     if channels is None:
         return {}
     if not isinstance(channels, Mapping):
         raise PlanError(
-            "channels must be a dict by variable, such as"
+            "channels must be a dict from variables to channels, such as"
             f' {{"age": {{"kind": "symmetric", "p": 0.1}}}}, not {shown(channels)}.',
             where="channels",
         )
@@ -157,7 +158,7 @@ def _keyed(channels: object) -> dict[Names, Channel]:
 
 
 def _block(names: Names, given: object, domain: Domain) -> Block:
-    """Return variables with their channel."""
+    """Return a block of variables with their channel."""
     key = names[0] if len(names) == 1 else names
     variables = tuple(domain[name] for name in names)
     with one_sentence(f"channels[{key!r}]"):
@@ -170,7 +171,7 @@ def _block(names: Names, given: object, domain: Domain) -> Block:
             raise UnprotectedVariable(
                 error.message,
                 where=error.where,
-                remedy="Give it a channel that randomizes, or name it in public.",
+                remedy="Choose a channel that randomizes, or name the variable in public.",
             ) from None
     return block
 
@@ -178,7 +179,7 @@ def _block(names: Names, given: object, domain: Domain) -> Block:
 def _read(given: object) -> AnyChannel:
     if not isinstance(given, Mapping):
         raise ChannelError(
-            'must be a channel, or its keys such as {"kind": "symmetric", "p": 0.1}, not'
+            'must be a channel, or its site-file keys such as {"kind": "symmetric", "p": 0.1}, not'
             f" {shown(given)}."
         )
     try:
@@ -191,12 +192,12 @@ def _read(given: object) -> AnyChannel:
 
 
 def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block:
-    """Return a variable with a symmetric channel of a strength. Raises OptionError, PlanError."""
+    """Return a variable with a symmetric channel. Raises OptionError, PlanError."""
     if strength is None:
         raise PlanError(
-            f"Variable {variable.name!r} is not covered; give p, gamma or epsilon for all that are"
-            " not named, or name it in channels, in public (reported unchanged) or in withheld (not"
-            " reported).",
+            f"Variable {variable.name!r} is not covered; pass p, gamma or epsilon for all unnamed"
+            f" variables, or name {variable.name!r} in channels, in public (reported unchanged) or"
+            " in withheld (not reported).",
             where=variable.name,
         )
     demand, value = strength

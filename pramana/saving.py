@@ -1,4 +1,4 @@
-"""Save and load plans, domains, reports and models; never a pickle."""
+"""Saving and loading of plans, domains, reports and models, without pickle."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def save(
     thing: Plan | StudyPlan | Domain | Reports | SharedModel | Estimator,
     path: str | Path,
 ) -> None:
-    """Write a plan, a study plan, a domain, reports, a shared tree or an estimator.
+    """Write a plan, a study plan, a domain, reports, a shared tree or an estimator to a file.
 
-    Reports become a Parquet file, everything else JSON, with the version of its form and, of plans,
-    their digest. Keys are not saved: they stay in the folder of `pm.Keys.create`.
+    Reports are written as Parquet, all other objects as JSON with the version of the format and,
+    for plans, their digest. Keys are not saved: they stay in the folder of `pm.Keys.create`.
 
     Args:
-        thing: what to save.
+        thing: the object to save.
         path: the file; an existing one is replaced.
 
     Raises:
-        InputError, NotFitted, OptionError: it cannot be saved, or not there.
+        InputError, NotFitted, OptionError: `thing` cannot be saved, or not at `path`.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -76,11 +76,11 @@ def save(
 
 @checked_options
 def load(path: str | Path) -> Any:
-    """Read what `pm.save` wrote; also plans and models as the services write them.
+    """Read a file of `pm.save`, or a plan or model as the services write it.
 
-    Those are the JSON of a plan or of a study plan, a model as the miner serves it, and the
-    `tree.json`, `linear.json`, `bayes.json` and `network.json` of a joint session. Such a model
-    does not carry its plans: its `epsilon_` is infinite, no bound being known, and `plan_digests_`
+    The services write plans and study plans as JSON, models as the miner serves them, and
+    `tree.json`, `linear.json`, `bayes.json` and `network.json` of a joint session. These models do
+    not include their plans, so `epsilon_` is infinite (no known bound) and `plan_digests_` is
     empty.
 
     Args:
@@ -90,9 +90,9 @@ def load(path: str | Path) -> Any:
         a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `SharedModel`, or a fitted estimator.
 
     Raises:
-        TableError: there is no such file, it is not one of these, or it is of a later version.
-        StoreCorrupt: it was changed since it was saved.
-        InputError: a part of a plan or a model is not valid.
+        TableError: the file is missing, of another kind, or of a later version.
+        StoreCorrupt: the file was changed after it was saved.
+        InputError: a part of a plan or a model is invalid.
 
     Examples:
         >>> import pramana as pm, tempfile
@@ -125,7 +125,7 @@ def load(path: str | Path) -> Any:
         return _read("study-plan", document, place)
     if isinstance(document.get("kind"), str):
         return _bare_model(document, place)
-    raise _none_of_these(place, "it holds other JSON")
+    raise _none_of_these(place, "it contains other JSON")
 
 
 def _written(kind: str, content: Mapping[str, Any], digest: str | None) -> str:
@@ -137,7 +137,9 @@ def _written(kind: str, content: Mapping[str, Any], digest: str | None) -> str:
 
 def _parsed(content: bytes, place: Path) -> dict[str, Any]:
     if content.startswith(_PICKLE):
-        raise _none_of_these(place, "it is a pickle, which could run any program and is not opened")
+        raise _none_of_these(
+            place, "it is a pickle, which could run any program and so is not opened"
+        )
     if content.startswith(_ZIP):
         raise _none_of_these(place, "it is an archive")
     try:
@@ -145,22 +147,22 @@ def _parsed(content: bytes, place: Path) -> dict[str, Any]:
     except ValueError:
         raise _none_of_these(place, "it is neither JSON nor Parquet") from None
     if not isinstance(document, dict):
-        raise _none_of_these(place, "it holds other JSON")
+        raise _none_of_these(place, "it contains other JSON")
     return document
 
 
 def _own(document: Mapping[str, Any], place: Path) -> Plan | StudyPlan | Domain:
-    """Read what `save` wrote, and compare its digest."""
+    """Return an object that `save` wrote, after a check of its digest."""
     require_version(document.get("version"), VERSION, place)
     kind = document.get("kind")
     if not isinstance(kind, str) or kind not in _READERS:
         raise _none_of_these(
-            place, f"it holds a {quoted([kind])}, which this Pramana does not know"
+            place, f"it contains a {quoted([kind])}, which this version does not support"
         )
     found: Plan | StudyPlan | Domain = _read(kind, document.get("content"), place)
     if not isinstance(found, Domain) and found.digest != document.get("digest"):
         raise StoreCorrupt(
-            f"path {str(place)!r} holds another plan than was saved there: its digest is not the"
+            f"path {str(place)!r} contains another plan than was saved: its digest differs from the"
             " one in the file.",
             where="path",
         )
@@ -186,17 +188,17 @@ def _read(kind: str, content: object, place: Path) -> Any:
         try:
             return _READERS[kind](content)
         except ValidationError as error:
-            raise TableError(f"it is no {kind}: {faults(error)}.", where=str(place)) from None
+            raise TableError(f"it is not a {kind}: {faults(error)}.", where=str(place)) from None
 
 
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
-    """Return a model of the services as the estimator that would have learned it."""
+    """Return a service's model as the estimator that would have learned it."""
     kind = document["kind"]
     known = [found for found in estimators() if found.kind == kind]
     if not known:
         kinds = ", ".join(sorted({found.kind for found in estimators()}))
         raise _none_of_these(
-            place, f"it is a {quoted([kind])}, and models are of the kinds {kinds}"
+            place, f"it is a {quoted([kind])}, and the kinds of models are {kinds}"
         )
     inner = document.get("document")
     model = inner if isinstance(inner, Mapping) else document
@@ -208,7 +210,7 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
         try:
             return known[0](**_options(known[0], model)).restore(model, source)
         except (TypeError, KeyError, AttributeError):
-            raise InputError(f"it is no {quoted([kind])} that can be read.", where="path") from None
+            raise InputError(f"its {quoted([kind])} cannot be read.", where="path") from None
 
 
 def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Randomize as an owner does, with keys that derive from a seed.
+"""Randomization as at an owner, with keys derived from a seed.
 
-The reports come from `owner_agent.randomize.reports` and nothing else, so that a figure or a
-simulation made from them tests the product and not a copy of it.
+All reports come from `owner_agent.randomize.reports`, so that figures and simulations test the
+product and not a copy of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STUDY = "reproduce"
-"""The name enters every draw: with another one the published figures would not come out again."""
+"""The name enters every draw: another name would change the published figures."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class SeededOwner:
 
     @classmethod
     def of(cls, name: str, seed: int, records: int) -> SeededOwner:
-        """Make the owner of an experiment with that many records."""
+        """Return the owner of an experiment with this number of records."""
         label = f"{name} {seed}"
         return cls(label, pseudonyms(_secrets(label, 0), STUDY, map(str, range(records))))
 
@@ -60,7 +60,7 @@ class SeededOwner:
 
 
 def numbered(name: str, size: int) -> Variable:
-    """Return a variable with categories 1 to `size`, as the papers number them."""
+    """Return a variable with categories 1 to `size`, as in the papers."""
     return Variable(name, tuple(str(k + 1) for k in range(size)))
 
 
@@ -70,7 +70,7 @@ def draw_cells(
     records: int,
     rng: np.random.Generator,
 ) -> dict[str, Codes]:
-    """Draw records from a joint probability table, one axis per name; returns their codes."""
+    """Draw records from a joint probability table, one axis per name, and return their codes."""
     cells = rng.choice(pmf.size, size=records, p=pmf.ravel())
     axes = np.unravel_index(cells, pmf.shape)
     return {
@@ -91,12 +91,12 @@ RECORDS = 20_000
 
 # The network of experiment 1 in Ma (2006) and its randomization.
 #
-# Figure 5.2 prints the tables but its drawing is lost; the structure is read off the tables' sizes,
-# except for the edges into C, F and G, which their sizes leave open. Here they are chosen: (D, X)
-# -> C, C -> F and C -> G. The deviations over five runs of Ma's Table 5.2 are the evidence. The one
-# of S, which is not randomized, is 0.00, so the runs shared one sample; then the one of G, not
-# randomized either but 0.30, asks for a randomized parent. Under this choice the errors that theory
-# predicts for C, F and G agree with the table (tests/pramana/setups/test_calibration.py).
+# Figure 5.2 prints the tables but its drawing is lost. The sizes of the tables determine the
+# structure, except for the edges into C, F and G. We choose (D, X) -> C, C -> F and C -> G. The
+# deviations over five runs in Ma's Table 5.2 are the evidence. The deviation of S, which is not
+# randomized, is 0.00, so the runs shared one sample. The deviation of G, which is not randomized
+# either, is 0.30, so G has a randomized parent. With this choice the errors that theory predicts
+# for C, F and G agree with the table (tests/pramana/setups/test_calibration.py).
 STRUCTURE = Structure.of(
     {
         "A": [],
@@ -160,11 +160,11 @@ CHANNELS: dict[str, dict[str, object]] = {
 """Table 5.1 as channels of a site file; T, S and G are not sensitive."""
 
 OWNERS = {"clinic": "ATSG", "laboratory": "LBX", "registry": "EDCF"}
-"""Which owner holds which variables (the figure's partition is lost as well)."""
+"""Which owner has which variables (the figure's partition is lost as well)."""
 
 
 def plan(exact: str = "") -> Plan:
-    """Return Table 5.1 as a plan of all variables."""
+    """Return Table 5.1 as a plan for all variables."""
     return Plan(tuple(_block(node, randomized=node not in exact) for node in STRUCTURE.nodes))
 
 
@@ -181,7 +181,7 @@ Columns = dict[str, npt.NDArray[np.generic]]
 Rng = int | np.random.Generator
 
 STORE_RECORDS = 1000
-"""The records of each of the dissertation's data sets."""
+"""The number of records in each of the dissertation's data sets."""
 
 EXPENDITURE, DEBT = (296.775, 59.299), (504.692, 59.054)
 """Mean and standard deviation in dollars (table 1)."""
@@ -190,7 +190,7 @@ GENDER = 0.468
 """The share of gender 1."""
 
 CORRELATION = -0.91
-"""Of expenditure and debt."""
+"""The correlation of expenditure and debt."""
 
 SPREAD = 15.0
 """The standard deviation of expenditure around its hump over age, in dollars."""
@@ -200,7 +200,7 @@ _CONFIDENTIAL = {"expenditure", "debt", "x1", "x2"}
 
 @dataclass(frozen=True)
 class Dataset:
-    """A made table with relationships that masking must keep; `draw` draws its columns."""
+    """A synthetic table with relationships that masking must keep; `make` draws its rows."""
 
     name: str
     draw: Callable[[np.random.Generator, int], Columns]
@@ -217,14 +217,14 @@ class Dataset:
         return tuple(name for name in self.columns if name in _CONFIDENTIAL)
 
     def make(self, rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
-        """Return `records` rows drawn by a generator, or by one with this seed."""
+        """Return `records` rows drawn by a generator, or by one with the given seed."""
         import pandas as pd
 
         return pd.DataFrame(self.draw(np.random.default_rng(rng), records))
 
 
 def store(rng: Rng, records: int = STORE_RECORDS) -> pd.DataFrame:
-    """Return the store's table: the columns age, gender, expenditure and debt."""
+    """Return the store's table with columns age, gender, expenditure and debt."""
     return DATASETS["ME.L"].make(rng, records)
 
 
@@ -242,7 +242,7 @@ def _store(rng: np.random.Generator, n: int) -> Columns:
 
 
 def _check(values: Floats, turn: float) -> Floats:
-    """A check mark: steeply down to 0 at `turn`, then half as steeply up."""
+    """Return a check mark: steeply down to 0 at `turn`, then half as steeply up."""
     return np.where(values < turn, 2 * (turn - values), values - turn)
 
 
@@ -302,7 +302,7 @@ def _decay(rng: np.random.Generator, n: int) -> Columns:
     return {"s1": s1, "s2": s2, "x1": x1, "x2": x2}
 
 
-# The store of AlAhmadi's motivation example and its companions, drawn anew: the dissertation prints
+# The store of AlAhmadi's motivation example and related data, drawn anew: the dissertation prints
 # ten of the store's thousand records, the moments of its columns (table 1) and the names of the
 # other data sets.
 #

@@ -1,4 +1,4 @@
-"""Results with a picture: drawn on axes, and in a notebook as HTML that loads and runs nothing."""
+"""Results with a picture, drawn on axes; in a notebook as HTML that loads and runs nothing."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from pramana_core.pictures.plots import Picture
 
 DIGITS = 12
-"""The digits of a plan's digest that are shown."""
+"""The number of digits shown of a plan's digest."""
 
 ROWS = 12
-"""The most rows of a table in a card."""
+"""The largest number of rows of a table in a card."""
 
 _LARGEST = 1_000_000
-"""The most letters of SVG in a card; in place of a larger picture it says how to draw it."""
+"""The largest SVG in a card, in characters; a larger picture is replaced by a hint to draw it."""
 
 _SMALLEST = 0.6
-"""The least scale of a picture; if the cell is narrower still, it scrolls."""
+"""The smallest scale of a picture; in a narrower cell the picture scrolls."""
 
 _LONGEST = 60
-"""The most letters of a cell."""
+"""The longest text in a cell, in characters."""
 
 _CARD = "max-width:100%;box-sizing:border-box;line-height:1.4"
 _HEAD = "font-weight:600;overflow-wrap:anywhere"
@@ -48,8 +48,8 @@ class Drawn:
         """Draw the picture and return the axes.
 
         Args:
-            ax: matplotlib axes to draw on; None makes a figure of the picture's own size. A grid of
-                axes needs `layout="constrained"`, for the names to the left of an axis.
+            ax: matplotlib axes to draw on; None creates a figure of the picture's size. A grid of
+                axes needs `layout="constrained"`, to make room for names on the left of an axis.
 
         Raises NotFitted, OptionError.
         """
@@ -60,7 +60,7 @@ class Drawn:
         """Return the picture of `plot`."""
 
     def _notes(self) -> Sequence[str]:
-        """Return what a reader must know, a sentence each."""
+        """Return notes for the reader, one sentence each."""
         return ()
 
     def _numbers(self) -> pd.DataFrame | None:
@@ -108,24 +108,24 @@ def _table(frame: pd.DataFrame) -> str:
 
 
 def _cell(value: object) -> object:
-    """Return a cell for display: a set as its members, long text cut."""
+    """Return a cell for display: sets as their members, long text cut."""
     if isinstance(value, frozenset):
         value = ", ".join(sorted(map(str, value)))
     return short(value, _LONGEST) if isinstance(value, str) else value
 
 
 MOST = 40
-"""The most rows of a chart."""
+"""The largest number of rows in a chart."""
 
 _CATEGORY = "="
-"""Stands between a variable and its category."""
+"""The text between a variable and its category."""
 
 
 def counts_chart(frame: pd.DataFrame, names: Sequence[str], between: str = ", ") -> Chart:
-    """Return a chart of a table's cells, a row each: the count and its interval.
+    """Return a chart of a table's cells, one row each, with the count and its interval.
 
-    The thick line is the estimate with one standard error given these records to each side, the
-    noise of randomization alone; the thin one the interval against the population.
+    The thick line spans one standard error given these records on each side of the estimate, the
+    noise of randomization alone. The thin line is the interval against the population.
     """
     shown = frame.head(MOST)
     value = "share" if "share" in frame.columns else "count"
@@ -162,13 +162,13 @@ def _count(number: float) -> str:
 
 
 def plotted(picture: Picture, ax: object) -> Axes:
-    """Draw a picture on axes, on those of a new figure if `ax` is None, and return them."""
+    """Draw a picture on axes, or on a new figure if `ax` is None, and return the axes."""
     from matplotlib.axes import Axes
 
     if ax is not None and not isinstance(ax, Axes):
         raise OptionError(
             f"ax must be one matplotlib Axes, not {_told(ax)}; write fig, ax = plt.subplots() and"
-            " pass ax, or leave it out.",
+            " pass ax, or omit ax.",
             where="ax",
         )
     return picture.on(ax)

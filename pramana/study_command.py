@@ -1,4 +1,4 @@
-"""`pramana study`: an analyst at a study: start jobs, watch them, fetch and use their models."""
+"""`pramana study`, an analyst's commands: start jobs, watch them, fetch and use their models."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ if TYPE_CHECKING:
     from pramana_core.wire.privacy import AccessFile
 
 HERE = Path("analyst.json")
-"""The access file by default."""
+"""The default access file."""
 
 TOKEN = "PRAMANA_TOKEN"  # noqa: S105 - the name of a variable
-"""The environment's variable of the token, which no option takes: others would see it there."""
+"""The environment variable of the token. No option takes the token, since others could see it."""
 
 VARIABLES = ("variables", "attributes", "features")
-"""The names of the variables to learn from, in any kind of job."""
+"""The fields with the variables to learn from, in any kind of job."""
 
 COUNTED = ("records", "estimator", "order")
-"""The arguments of `Study.run` besides the learner."""
+"""The arguments of `Study.run` other than the learner."""
 
 _SENTENCE_END = r"(?<=\.)\s"
 
 _ALIGNMENT = {"state", "in_all", "in_any", "missing", "secrets"}
 
 app = typer.Typer(
-    help="Learn at a miner, as an analyst: start jobs, watch them, fetch and use their models."
+    help="Learn at a miner as an analyst: start jobs, watch them, fetch and use their models."
     " Miner, study and token are in the access file that `miner-service study analyst` writes"
     " (--access, else PRAMANA_ACCESS, else analyst.json in this folder), or in the"
-    " environment; the token is never an option's text.",
+    " environment; no option takes the token itself.",
     no_args_is_help=True,
 )
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The job's id, as `jobs` has it.")]
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The job's id in `jobs`.")]
 TimeoutOption = Annotated[
-    float | None, typer.Option(help="The most seconds to wait; it goes on at the miner.")
+    float | None, typer.Option(help="Longest wait in seconds; the job continues at the miner.")
 ]
 
 
 @dataclass(frozen=True)
 class Way:
-    """The way to a study that options and environment give."""
+    """The connection to a study that options and environment give."""
 
     access: Path | None
     miner: str | None
@@ -72,31 +72,35 @@ class Way:
 def way(
     context: typer.Context,
     access: Annotated[
-        Path | None, typer.Option(envvar="PRAMANA_ACCESS", help="The access file (mode 0600).")
+        Path | None,
+        typer.Option(
+            envvar="PRAMANA_ACCESS",
+            help="The access file (mode 0600); the options below override it.",
+        ),
     ] = None,
     miner: Annotated[
-        str | None, typer.Option(envvar="PRAMANA_MINER", help="The miner's address, instead.")
+        str | None, typer.Option(envvar="PRAMANA_MINER", help="The miner's address.")
     ] = None,
     study: Annotated[
-        str | None, typer.Option(envvar="PRAMANA_STUDY", help="The study's name, instead.")
+        str | None, typer.Option(envvar="PRAMANA_STUDY", help="The study's name.")
     ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(
             envvar="PRAMANA_TOKEN_FILE",
-            help=f"The token's file, instead; or the variable {TOKEN} is the token.",
+            help=f"File with the token; or set {TOKEN}.",
         ),
     ] = None,
     ca_file: Annotated[
         Path | None,
-        typer.Option(envvar="PRAMANA_CA_FILE", help="Whom the miner's certificate is from (PEM)."),
+        typer.Option(envvar="PRAMANA_CA_FILE", help="Authority of the miner's certificate (PEM)."),
     ] = None,
     allow_insecure: Annotated[
         bool,
         typer.Option(
             "--allow-insecure",
             envvar="PRAMANA_ALLOW_INSECURE",
-            help="Plain http may carry the token over a network that is private.",
+            help="Allow plain http to carry the token over a private network.",
         ),
     ] = False,
 ) -> None:
@@ -105,7 +109,7 @@ def way(
 
 @app.command()
 def show(context: typer.Context, json: JsonOption = False) -> None:
-    """Show owners, releases, alignment, what is disclosed of a record, and the next steps."""
+    """Show owners, releases, alignment, the disclosure of a record, and the next steps."""
     with _study(context) as study:
         owners, releases, disclosure = study.owners(), study.releases(), study.disclosure()
         aligned = study.alignment()
@@ -140,10 +144,10 @@ def show(context: typer.Context, json: JsonOption = False) -> None:
 
 @app.command("kinds")
 def kinds_command(
-    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Of one kind.")] = None,
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="The kind of job.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the kinds of jobs, or the options of one with what they are if left out."""
+    """List the kinds of jobs, or the options of one kind with their defaults."""
     from pramana.client.job import kinds
 
     known = kinds()
@@ -154,7 +158,7 @@ def kinds_command(
         for name, message in known.items():
             words = " ".join((message.__doc__ or "").split())
             _say(f"{name}: {re.split(_SENTENCE_END, words, maxsplit=1)[0]}")
-        _say("`pramana study kinds KIND` lists the options of one.")
+        _say("`pramana study kinds KIND` lists the options of a kind.")
         return
     message = known[_known_kind(kind, known)]
     found = _options(message)
@@ -162,7 +166,7 @@ def kinds_command(
         print_json(found)
         return
     for name, one in found.items():
-        _say(f"{name}: needed" if one["needed"] else f"{name} = {json_text.dumps(one['value'])}")
+        _say(f"{name}: required" if one["needed"] else f"{name} = {json_text.dumps(one['value'])}")
     about = " ".join((message.__doc__ or "").replace("`", "").split())
     _say(f"\n{about}")
 
@@ -172,36 +176,36 @@ def run_command(
     context: typer.Context,
     kind: Annotated[str, typer.Argument(metavar="KIND", help="What to learn; see `kinds`.")],
     target: Annotated[
-        str | None, typer.Option(help="The variable to predict, where the kind has one.")
+        str | None, typer.Option(help="The variable to predict, if the kind has one.")
     ] = None,
     variable: Annotated[
         list[str] | None,
-        typer.Option(metavar="VAR", help="A variable to learn from; without, all. Repeatable."),
+        typer.Option(metavar="VAR", help="A variable to learn from; all by default. Repeatable."),
     ] = None,
     records: Annotated[
         str | None,
-        typer.Option(help="Where owners differ in records: identical, common or any."),
+        typer.Option(help="Records to use if owners differ: identical, common or any."),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="An option of the kind; VALUE is text, JSON, or @FILE of JSON. Repeatable.",
+            help="An option of the kind; VALUE is text, JSON, or @FILE with JSON. Repeatable.",
         ),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is finished.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the job is finished.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="A new file for the model's JSON, as `fetch` writes it; implies --wait."),
+        typer.Option(help="New file for the model's JSON, as `fetch` writes it; implies --wait."),
     ] = None,
     timeout: TimeoutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Start a job of a kind, with the defaults of `pm.connect(...).study(...).run`.
+    """Start a job, with the defaults of `pm.connect(...).study(...).run`.
 
-    The same work on the same reports is the same job: asking again finds it. With --wait it ends
-    as `watch` does.
+    Equal requests about the same reports give the same job. With --wait the command ends like
+    `watch`.
     """
     from pramana.client.job import kinds, learner_of, spec_of
 
@@ -234,9 +238,9 @@ def watch(
     timeout: TimeoutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Wait until a job is finished, and show its model; interrupting does not cancel it.
+    """Wait until a job is finished, and show its model. An interrupt does not cancel the job.
 
-    A failed job ends this with its own error and exit code, a cancelled one with 4.
+    The exit code of a failed job is that of its error, of a cancelled job 4.
     """
     with _study(context) as study:
         _watched(study.job(job), timeout, study, json=json)
@@ -244,7 +248,7 @@ def watch(
 
 @app.command()
 def cancel(context: typer.Context, job: JobArgument, json: JsonOption = False) -> None:
-    """Ask the miner to stop a job, unless it is finished."""
+    """Stop a job at the miner, unless it is finished."""
     with _study(context) as study:
         stopped = study.job(job).cancel()
         if json:
@@ -270,20 +274,20 @@ def models(context: typer.Context, json: JsonOption = False) -> None:
 @app.command()
 def fetch(
     context: typer.Context,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its id, as `models` has it.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's id in `models`.")],
     out: Annotated[
-        Path | None, typer.Option(help="A new file; without one MODEL.json, or as the form ends.")
+        Path | None, typer.Option(help="New file; by default MODEL.json, or the form's extension.")
     ] = None,
     form: Annotated[
         str,
         typer.Option(
-            help="json, the whole model; or, where its kind has it, document, page, svg, bif,"
+            help="json, the whole model; or, if the kind has that form, document, page, svg, bif,"
             " csv, itemsets.csv, rules.csv, text."
         ),
     ] = "json",
     json: JsonOption = False,
 ) -> None:
-    """Write a model into a file; its JSON is read by `pm.load` and `owner-agent predict`."""
+    """Write a model to a file; `pm.load` and `owner-agent predict` read the JSON form."""
     ends = {"document": "json", "page": "html", "text": "txt"}
     place = out or Path(f"{model}.{ends.get(form, form)}")
     _require_absent(place)
@@ -299,13 +303,13 @@ def fetch(
 @app.command()
 def predict(
     context: typer.Context,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its id, or its file.")],
-    table: Annotated[Path, typer.Argument(help="The records: CSV, Parquet or a workbook.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's id or file.")],
+    table: Annotated[Path, typer.Argument(help="File of records: CSV, Parquet or a workbook.")],
     record_id: Annotated[str | None, typer.Option(help="The column of record ids.")] = None,
-    out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
+    out: Annotated[Path | None, typer.Option(help="New file for the predictions.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Predict a class for records that are here: the model comes, and no record is sent."""
+    """Predict a class for local records: the model is fetched, and no record is sent."""
     from tempfile import TemporaryDirectory
 
     from owner_agent.cli.reading import predict_by
@@ -329,7 +333,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
     from pramana.client.connecting import connect, require_same_miner
 
     known = context.find_object(Way)
-    assert known is not None  # noqa: S101 - the group's callback gives it to every command
+    assert known is not None  # noqa: S101 - the group's callback sets it for every command
     token = os.environ.get(TOKEN)
     own = token is not None or known.token_file is not None
     file = _access(known, has_token=own)
@@ -338,17 +342,17 @@ def _study(context: typer.Context) -> Iterator[Study]:
     for what, found in (("miner", miner), ("study", name)):
         if found is None:
             raise OptionError(
-                f"The {what} is not given.",
+                f"The {what} is missing.",
                 where=what,
-                remedy=f"Name the access file with --access; or give --{what}, or"
+                remedy=f"Name the access file with --access, or pass --{what}, or"
                 f" PRAMANA_{what.upper()}.",
             )
     if file is not None:
         if known.miner is None and own and known.access is None:
             raise OptionError(
-                f"The token is not of {HERE}, so that this file does not name its miner.",
+                f"The token is not from {HERE}, so this file does not determine its miner.",
                 where="miner",
-                remedy=f"Say --miner; or --access {HERE}, if the token is that miner's.",
+                remedy=f"Pass --miner, or --access {HERE} if the token belongs to that miner.",
             )
         if not own:
             require_same_miner(file, str(miner))
@@ -364,7 +368,7 @@ def _study(context: typer.Context) -> Iterator[Study]:
 
 
 def _access(known: Way, *, has_token: bool) -> AccessFile | None:
-    """Return the access file; None without one, or where options give everything."""
+    """Return the access file; None if there is none, or if options give everything."""
     from pydantic import ValidationError
 
     from owner_agent.state.private_files import refuse_if_open_to_others
@@ -375,7 +379,7 @@ def _access(known: Way, *, has_token: bool) -> AccessFile | None:
         not path.is_file() or (has_token and known.miner is not None and known.study is not None)
     ):
         return None
-    remedy = "It is the file that `miner-service study analyst STUDY --access-file FILE` wrote."
+    remedy = "Name the file that `miner-service study analyst STUDY --access-file FILE` wrote."
     try:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
         return AccessFile.model_validate_json(path.read_bytes())
@@ -386,22 +390,22 @@ def _access(known: Way, *, has_token: bool) -> AccessFile | None:
             remedy=remedy,
         ) from None
     except ValidationError:
-        # What is wrong would quote the token.
-        raise OptionError(f"{path} is no access file.", where="access", remedy=remedy) from None
+        # The cause would quote the token.
+        raise OptionError(f"{path} is not an access file.", where="access", remedy=remedy) from None
 
 
 def _known_kind(kind: str, known: Mapping[str, Any]) -> str:
     if kind in known:
         return kind
     raise OptionError(
-        f"There is no kind of job {kind!r}{did_you_mean([kind], known)}.",
+        f"No kind of job is called {kind!r}{did_you_mean([kind], known)}.",
         where="kind",
         remedy=f"Kinds: {', '.join(known)}.",
     )
 
 
 def _options(message: Any) -> dict[str, dict[str, Any]]:
-    """Return a kind's options: whether each is needed, and what it is if left out."""
+    """Return the options of a kind: whether each is required, and its default."""
     from pydantic_core import to_jsonable_python
 
     return {
@@ -423,7 +427,7 @@ def _given(
     variables: Sequence[str],
     settings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the fields of a job's message that the options give. Raises OptionError."""
+    """Return the fields of a job's message from the options. Raises OptionError."""
     fields = known[kind].model_fields
     found: dict[str, Any] = {}
     if target is not None:
@@ -458,7 +462,7 @@ def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
 
 
 def _value(text: str, field: Any, *, whole: bool) -> Any:
-    """Return an option's value: JSON where the option accepts it, else the text."""
+    """Return an option's value: JSON if the option accepts it, else the text."""
     from pydantic import TypeAdapter, ValidationError
 
     if text.startswith("@"):
@@ -481,7 +485,7 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
 def _watched(
     job: Job[Any], timeout: float | None, study: Study, out: Path | None = None, *, json: bool
 ) -> None:
-    """Wait for a job and show its end; write its model to `out`. Raises its error."""
+    """Wait for a job, show its result and write its model to `out`. Raises the job's error."""
     job.wait(timeout)
     if json:
         done = job.status == "succeeded"
@@ -499,11 +503,11 @@ def _watched(
     for warning in job.warnings:
         _say(f"warning: {warning}")
     step = written or f"Next: pramana study fetch {model}"
-    _say(f"Job {job.id} has made model {model}. {step}")
+    _say(f"Job {job.id} learned model {model}. {step}")
 
 
 _SHOWN = 40
-"""The most cells of a table that are printed."""
+"""The largest number of cells printed of a table."""
 
 
 def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:
@@ -516,7 +520,7 @@ def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame as JSON can say it, a row each; what is infinite or missing is null."""
+    """Return a frame's rows as JSON data; infinite and missing values become null."""
     written = frame.to_json(orient="records", date_format="iso")
     rows: list[dict[str, Any]] = json_text.loads(written)
     return rows
@@ -539,7 +543,7 @@ def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def _write_new(out: Path, content: bytes) -> str:
-    """Write a new file; return what to say of it. Raises OptionError."""
+    """Write a new file and return a message about it. Raises OptionError."""
     try:
         with out.open("xb") as file:
             file.write(content)

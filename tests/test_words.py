@@ -29,9 +29,9 @@ NAMES = re.compile(r"(?:^|_)(?:un|fore)?(?:told|tells|asked|held|said|surest)(?:
 
 MOST = {
     "pramana_core": (318, 135),
-    "owner_agent": (184, 68),
+    "owner_agent": (19, 5),
     "miner_service": (86, 19),
-    "pramana": (61, 40),
+    "pramana": (34, 40),
     "benchmarks": (4, 0),
     "pages": (328, 0),
 }

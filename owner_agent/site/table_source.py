@@ -1,8 +1,10 @@
-"""Where a table is and how its text is read: facts that `init` finds and the site file keeps."""
+"""The location of a table and the format of its text, as detected by `init` or configured."""
 
 from __future__ import annotations
 
 import codecs
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,20 +14,28 @@ PARQUET = ".parquet"
 SHEETS = (".xlsx", ".xls", ".ods")
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".txt", PARQUET, *SHEETS)
 
+DATABASES = ("postgresql://", "sqlite:///")
+"""Prefixes of database addresses."""
+
+HAS_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|[?&]password=")
+
 MARKED = "utf-8"
-"""The encoding of CSV without a byte order mark; a mark names the file's own."""
+"""The default encoding of CSV files without a byte order mark."""
 
 
 @dataclass(frozen=True)
 class TableSource:
-    """A table in a file; `owner_agent.table.table` reads it in chunks.
+    """A table in a file or a database; `owner_agent.table.table` reads it in chunks.
 
     Attributes:
-        path: the file; its suffix names the format.
-        encoding: of a CSV file without a byte order mark, as Python calls it.
-        separator: the character between cells of CSV; None if the file shows it.
+        path: the file, whose suffix determines the format; unused for a database.
+        encoding: Python's name of the encoding of a CSV file without a byte order mark.
+        separator: the character between cells of CSV; None to detect it.
         decimal_commas: columns of numbers such as 22,5 and 1.234,5.
         dates_as_years: columns of dates; only their years are read.
+        database: the address of the database, or "" for a file.
+        query: the name of a table in the database, or a SELECT.
+        order: the column that orders the rows of a database, or "".
     """
 
     path: Path
@@ -33,21 +43,24 @@ class TableSource:
     separator: str | None = None
     decimal_commas: tuple[str, ...] = ()
     dates_as_years: tuple[str, ...] = ()
+    database: str = ""
+    query: str = ""
+    order: str = ""
 
     def __post_init__(self) -> None:
         try:
             codecs.lookup(self.encoding)
         except LookupError:
             raise OptionError(
-                f"There is no encoding {self.encoding!r}.",
+                f"The encoding {self.encoding!r} is unknown.",
                 where="encoding",
-                remedy="Name it as Python does, such as utf-8, cp1252, cp1250 or utf-16.",
+                remedy="Use Python's name, such as utf-8, cp1252, cp1250 or utf-16.",
             ) from None
         if self.separator is not None and len(self.separator) != 1:
             raise OptionError("The separator must be one character.", where="separator")
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.database or str(self.path)
 
     @property
     def is_parquet(self) -> bool:
@@ -58,3 +71,17 @@ class TableSource:
     def is_sheet(self) -> bool:
         """Whether the file is a workbook of a spreadsheet program."""
         return self.path.name.lower().endswith(SHEETS)
+
+
+def is_database(table: str) -> bool:
+    """Whether the site file's `table` is the address of a database."""
+    return table.startswith(DATABASES)
+
+
+def located(database: str, folder: Path, start: Path | None = None) -> str:
+    """Return an address with its SQLite file resolved from `folder`, or relative to `start`."""
+    file = database.removeprefix("sqlite:///")
+    if file == database:
+        return database
+    path = folder / file
+    return f"sqlite:///{path if start is None else os.path.relpath(path, start)}"

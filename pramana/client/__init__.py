@@ -1,4 +1,4 @@
-"""An analyst's way to a miner: studies, jobs and the models they make, as the same estimators.
+"""An analyst's connection to a miner: studies, jobs, and models as fitted estimators.
 
 Owners speak to a miner through `owner_agent`.
 """

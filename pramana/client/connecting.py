@@ -1,4 +1,4 @@
-"""The way to a miner: its address, a token that no text shows, and the studies it may see."""
+"""The connection to a miner: its address, a token that is never printed, and its studies."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9_-]{16,}")
-"""As miners issue them: an id, a full stop, and what is random."""
+"""The form of a miner's tokens: an id, a full stop and random characters."""
 
 
 def token_from(token: str | None, token_file: str | Path | None, url: str) -> str:
-    """Return the token for a miner, given as text or in a private file. No message quotes it."""
+    """Return the token for a miner, from text or a private file. No message quotes the token."""
     if (token is None) == (token_file is None):
         raise OptionError(
-            "Give token_file, the file of your token for this miner, or the token itself, and not"
-            " both; whoever runs the study issues one.",
+            "Give either token_file, the file with your token for this miner, or the token itself;"
+            " the operator issues tokens.",
             where="token_file",
         )
     if token_file is None:
@@ -66,7 +66,7 @@ def token_from(token: str | None, token_file: str | Path | None, url: str) -> st
 
 
 def _in_access_file(text: str, url: str) -> str:
-    """Return the token of what `miner-service study analyst` wrote; nothing if it is not that."""
+    """Return the token in an access file of `miner-service study analyst`; "" for another file."""
     try:
         file = AccessFile.model_validate_json(text)
     except ValueError:
@@ -76,7 +76,7 @@ def _in_access_file(text: str, url: str) -> str:
 
 
 def require_same_miner(file: AccessFile, url: str) -> None:
-    """Refuse to send the token of an access file to another miner. Raises OptionError."""
+    """Raise OptionError when a request would send an access file's token to another miner."""
     if file.miner.rstrip("/") != url.rstrip("/"):
         raise OptionError(
             f"The access file is for the miner at {file.miner}, and its token is sent to no other,"
@@ -102,39 +102,38 @@ def connect(
 ) -> Miner:
     """Connect to a miner as an analyst, and check that it accepts the token.
 
-    A failed request is tried again after longer and longer pauses; no job is made twice by that.
+    A failed request is repeated after growing pauses. Repetition never starts a job twice.
 
     Args:
         url: the miner's address; plain http is accepted for this machine only.
-        token: the analyst's token; with `token_file` it does not appear in a notebook.
-        token_file: the file of the token, or the access file with it that `miner-service study
-            analyst` wrote, readable by nobody else (mode 0600).
-        allow_insecure: whether plain http may carry the token over a network that is private.
-        ca_file: the authorities that the miner's certificate must come from (PEM), if not the
-            system's.
+        token: the analyst's token. Prefer `token_file`, which keeps the token out of notebooks.
+        token_file: a file with the token, or the access file that `miner-service study analyst`
+            wrote. Only you may have permission to read the file (mode 0600).
+        allow_insecure: whether plain http may carry the token over a private network.
+        ca_file: the certificate authorities (PEM) to trust for the miner, in place of the system's.
         client_certificate: the certificate (PEM) for a miner that requires one.
-        client_key: the key to it, readable by nobody else; it may be in the same file.
-        transport: carries requests, in place of the network.
-        sleep: waits for a number of seconds.
-        clock: the time in seconds, from any start.
+        client_key: the certificate's private key, readable only by you; it may be in the same file.
+        transport: an httpx transport to use in place of the network.
+        sleep: a function that waits for a number of seconds.
+        clock: a function that returns the time in seconds from any fixed start.
 
     Returns:
-        the miner. Close it, or use it in `with`.
+        the miner. Close the connection, or use the miner in a `with` statement.
 
     Raises:
-        OptionError: the address is wrong or unsafe; neither token nor token_file is given, or both.
-        KeyFileError: the token's file is not there, may be read by others, or has no token; or
-            others may read the key.
+        OptionError: a wrong or unsafe address, or not exactly one of token and token_file.
+        KeyFileError: the token's file is missing, is readable by others or contains no token, or
+            the key is readable by others.
         ConfigError: a certificate cannot be read.
-        Unauthenticated, Unreachable: the miner does not know the token, or does not answer.
+        Unauthenticated, Unreachable: the miner rejects the token, or does not answer.
 
     Examples:
-        An analyst lets a miner learn from what several owners released:
+        Learn a tree from the releases of several owners:
 
             study = pm.connect("https://miner.example.org", token_file="me.token").study("schools")
             tree = study.run(pm.DecisionTree("class", max_depth=4)).wait().model
 
-        In a test, without a network; this miner has no studies:
+        Test without a network, with a miner that has no studies:
 
         >>> import httpx
         >>> import pramana as pm
@@ -167,14 +166,14 @@ def connect(
 
 
 def _opened(miner: Miner) -> Miner:
-    """Return a miner that has taken the token."""
+    """Return a miner after checking that it accepts the token."""
     try:
         return miner.refresh()
     except Unauthenticated:
         miner.close()
         raise Unauthenticated(
-            f"The miner at {miner.url} does not take this token: it is wrong or was revoked; ask"
-            " whoever runs the study for another one.",
+            f"The miner at {miner.url} rejects this token, which is wrong or was revoked;"
+            " ask the operator for a new token.",
             where="token",
         ) from None
     except BaseException:
@@ -183,9 +182,9 @@ def _opened(miner: Miner) -> Miner:
 
 
 class Miner:
-    """A miner, and the studies that a token may see. Made by `pm.connect`.
+    """A miner and the studies that a token may see, as `pm.connect` returns it.
 
-    No printed form and no error has the token.
+    The token appears in neither printed forms nor errors.
     """
 
     def __init__(self, line: MinerConnection):
@@ -198,15 +197,15 @@ class Miner:
         return self._line.url
 
     def refresh(self) -> Self:
-        """Fetch the studies from the miner again; return this."""
+        """Fetch the studies from the miner again and return this miner."""
         self._seen()
         return self
 
     def studies(self) -> pd.DataFrame:
-        """Return the studies that the token may see, one a row.
+        """Return the studies that the token may see, one row each.
 
         Columns: `name`; `title`; `created`; `max_epsilon_record` and `max_epsilon_column`, the
-        study's budget, empty where it has none.
+        study's budget, empty without one.
         """
         import pandas as pd
 
@@ -221,7 +220,7 @@ class Miner:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:
             known = [study.name for study in self._seen()]
-            sentence = f"it may see {', '.join(map(repr, known))}" if known else "it may see none"
+            sentence = f"the token may see {', '.join(map(repr, known)) or 'no study'}"
             raise NotFound(
                 f"There is no study {name!r} that this token may see{did_you_mean([name], known)};"
                 f" {sentence}.",

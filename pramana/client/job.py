@@ -1,4 +1,4 @@
-"""A job at the miner: its specification, its progress, its end and its model."""
+"""A job at the miner: its specification, progress, result and model."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 _VERB = re.compile(r"^(Input|Value|Tuple|List|Dictionary|String) should ")
 
 
-_MISPLACED = {"missing": "must be given", "extra_forbidden": "is no option of this kind of job"}
+_MISPLACED = {"missing": "must be given", "extra_forbidden": "is not an option of this kind of job"}
 
 
 def kinds() -> dict[str, type[Message]]:
-    """Return the messages of all kinds of jobs, by their names."""
+    """Return the message class of each kind of job, by kind."""
     tagged = (get_args(one) for one in get_args(get_args(JobSpec)[0]))
     return {tag.tag: message for message, tag in tagged}
 
 
 def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
-    """Return the job that learns at the miner what `fit` would learn here."""
+    """Return the job with which the miner learns the same as `learner.fit` would learn here."""
     if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))
         raise OptionError(
-            f"learner must be one that miners know, not a {type(learner).__name__}; they know"
+            f"learner must be one that miners support, not a {type(learner).__name__}; they support"
             f" {known}.",
             where="learner",
         )
@@ -53,7 +53,7 @@ def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
 
 
 def learner_of(spec: JobSpec) -> Estimator:
-    """Return an estimator that would ask for a job."""
+    """Return the unfitted estimator that corresponds to a job."""
     values = {
         name: getattr(spec, name)
         for name in type(spec).model_fields
@@ -66,7 +66,7 @@ def learner_of(spec: JobSpec) -> Estimator:
 
 
 def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
-    """Return the message of a job."""
+    """Return a job's message, built from its fields. Raises OptionError."""
     try:
         spec = _JOB.validate_python(asked)
     except ValidationError as error:
@@ -89,7 +89,7 @@ def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) 
 
 
 def written(spec: JobSpec) -> bytes:
-    """Return what is sent for a job."""
+    """Return the bytes to send for a job."""
     return JobCreate(spec=spec).model_dump_json().encode()
 
 
@@ -97,7 +97,7 @@ EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
 
 class Served(RootModel[ModelMessage]):
-    """A model of any kind, as the miner answers it."""
+    """A model of any kind, as the miner sends it."""
 
 
 def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> EstimatorT:
@@ -107,7 +107,7 @@ def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> Est
 
 
 def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
-    """Return a contingency table as `EstimatedCounts.table` does, a row per cell."""
+    """Return a contingency table in the form of `EstimatedCounts.table`, one row per cell."""
     import pandas as pd
 
     columns: dict[str, Any] = {
@@ -126,9 +126,9 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
 
 
 def warnings_in(model: ModelMessage) -> tuple[str, ...]:
-    """Return what must be known before a model is trusted: of releases, and of how counts fit."""
+    """Return the warnings to read before trusting a model, about releases and the fit of counts."""
     strange = [
-        f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what was changed."
+        f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what changed."
         for release, p in model.inconsistent.items()
     ]
     warnings = [*(test.warning for test in model.lack_of_fit), model.filled_in_told]
@@ -140,14 +140,14 @@ ModelT = TypeVar("ModelT")
 UNFINISHED = ("queued", "running")
 
 PAUSE = 1.0
-"""Seconds between requests for an unfinished job, unless the miner gives another number."""
+"""Seconds between requests about an unfinished job, unless the miner asks for another interval."""
 
 
 class Job(Generic[ModelT]):
-    """A job at the miner. Made by `Study.run`, `Study.table` and `Study.job`.
+    """A job at the miner, as `Study.run`, `Study.table` and `Study.job` return it.
 
-    It runs there whether anybody waits or not; `Study.job(id)` finds it again later. `status`,
-    `progress`, `error` and the printed form are those of the last answer; `refresh()` and `wait()`
+    The job runs whether or not you wait for it; `Study.job(id)` finds it again later. `status`,
+    `progress`, `error` and the printed form show the miner's last answer; `refresh()` and `wait()`
     update them.
     """
 
@@ -163,27 +163,27 @@ class Job(Generic[ModelT]):
 
     @property
     def id(self) -> str:
-        """The job's id, by which `Study.job` finds it again."""
+        """The job's id, for `Study.job`."""
         return self._message.id
 
     @property
     def kind(self) -> str:
-        """What kind of job it is, such as `decision-tree`."""
+        """The kind of job, such as `decision-tree`."""
         return self._message.spec.kind
 
     @property
     def status(self) -> JobState:
-        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, at the last answer."""
+        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, by the miner's last answer."""
         return self._message.state
 
     @property
     def progress(self) -> float:
-        """The share of the work that is done, 0 to 1, at the last answer."""
+        """The share of the work that is done, from 0 to 1, by the miner's last answer."""
         return self._message.progress
 
     @property
     def error(self) -> PramanaError | None:
-        """The error of a failed job, of the class that `fit` would raise; else None."""
+        """The error of a failed job, of the class that `fit` would raise; None for other jobs."""
         problem = self._message.problem
         if problem is None:
             return None
@@ -193,9 +193,9 @@ class Job(Generic[ModelT]):
 
     @property
     def model(self) -> ModelT:
-        """The model: a fitted estimator, or the frame of a table; fetched with its first use.
+        """The model, fetched at first use: a fitted estimator, or the frame of a table.
 
-        Raises NotReady, JobCancelled, or the error that the job failed with.
+        Raises NotReady, JobCancelled, or the error of the failed job.
         """
         if self._made is None:
             self._made = self._read(self._model_message())
@@ -203,8 +203,7 @@ class Job(Generic[ModelT]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be known before the model is trusted: of releases, and of how counts fit; often
-        nothing.
+        """Warnings about releases and the fit of counts, to read before trusting the model.
 
         Raises as `model` does.
         """
@@ -212,7 +211,7 @@ class Job(Generic[ModelT]):
 
     @property
     def worth(self) -> Worth | None:
-        """What the model is worth: a verdict and the figures behind it; None where not known.
+        """The model's worth: a verdict and the figures behind it; None if the miner sends none.
 
         Raises as `model` does.
         """
@@ -224,19 +223,19 @@ class Job(Generic[ModelT]):
         return self._message.model_dump(mode="json")
 
     def refresh(self) -> Self:
-        """Fetch the job's progress from the miner, unless it is finished."""
+        """Fetch the job's progress from the miner, unless the job is finished."""
         if self._message.state in UNFINISHED:
             self._message, pause = self._line.look(JobMessage, job_path(self.id))
             self._pause = pause or PAUSE
         return self
 
     def wait(self, timeout: float | None = None) -> Self:
-        """Wait until the job is finished, however it ends; return it.
+        """Wait until the job is finished, with or without success, and return the job.
 
-        A terminal shows a bar. Interrupting this does not cancel the job.
+        A terminal shows a progress bar. An interrupt ends the waiting, not the job.
 
         Args:
-            timeout: the most seconds to wait; None for as long as it takes.
+            timeout: the longest wait in seconds; None waits without limit.
 
         Raises NotReady, OptionError, Unreachable, NotFound.
         """
@@ -244,7 +243,9 @@ class Job(Generic[ModelT]):
 
         given: object = timeout
         if given is not None and not (isinstance(given, int | float) and given >= 0):
-            raise OptionError(f"timeout must be seconds, not {timeout!r}.", where="timeout")
+            raise OptionError(
+                f"timeout must be a number of seconds, not {timeout!r}.", where="timeout"
+            )
         ends = math.inf if timeout is None else self._line.clock() + timeout
         with progress_bar(self.kind, clock=self._line.clock) as bar:
             while self._message.state in UNFINISHED:
@@ -253,8 +254,8 @@ class Job(Generic[ModelT]):
                 if rest <= 0:
                     raise NotReady(
                         f"Job {self.id} is not finished after {timeout:g} seconds: it is"
-                        f" {self._message.state}, {self._message.progress:.0%} done; it goes on,"
-                        " and wait() waits further.",
+                        f" {self._message.state}, {self._message.progress:.0%} done; it continues,"
+                        " and wait() waits for it.",
                         where="timeout",
                     )
                 self._line.sleep(min(self._pause, rest))
@@ -262,7 +263,7 @@ class Job(Generic[ModelT]):
         return self
 
     def cancel(self) -> Self:
-        """Stop the job, unless it is finished. Returns the job."""
+        """Stop the job, unless it is finished, and return the job."""
         path = job_path(self.id)
         self._message = self._line.ask(JobMessage, "DELETE", path)
         return self

@@ -1,4 +1,4 @@
-"""Requests to a miner: one answer, a whole list, or something that changes."""
+"""Requests to a miner: for one object, for a whole list, or for the state of unfinished work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pramana.frames.sentences import one_sentence
 from pramana_core.wire.base import Message, Page
 
 PAGE = 500
-"""The most items that a miner puts on one page."""
+"""The largest number of items on one page of a miner's list."""
 
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 Item = TypeVar("Item", bound=Message)
@@ -23,7 +23,7 @@ Item = TypeVar("Item", bound=Message)
 
 @dataclass(frozen=True, repr=False)
 class MinerConnection:
-    """The requests to one miner, with a clock in seconds and a way to wait, both replaceable."""
+    """Sends requests to one miner; the clock, in seconds, and the wait are replaceable."""
 
     calls: Calls
     sleep: Callable[[float], None] = time.sleep
@@ -35,12 +35,12 @@ class MinerConnection:
         return self.calls.url
 
     def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:
-        """Send a request and read its answer; a refusal is raised in one sentence."""
+        """Send a request and return the parsed answer. Raises the miner's error as one sentence."""
         with one_sentence():
             return self.calls.call(kind, method, path, **options)
 
     def fetch(self, path: str) -> bytes:
-        """Return what is answered, whatever its form; a refusal is raised in one sentence."""
+        """Return the bytes of an answer in any form. Raises the miner's error as one sentence."""
         with one_sentence():
             response = self.calls.send("GET", path)
             if not response.is_success:
@@ -48,7 +48,7 @@ class MinerConnection:
         return response.content
 
     def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
-        """Read something that changes, and for how many seconds the miner asks to wait."""
+        """Return an answer that may change, and the seconds until the next request if stated."""
         with one_sentence():
             response = self.calls.send("GET", path)
             answer = self.calls.read(kind, "GET", path, response)
@@ -67,15 +67,15 @@ class MinerConnection:
 
 
 def study_path(study: str, rest: str = "") -> str:
-    """Return the path of a study, or of what is under it."""
+    """Return the URL path of a study, or of a resource below it."""
     return f"/v1/studies/{quote(str(study), safe='')}{rest}"
 
 
 def job_path(job: str) -> str:
-    """Return the path of a job."""
+    """Return the URL path of a job."""
     return f"/v1/jobs/{quote(str(job), safe='')}"
 
 
 def model_path(model: str) -> str:
-    """Return the path of a model."""
+    """Return the URL path of a model."""
     return f"/v1/models/{quote(str(model), safe='')}"

@@ -1,4 +1,4 @@
-"""The state of a study: whose records are there, and what its releases disclose of them."""
+"""The state of a study: which records its owners share, and what its releases disclose."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 
 class Alignment(AlignmentMessage):
-    """Which records are found at which owners, from their releases in use.
+    """Which records each owner has, according to the releases in use.
 
     Attributes:
-        state: `identical`, all owners reported the same records; `partial`, only `in_all` of
-            `in_any`; `disjoint`, no record is at every owner; `waiting`, owners are `missing`;
-            `no-records`, all releases in use are shared trees.
-        in_all: the records at every owner; None where the caller may not know.
-        in_any: the records at any owner; likewise.
-        missing: owners that have no release in use.
-        secrets: `same`, the releases were made under one linkage secret; `different`, one person
-            has other pseudonyms at some owners; `unknown`, a release names no fingerprint of its
-            secret.
+        state: `identical`, all owners reported the same records; `partial`, all owners have
+            `in_all` of the `in_any` records; `disjoint`, no record is at every owner; `waiting`,
+            the owners in `missing` have no release; `no-records`, all releases in use are shared
+            trees.
+        in_all: the count of records at every owner; None if the caller may not see it.
+        in_any: the count of records at any owner; None if the caller may not see it.
+        missing: the owners without a release in use.
+        secrets: `same`, all releases use one linkage secret; `different`, some owners use other
+            secrets, so a person's pseudonyms differ; `unknown`, a release states no fingerprint of
+            its secret.
     """
 
     @property
@@ -36,9 +37,9 @@ class Alignment(AlignmentMessage):
         return tuple(owner.release for owner in self.owners)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return an owner a row: `owner`, `release`, `records`, `not_everywhere`.
+        """Return one row per owner: `owner`, `release`, `records`, `not_everywhere`.
 
-        `not_everywhere` is the number of its records that some other owner lacks.
+        `not_everywhere` counts the owner's records that some other owner lacks.
         """
         import pandas as pd
 
@@ -52,7 +53,7 @@ class Alignment(AlignmentMessage):
     __str__ = __repr__
 
     def describe(self) -> str:
-        """Return the state in words, after a difference of linkage secrets."""
+        """Return the state in words, with a warning first if linkage secrets differ."""
         if self.secrets == "different":
             return f"{secrets_differ(self.secret_groups)} {self._state()}"
         return self._state()
@@ -69,45 +70,45 @@ class Alignment(AlignmentMessage):
                 return f"{self.in_all:,} of {self.in_any:,} records at every owner"
             case "disjoint":
                 return "no record is at every owner"
-        return "records are not the same at all owners"
+        return "the owners' records differ"
 
 
 class Disclosure(StudyPrivacy):
     """What everything released for a study discloses of one person, computed by the miner.
 
     Attributes:
-        record: the amplification for the whole record over all owners, at both extremes.
-        central: the bound for whoever does not know whose report is whose: the miner alone, an
-            analyst, the public. `central.epsilon` is None where `central.unstated` says why.
-        prior: a belief, usually 5 %, which can grow to `grows_to`.
-        people: whether owners have records of the `same` people, of `different` ones, or
-            `overlapping`, which assumes nothing. Only of different people do losses not add up.
-        at_several: the sum over owners, for a person at all of them, where the study declares that
-            owners have different people.
-        budget: what the study may disclose, and the rest of it.
-        changed: the records that releases of one owner report differently by the same draws: their
-            values changed, which no epsilon bounds.
-        warnings: where what arrived contradicts the study's declaration of its people, or could not
-            be checked; where a record has lost more than any owner, or the study's plan, states.
+        record: the amplification of the whole record over all owners, at both extremes.
+        central: the bound against anyone who cannot assign reports to people: the miner alone, an
+            analyst, the public. If `central.epsilon` is None, `central.unstated` gives the reason.
+        prior: a prior belief, usually 5 %, which can grow to `grows_to`.
+        people: whether owners have records of the `same`, `different` or `overlapping` people;
+            `overlapping` assumes nothing. Losses add up over owners unless people are different.
+        at_several: the sum over owners, for a person whom every owner has, if the study declares
+            that owners have different people.
+        budget: the study's limit on disclosure, and the rest of the budget.
+        changed: the count of records whose reports differ between releases of one owner with the
+            same draws. Their values changed, which no epsilon bounds.
+        warnings: that releases contradict the study's declaration of its people, or could not be
+            checked; that a record has lost more than an owner or the study's plan states.
     """
 
     @property
     def epsilon(self) -> float:
-        """The most that the logarithm of the odds of any belief about a record can change."""
+        """The largest change in the log odds of any belief about a record."""
         return self.record.determined.to_amplification().epsilon
 
     @property
     def gamma(self) -> float:
-        """The same as a factor of the odds."""
+        """The largest factor by which the odds of any belief about a record change."""
         return self.record.determined.to_amplification().gamma
 
     @property
     def grows_to(self) -> float:
-        """What a belief of `prior` can grow to."""
+        """The largest belief that a prior belief of `prior` can become."""
         return self.record.determined.grows_to
 
     def to_frame(self) -> pd.DataFrame:
-        """Return what was disclosed of the record, by each owner and of each column, a row each.
+        """Return the disclosure of the record, of each owner and of each column, one row each.
 
         Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
         column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. Columns that were released
@@ -147,16 +148,16 @@ class Disclosure(StudyPrivacy):
         if self.at_several is not None:
             several = self.at_several.determined.to_amplification().written_gamma
             words.append(
-                f"gamma {several} for a person whom all owners know, if the study is wrong on its"
-                " people"
+                f"gamma {several} for a person whom all owners have, if the declaration of people"
+                " is wrong"
             )
         if self.budget.left_for_record is not None:
             words.append(f"epsilon {self.budget.left_for_record:.4g} of the budget is left")
         if self.changed:
             most = max(one.records for one in self.changed)
-            words.append(f"{most:,} records are known to have changed")
+            words.append(f"{most:,} records changed in value")
         if self.unbounded:
-            words.append("nothing bounds what other releases disclose")
+            words.append("other releases have no bound on disclosure")
         if self.warnings:
             words.append("see warnings")
         return f"Disclosure({'; '.join(words)})"
@@ -167,12 +168,12 @@ class Disclosure(StudyPrivacy):
 def releases_frame(
     releases: Sequence[Release], in_use: Sequence[str], active: Collection[str]
 ) -> pd.DataFrame:
-    """Return releases, one a row; see `Study.releases`. `active` owners were not removed."""
+    """Return one row per release; see `Study.releases`. `active` lists the owners not removed."""
     import pandas as pd
 
-    # The alignment, which says what is in use, is about randomized records alone.
+    # The alignment, which names the releases in use, covers randomized records only.
     others = _sealed_last(one for one in releases if one.kind != RANDOMIZED and one.owner in active)
-    # Where a terminal has no room for all, the first and the last are shown.
+    # A narrow terminal shows the first and the last columns.
     columns = [
         "owner", "state", "in_use", "records", "consistency", "changed", "kind", "variables",
         "p_value", "plan_digest", "sealed", "name", "id",
@@ -191,7 +192,7 @@ def releases_frame(
 
 
 def _sealed_last(releases: Iterable[Release]) -> set[str]:
-    """Return the ids of those that their owner sealed last of their kind, unless withdrawn."""
+    """Return the ids of each owner's last sealed release of each kind, if not withdrawn."""
     sealed = [(one.sealed, one) for one in releases if one.sealed is not None]
     last = {(one.owner, one.kind): one for _, one in sorted(sealed, key=lambda pair: pair[0])}
     return {one.id for one in last.values() if one.state == "sealed"}

@@ -49,7 +49,7 @@ EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
 
 class Study:
-    """A study at a miner. Made by `Miner.study`; `refresh()` updates its printed form."""
+    """A study at a miner, as `Miner.study` returns it; `refresh()` updates its printed form."""
 
     def __init__(self, line: MinerConnection, message: StudyMessage):
         self._line = line
@@ -69,32 +69,32 @@ class Study:
 
     @property
     def title(self) -> str:
-        """Its title."""
+        """The study's title."""
         return self._message.title
 
     @property
     def people(self) -> People:
-        """Whether its owners have records of the `same` people, `different`, or `overlapping`."""
+        """Whether the owners have records of the `same`, `different` or `overlapping` people."""
         return self._message.people
 
     @property
     def next_steps(self) -> list[str]:
-        """What happens next in the study and who does it, a sentence each."""
+        """The study's next steps and who takes each, one sentence per step."""
         return [step.line for step in self._message.next]
 
     def domain(self) -> Domain:
-        """Return the variables that are reported now, with their categories, owner by owner."""
+        """Return the variables in releases in use, with their categories, owner by owner."""
         found = {v.name: v for plan in self._plans() for v in plan.domain}
         return Domain(tuple(found.values()))
 
     def refresh(self) -> Self:
-        """Fetch owners and alignment from the miner again; return this."""
+        """Fetch owners and alignment from the miner again and return this study."""
         self._owners = self._all(Owner, "/owners")
         self.alignment()
         return self
 
     def owners(self) -> pd.DataFrame:
-        """Return the owners, one a row: `name`, `joined`, `active`."""
+        """Return one row per owner: `name`, `joined`, `active`."""
         import pandas as pd
 
         self._owners = self._all(Owner, "/owners")
@@ -102,33 +102,33 @@ class Study:
         return pd.DataFrame(rows, columns=["name", "joined", "active"])
 
     def releases(self) -> pd.DataFrame:
-        """Return the releases, one a row.
+        """Return one row per release.
 
         Columns: `owner`; `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
-        `records`; `consistency` of its reports with its plan; the number of records that are
-        `changed`: reported differently than in earlier releases by the same draws; its `kind`
-        (`randomized-records`, `masked-records`, `knowledge-model`); `variables`, a tuple of names;
-        the `p_value` of the consistency; `plan_digest`; when it was `sealed`; `name`, `id`.
+        `records`; `consistency` of its reports with its plan; `changed`, the count of records whose
+        reports differ from earlier releases with the same draws; its `kind` (`randomized-records`,
+        `masked-records`, `knowledge-model`); `variables`, a tuple of names; the `p_value` of the
+        consistency; `plan_digest`; when it was `sealed`; `name`, `id`.
         """
         active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)
 
     def alignment(self) -> Alignment:
-        """Return which records are found at which owners; its `to_frame()` is by owner."""
+        """Return which records each owner has; `to_frame()` has one row per owner."""
         path = study_path(self.name, "/alignment")
         self._alignment = self._line.ask(Alignment, "GET", path)
         return self._alignment
 
     def disclosure(self) -> Disclosure:
-        """Return what everything released discloses of one person, computed by the miner.
+        """Return the disclosure of one person by everything released, as the miner computes it.
 
-        `epsilon` and `gamma` are of the whole record; `to_frame()` has owners and columns, too.
+        `epsilon` and `gamma` are for the whole record; `to_frame()` lists owners and columns too.
         """
         path = study_path(self.name, "/privacy")
         return self._line.ask(Disclosure, "GET", path)
 
     def jobs(self) -> pd.DataFrame:
-        """Return the jobs, one a row, the oldest first.
+        """Return one row per job, the oldest first.
 
         Columns: `name`, `kind`, `state`, `progress`, `error` (its code), `created`, `finished`,
         `model` (its id), `id`.
@@ -144,7 +144,7 @@ class Study:
         return pd.DataFrame(rows, columns=columns)
 
     def models(self) -> pd.DataFrame:
-        """Return the models, one a row, the oldest first.
+        """Return one row per model, the oldest first.
 
         Columns: `id`, `name`, `kind`, `job` and `finished`.
         """
@@ -156,9 +156,9 @@ class Study:
         """Return the bytes of a model's file, which `pm.load` and the owners' tools read.
 
         Args:
-            model: its id in `models()`.
-            form: `json`, the whole model; or, where its kind has it, `document` (what predicts),
-                `page`, `svg`, `bif`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
+            model: the model's id in `models()`.
+            form: `json`, the whole model; or, if the kind has that form, `document` (for prediction
+                only), `page`, `svg`, `bif`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
 
         Raises NotFound.
         """
@@ -184,23 +184,24 @@ class Study:
         estimator: EstimatorName = "auto",
         order: int | None = None,
     ) -> Job[EstimatorT]:
-        """Let the miner learn what `learner.fit` would learn here, from all owners' reports.
+        """Let the miner learn from all owners' reports what `learner.fit` would learn here.
 
-        The same work on the same reports is the same job, whoever asks for it. One that failed or
-        was cancelled runs again.
+        Equal requests about the same reports give the same job, whoever sends them. A job that
+        failed or was cancelled runs again.
 
         Args:
             learner: any estimator, such as `pm.DecisionTree("ill", max_depth=4)`, with its options.
-                The job's `model` is another one, fitted.
-            records: where owners do not report the same records: `identical` refuses, `common`
-                takes those at every owner, `any` takes all (what an owner does not report of a
-                record is missing there, which must have nothing to do with its value). None takes
+                The job's `model` is a fitted copy.
+            records: the records to use if owners report different ones: `identical` raises an
+                error, `common` uses those at every owner, `any` uses all (values that an owner does
+                not report are missing, and missingness must not depend on the value). None means
                 `any` in a study of different people, else `identical`.
-            estimator: how counts are estimated, see `pm.estimate`; `auto` is the miner's choice.
-            order: the most variables that interact, for `pooled`; None follows the records.
+            estimator: how counts are estimated, see `pm.estimate`; `auto` lets the miner choose.
+            order: the most variables that interact, for `pooled`; None chooses by the count of
+                records.
 
         Returns:
-            the job; `wait()` for its `model`.
+            the job; `job.wait().model` is the fitted estimator.
 
         Raises OptionError, RecordsDoNotAlign, VariablesMissing, LimitExceeded, Forbidden.
         """
@@ -221,7 +222,7 @@ class Study:
         estimator: EstimatorName = "auto",
         order: int | None = None,
     ) -> Job[pd.DataFrame]:
-        """Let the miner estimate a contingency table, with intervals at 95 %.
+        """Start a job in which the miner estimates a contingency table with 95 % intervals.
 
         Args:
             variables: one name, or a list of them.
@@ -230,7 +231,7 @@ class Study:
             order: see `run`.
 
         Returns:
-            the job; its `model` is a frame in the form of `EstimatedCounts.table`.
+            the job; `model` is a frame in the form of `EstimatedCounts.table`.
 
         Raises as `run`.
         """
@@ -239,7 +240,7 @@ class Study:
         return self._create(spec_of(table | _counts(records, estimator, order)), _table)
 
     def job(self, job: str) -> Job[Any]:
-        """Return a job that was made before, by its id. Raises NotFound."""
+        """Return an earlier job by its id. Raises NotFound."""
         try:
             found = self._line.ask(JobMessage, "GET", job_path(job))
         except NotFound:
@@ -301,7 +302,7 @@ class Study:
         title = f" ({self.title})" if self.title else ""
         active = [owner.name for owner in self._owners if owner.active]
         owners = ", ".join(active) or "no owners yet"
-        aligned = self._alignment.describe() if self._alignment else "alignment not known"
+        aligned = self._alignment.describe() if self._alignment else "alignment unknown"
         return f"Study({self.name}{title} at {self._line.url}; owners: {owners}; {aligned})"
 
 
@@ -312,7 +313,7 @@ def _table(model: ModelMessage) -> pd.DataFrame:
 def _counts(
     records: Records | None, estimator: EstimatorName, order: int | None
 ) -> dict[str, object]:
-    """Return the options of counts that are given; the miner chooses the others."""
+    """Return the options of counts that were given; the miner chooses the rest."""
     chosen = None if estimator == "auto" else estimator
     given = {"records": records, "estimator": chosen, "order": order}
     return {name: value for name, value in given.items() if value is not None}

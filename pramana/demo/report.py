@@ -1,4 +1,4 @@
-"""The demonstration's report: what was learned, compared with the truth."""
+"""The demonstration's report: the learned network compared with the truth."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of the network that the records were drawn from, and the miner's estimate.
+    """A true parameter of the network behind the records, and the miner's estimate.
 
     `se` is against the population, `z` the error in standard errors, `low` to `high` the 95 %
-    interval. Estimate, `se` and `z` are None where the reports have no such parents.
+    interval. Estimate, `se` and `z` are None if no reports have these parents.
     """
 
     node: str
@@ -58,7 +58,7 @@ class Parameter:
 
     @property
     def covered(self) -> bool | None:
-        """Whether the interval holds the truth; None without an estimate."""
+        """Whether the interval contains the true value; None without an estimate."""
         if self.estimate is None:
             return None
         # An unrandomized value is its own interval; rounding must not put it outside.
@@ -87,7 +87,7 @@ class DemoOutcome:
         }
 
     def coverage(self) -> tuple[int, int]:
-        """Return the number of intervals that hold the truth, and the number of intervals."""
+        """Return the count of intervals that contain the true value, and the count of intervals."""
         known = [row.covered for row in self.rows if row.covered is not None]
         return sum(known), len(known)
 
@@ -99,15 +99,15 @@ def demo_report(scenario: Scenario, outcome: DemoOutcome, model: BayesNetMessage
         Fact(f"{outcome.records:,}", "records at each owner"),
         Fact(f"{len(model.releases)}", "owners"),
         Fact(f"{len(outcome.rows)}", "parameters"),
-        Fact(f"{held} of {known}", "95 % intervals hold the true value"),
+        Fact(f"{held} of {known}", "95 % intervals contain the true value"),
         Fact(f"{outcome.seconds:.1f} s", "from first process to comparison"),
     ]
     lead = (
-        "Each owner randomized its sensitive columns and sent the result with the transition"
-        " matrices to the miner, which never saw a true value of them. It inverted the noise; here"
-        " are its estimates and the true values, which it could not see. All owners together"
-        f" disclose of one person's whole record: {model.told.to_amplification().told}, by the"
-        " columns that are randomized."
+        "Each owner randomized its sensitive columns and sent the reports with the transition"
+        " matrices to the miner, which never saw a true value of these columns. The miner inverted"
+        " the noise; here are its estimates and the true values. All owners together disclose of"
+        f" one person's whole record: {model.told.to_amplification().told}, by the randomized"
+        " columns."
     )
     network = "The network, and which owner has which variables"
     errors = (
@@ -117,8 +117,8 @@ def demo_report(scenario: Scenario, outcome: DemoOutcome, model: BayesNetMessage
     )
     intervals = (
         "Black bars are the true values; dots are the estimates from randomized reports with their"
-        " 95 % intervals, orange where the interval misses the truth, as one in twenty does. Of two"
-        " values the first is drawn."
+        " 95 % intervals, orange where the interval misses the truth, as one in twenty does. For"
+        " two values, only the first is shown."
     )
     drawn = draw_structure(scenario.structure, scenario.owner_of)
     pictures = [
@@ -163,8 +163,8 @@ def _parameters(outcome: DemoOutcome) -> Section:
     )
     words = (
         "Estimates are raw ratios of estimated counts and may leave [0, 1] where the noise is"
-        " large; the network that the miner exports has their projection. A dash: the reports have"
-        " no records with these parents. The values of one row sum to 1, so they err together."
+        " large; the network that the miner exports has their projection. A dash: no reports have"
+        " these parents. The values of one row sum to 1, so their errors are related."
     )
     rows = [{**asdict(row), "covered": row.covered} for row in outcome.rows]
     return Section("All parameters", [Sentence(words, "note")], Table(columns, rows))
@@ -179,18 +179,18 @@ def _number(value: float | None) -> str:
 
 
 _WIDTH, _BELOW = 5.4, 0.65
-"""Inches of a picture, and of what is below its axis."""
+"""Heights in inches: of a picture, and of the part below its axis."""
 
 
 def _shown(rows: Sequence[Parameter]) -> list[Parameter]:
-    """Leave out the last value of two: it is one less the other and errs with it."""
+    """Return the rows without the last of two values, whose error equals the first's."""
     first = {row.node: row.value for row in reversed(rows)}
     values = {row.node: {r.value for r in rows if r.node == row.node} for row in rows}
     return [row for row in rows if len(values[row.node]) > 2 or row.value == first[row.node]]
 
 
 def _parameter_pictures(outcome: DemoOutcome) -> Iterator[Picture]:
-    """Yield a picture of each node's parameters; neighbours have like heights."""
+    """Yield a picture of each node's parameters; neighbours have similar heights."""
     groups: dict[str, list[Parameter]] = {}
     for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)

@@ -1,4 +1,4 @@
-"""The whole demonstration: processes up, study run, results compared and written."""
+"""The whole demonstration: start processes, run the study, compare and write the results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STOP_SECONDS = 10.0
 
 
 class Processes(ExitStack):
-    """The processes of one demonstration; leaving the context stops them all.
+    """The processes of one demonstration; the end of the context stops them all.
 
     Args:
         logs: a folder; each process writes `<name>.log` there.
@@ -55,7 +55,7 @@ class Processes(ExitStack):
             if process.poll() is not None or time.monotonic() > deadline:
                 said = (self._logs / f"{name}.log").read_text(errors="replace").strip()
                 raise Unreachable(
-                    f"The {name} process did not start: {said or 'it said nothing'}",
+                    f"The {name} process did not start: {said or 'no output'}",
                     remedy=f"See {self._logs / name}.log.",
                 )
             time.sleep(0.02)
@@ -64,7 +64,7 @@ class Processes(ExitStack):
 
 
 def run(module: str, *arguments: str) -> None:
-    """Run one command of a service to its end."""
+    """Run one command of a service and wait for its end."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
     )
@@ -89,10 +89,10 @@ _DEADLINE_SECONDS = 3600.0
 
 
 class RestClient:
-    """A service's REST interface for one caller; leaving the context closes it.
+    """A service's REST interface for one caller; the end of the context closes it.
 
-    Each call raises Refused where the service answers with a problem document, and Unreachable
-    where it does not answer within `seconds`.
+    Each call raises Refused if the service answers with a problem document, and Unreachable if the
+    service does not answer within `seconds`.
     """
 
     def __init__(self, url: str, token: str, seconds: float | None = 60.0) -> None:
@@ -100,7 +100,7 @@ class RestClient:
             base_url=url,
             headers={"Authorization": f"Bearer {token}", PROTOCOL_HEADER: PROTOCOL},
             timeout=seconds,
-            # These are this machine's or a private network's services: no proxy is asked.
+            # The services are on this machine or a private network, so no proxy is used.
             trust_env=False,
         )
 
@@ -115,11 +115,11 @@ class RestClient:
         return self._call("GET", path).json()
 
     def text(self, path: str) -> str:
-        """GET a text."""
+        """GET a text document."""
         return self._call("GET", path).text
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """POST a JSON document and return the answer's."""
+        """POST a JSON document and return the JSON answer."""
         return self._call("POST", path, body or {}).json()
 
     def _call(
@@ -177,11 +177,11 @@ def learn(analyst: RestClient, study: str, structure: dict[str, list[str]]) -> B
 STUDY = "demo"
 
 Say = Callable[[str, float], None]
-"""Called with what is being done and the share of the demonstration that is done."""
+"""Called with the current step and the share of the demonstration that is done."""
 
 
 def demonstrate(scenario: Scenario, out: Path, *, seed: int | None, say: Say) -> Report:
-    """Run a scenario with a miner process and the commands of each owner's agent."""
+    """Run a scenario with a miner process and each owner's agent commands."""
     began = time.monotonic()
     folder = prepare(out)
     with Processes(out / "logs") as processes, ExitStack() as callers:
@@ -244,13 +244,13 @@ def conclude(
 
 
 def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:
-    """Give every owner a draw key of its own and all of them one linkage secret."""
+    """Give each owner its own draw key and all owners one linkage secret."""
     linkage = folder.root / "linkage.key"
     for number, site in enumerate(sites):
         if seed is None:
             run("owner_agent", "keys", "create", "--site", str(site))
         else:
-            # Not imported: a key from elsewhere would draw in an epoch of a random number.
+            # Not imported: an imported key would draw in an epoch with a random number.
             secret = bytes.fromhex(_seeded(seed, f"draw {number}"))
             KeyStore(load_site(site).state).add("draw", secret)
     write_secret(linkage, secrets.token_hex(32) if seed is None else _seeded(seed, "linkage"))
@@ -263,7 +263,7 @@ def _seeded(seed: int, purpose: str) -> str:
 
 
 def write_secret(path: Path, secret: str) -> Path:
-    """Write a secret that only this user may read."""
+    """Write a secret to a file that only this user may read."""
     path.touch(mode=0o600)
     path.write_text(secret, encoding="utf-8")
     return path
@@ -271,12 +271,12 @@ def write_secret(path: Path, secret: str) -> Path:
 
 def _write(path: Path, value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    # One parameter a line keeps the file readable for people too.
+    # One parameter per line keeps the file readable for people.
     path.write_text(re.sub(r"\n {6,}", " ", text) + "\n", encoding="utf-8")
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:
-    """Open the study, and write each owner's table, site file and invitation, unless it is done."""
+    """Open the study, unless done; write each owner's table, site file and invitation."""
     folder = Folder(root)
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
     if not wanted:

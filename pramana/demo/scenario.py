@@ -1,6 +1,6 @@
-"""What a demonstration is about: sites with their tables, a structure, and the truth.
+"""The content of a demonstration: sites with their tables, a structure, and the true network.
 
-A scenario is drawn from a known network, and each owner has some of its columns.
+A scenario is drawn from a known network, and each owner has some of the columns.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 
 RECORD_ID = "record"
-"""The record-id column of its tables."""
+"""The record-id column of the tables."""
 
 
 @dataclass(frozen=True)
 class SiteTable:
-    """One owner's table as text columns, and what its site file says of them."""
+    """One owner's table as text columns, and the settings in its site file."""
 
     owner: str
     columns: dict[str, list[str]]
@@ -35,7 +35,7 @@ class SiteTable:
 
 @dataclass(frozen=True)
 class Scenario:
-    """The sites, the structure to learn, and the network the records came from."""
+    """The sites, the structure to learn, and the network behind the records."""
 
     title: str
     sites: tuple[SiteTable, ...]
@@ -45,12 +45,12 @@ class Scenario:
 
     @property
     def records(self) -> int:
-        """The number of records at each site."""
+        """The count of records at each site."""
         return len(self.sites[0].columns[RECORD_ID])
 
     @property
     def owner_of(self) -> dict[str, str]:
-        """The owner of every variable."""
+        """The owner of each variable, by variable name."""
         return {v["name"]: site.owner for site in self.sites for v in site.variables}
 
 
@@ -105,7 +105,7 @@ _MADE = {
 
 @dataclass(frozen=True)
 class Folder:
-    """Where everything of one demonstration lies."""
+    """The paths of one demonstration's files."""
 
     root: Path
 
@@ -119,13 +119,14 @@ class Folder:
 
 
 def prepare(root: Path) -> Folder:
-    """Make an empty demonstration folder, removing only what an earlier demonstration left."""
+    """Make an empty demonstration folder; only files of an earlier demonstration are removed."""
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         strange = [] if not root.is_dir() else sorted({p.name for p in root.iterdir()} - _MADE)
         if strange or not (root / _MARKER).is_file():
             raise ConfigError(
-                f"{root} holds what no demonstration made ({', '.join(strange) or root.name});"
-                " nothing in it was touched.",
+                f"{root} contains files that no demonstration made"
+                f" ({', '.join(strange) or root.name});"
+                " nothing was changed.",
                 where=str(root),
                 remedy="Name another folder with --out.",
             )
@@ -139,7 +140,7 @@ def prepare(root: Path) -> Folder:
 def write_site(
     folder: Folder, site: SiteTable, miner: dict[str, Any], rng: np.random.Generator
 ) -> Path:
-    """Write an owner's table, in an order of its own, and its site file; return the latter."""
+    """Write an owner's table, in a random order, and its site file; return the site file's path."""
     home = folder.site(site.owner)
     home.mkdir(parents=True, exist_ok=True)
     order = rng.permutation(len(site.columns[RECORD_ID]))

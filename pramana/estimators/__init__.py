@@ -1,4 +1,5 @@
-"""The learners as estimators with scikit-learn's habits: options, `fit`, `predict`, `score`.
+"""The learners as estimators in scikit-learn's style: options, `fit`, `predict`, `score`.
 
-What they compute is in `pramana_core.learn`; here are frames in and frames, pictures and files out.
+The computations are in `pramana_core.learn`. This package reads frames and returns frames, pictures
+and files.
 """

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 80
-"""The most letters of an option in a printed form."""
+"""The longest option in a printed form, in characters."""
 
 OptionsT = TypeVar("OptionsT")
 EstimatorT = TypeVar("EstimatorT", bound="Estimator")
@@ -48,34 +48,34 @@ EstimatorT = TypeVar("EstimatorT", bound="Estimator")
 
 @dataclass_transform(eq_default=False)
 def estimator(kind: type[EstimatorT]) -> type[EstimatorT]:
-    """Make the fields of a class its options; unknown options are refused by name."""
+    """Make a class's fields its options; an unknown option raises an error that names it."""
     made = dataclass(eq=False, repr=False)(kind)
     made.__init__ = checked_options(made.__init__, kind.__name__)  # type: ignore[method-assign]
     return made
 
 
 class Estimator(Drawn, ABC):
-    """A learner: options in the constructor, `fit`, then attributes that end with an underscore.
+    """A learner: options in the constructor, then `fit`, which sets attributes ending in `_`.
 
     Attributes:
-        n_records_: the number of records.
-        plan_digests_: the digest of each source's plan.
-        gamma_: the amplification of one person's whole record, the largest of the sources.
-        epsilon_: its logarithm.
-        estimated_by_: the estimator of the counts.
-        lack_of_fit_: a sentence for each model of the counts that the reports contradict.
+        n_records_: the count of records.
+        plan_digests_: the digests of the sources' plans.
+        gamma_: the amplification of a person's whole record, the largest over the sources.
+        epsilon_: the logarithm of `gamma_`.
+        estimated_by_: the name of the estimator of the counts.
+        lack_of_fit_: one sentence for each model of the counts that the reports contradict.
         filled_in_: a sentence on counts that were pooled from smaller tables; often empty.
-        worth_: what the model is worth; see the property.
+        worth_: the model's worth; see the property.
     """
 
     kind: ClassVar[str]
-    """The kind of its saved form and of the miner's models."""
+    """The kind of the saved form and of the miner's models."""
 
     job_kinds: ClassVar[tuple[str, ...]] = ()
-    """The kinds of jobs by which a miner learns it; by default its own kind."""
+    """The kinds of jobs that learn this model at a miner; by default `kind`."""
 
     job_names: ClassVar[Mapping[str, str]] = {}
-    """The names of options in these jobs, where they differ."""
+    """The names of options in these jobs, if they differ."""
 
     n_records_: int
     plan_digests_: tuple[str, ...]
@@ -87,7 +87,7 @@ class Estimator(Drawn, ABC):
     learned_from_: LearnedFrom
 
     counts_: EstimatedCounts | None = None
-    """The counts of the last fit, until they were asked what the model is worth."""
+    """The counts of the last fit, until the model's worth is computed."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -101,7 +101,7 @@ class Estimator(Drawn, ABC):
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **options: Any) -> Self:
-        """Change options; the model stays until the next `fit`. Raises OptionError."""
+        """Change options; the model stays unchanged until the next `fit`. Raises OptionError."""
         names = inspect.signature(type(self)).parameters
         for name, value in options.items():
             if name not in names:
@@ -125,11 +125,11 @@ class Estimator(Drawn, ABC):
 
         Args:
             reports: `Reports`; a table of reported labels, with its `plan`; several of these, each
-                with its plan, of different people of one population; or estimated counts.
-            plan: how a table was randomized; `Reports` and counts have their own.
+                with its plan, about different people of one population; or estimated counts.
+            plan: the plan of a table; `Reports` and counts have their own.
 
-        Raises TableError, PlanError, OptionError, EstimationError. Warns where the reports
-        contradict a model of the counts.
+        Raises TableError, PlanError, OptionError, EstimationError. Warns if the reports contradict
+        a model of the counts.
 
         Examples:
             >>> import pramana as pm
@@ -145,9 +145,9 @@ class Estimator(Drawn, ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             elif plan is not None:
-                raise PlanError("plan must be left out: counts have their own.", where="plan")
+                raise PlanError("plan must be omitted: counts include their own.", where="plan")
             with progress_bar("learning") as bar:
-                # Lacks of fit are collected for the tables of this fit alone.
+                # Lacks of fit are collected for the tables of this fit only.
                 counts = replace(reports, marginals=reports.marginals.part())
                 self._learn(counts, bar)
         amplifications = [source.amplification for source in reports.sources]
@@ -168,11 +168,11 @@ class Estimator(Drawn, ABC):
 
     @property
     def worth_(self) -> Worth | None:
-        """What the model is worth: `verdict`, `figures` with intervals, what they suppose.
+        """The model's worth: `verdict`, `figures` with intervals, and their assumptions.
 
-        A classifier is scored beside the majority class and naive Bayes; links, rules and cells are
-        held against chance. Computed with its first use or print, which takes about twice as long
-        as learning; None where the reports cannot say. Raises NotFitted.
+        Classifiers are compared with the majority class and naive Bayes; links, rules and cells
+        with chance. The first use or print computes it, in about twice the time of learning. None
+        if the reports do not determine the worth. Raises NotFitted.
         """
         self._require_fitted()
         counts, self.counts_ = self.counts_, None
@@ -183,7 +183,7 @@ class Estimator(Drawn, ABC):
         return self.learned_from_.worth
 
     def _weigh(self, counts: EstimatedCounts) -> Worth | None:  # noqa: ARG002
-        """Return what a model learned from counts is worth."""
+        """Return the worth of a model learned from counts."""
         return None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -204,13 +204,13 @@ class Estimator(Drawn, ABC):
         """Set the fitted attributes from the result of `_document`. Raises InputError."""
 
     def restore(self, document: Mapping[str, Any], source: LearnedFrom) -> Self:
-        """Take a model that was learned elsewhere; return the estimator. Raises InputError."""
+        """Set the model that was learned elsewhere and return the estimator. Raises InputError."""
         self._take(document)
         self._set_source(source)
         return self
 
     def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same, without the options of counts."""
+        """Return the fields of the equivalent job at a miner, without the options of counts."""
         options = self._options_written().items()
         return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
@@ -222,7 +222,7 @@ class Estimator(Drawn, ABC):
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
-        """Return a miner's model as `restore` takes it."""
+        """Return a miner's model in the form that `restore` reads."""
         document: dict[str, Any] = model.document
         return document
 
@@ -231,7 +231,7 @@ class Estimator(Drawn, ABC):
         return {name: plain(value) for name, value in self.get_params().items()}
 
     def _options_of(self, options: type[OptionsT], **instead: Any) -> OptionsT:
-        """Return the learner's options, checked. Raises OptionError."""
+        """Return the learner's checked options. Raises OptionError."""
         names = [field.name for field in fields(options)]  # type: ignore[arg-type]
         return options(**{name: plain(getattr(self, name)) for name in names} | instead)
 
@@ -259,15 +259,15 @@ class Estimator(Drawn, ABC):
 
     @classmethod
     def from_document(cls, document: object, argument: str = "document") -> Self:
-        """Return the fitted estimator of a result of `to_document`. Raises InputError.
+        """Return the fitted estimator in a result of `to_document`. Raises InputError.
 
-        `Estimator` reads those of all classes; `argument` is the document's name in messages.
+        `Estimator` reads documents of all classes; `argument` is the document's name in messages.
         """
         saved = SavedModel.of(document, argument)
         made = saved.among(estimators(), argument)
         if not isinstance(made, cls):
             raise InputError(
-                f"{argument} has a {saved.estimator}, not a {cls.__name__}.", where=argument
+                f"{argument} contains a {saved.estimator}, not a {cls.__name__}.", where=argument
             )
         with one_sentence():
             made.restore(saved.document, saved.learned_from)
@@ -279,7 +279,7 @@ class Estimator(Drawn, ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the fitted estimator of the text of `to_json`. Raises InputError."""
+        """Return the fitted estimator in a text of `to_json`. Raises InputError."""
         return cls.from_document(parse(text), "text")
 
     def save(self, path: str | Path) -> None:
@@ -288,7 +288,7 @@ class Estimator(Drawn, ABC):
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
     def _numbers(self) -> pd.DataFrame | None:
-        """Return the main numbers, a row each."""
+        """Return the main numbers, one row each."""
         estimator: Any = self
         frame: pd.DataFrame = estimator.to_frame()
         return frame
@@ -306,7 +306,7 @@ class Estimator(Drawn, ABC):
         return super()._repr_html_() if self.__sklearn_is_fitted__() else None
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` was called (for scikit-learn's `check_is_fitted`)."""
+        """Return whether `fit` was called (for scikit-learn's `check_is_fitted`)."""
         return hasattr(self, "n_records_")
 
     def _require_fitted(self) -> None:
@@ -317,7 +317,7 @@ class Estimator(Drawn, ABC):
             )
 
     def _options_text(self) -> str:
-        """Return the options that differ from the defaults, as in a call."""
+        """Return the options that differ from their defaults, written as in a call."""
         defaults = inspect.signature(type(self)).parameters
         return ", ".join(
             f"{name}={short(repr(value), _LONGEST)}"
@@ -347,7 +347,7 @@ class Estimator(Drawn, ABC):
         return f"{said}{self._finding()}{worth}, {self.describe_source()}"
 
     def _finding(self) -> str:
-        """Return the main result in a few words, after a comma; often nothing."""
+        """Return the main result in a few words, after a comma; often empty."""
         return ""
 
 
@@ -364,7 +364,7 @@ def estimators() -> Iterator[type[Estimator]]:
 
 
 def sklearn_tags(kind: Literal["classifier", "regressor"], *, missing: bool = False) -> Tags:
-    """Return scikit-learn's tags of an estimator of text and categories."""
+    """Return scikit-learn's tags for an estimator that reads text and categories."""
     from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
     return Tags(

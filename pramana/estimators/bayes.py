@@ -25,11 +25,12 @@ class BayesClassifier(Classifier[Learned]):
     Naive Bayes (Ma 5.6), or the tree of Friedman, Geiger and Goldszmidt (1997).
 
     Args:
-        target: the variable that holds the class.
-        features: what the class is predicted from; by default all other variables.
-        model: the parents of an attribute besides the class: none (`naive-bayes`) or one other
-            attribute (`tan`). `auto` keeps the links of the tree whose gain exceeds the noise of
-            their parameters, and gives less weight to redundant attributes and to noise.
+        target: the class variable.
+        features: the variables that predict the class; by default all others.
+        model: `naive-bayes`, in which an attribute has only the class as parent; `tan`, in which an
+            attribute may have one other attribute as parent too; or `auto`, which keeps the links
+            of the tree whose gain exceeds the noise of their parameters, and gives less weight to
+            redundant attributes and to noise.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Examples:
@@ -60,29 +61,29 @@ class BayesClassifier(Classifier[Learned]):
 
     @property
     def links_(self) -> tuple[tuple[str, str], ...]:
-        """The (parent, child) pairs of attributes, none for naive Bayes."""
+        """The (parent, child) pairs of attributes; empty for naive Bayes."""
         return self._fitted.links
 
     @property
     def weight_(self) -> float:
-        """The weight of all attributes' evidence together, above 0 and at most 1."""
+        """The factor on the evidence of all attributes together, above 0 and at most 1."""
         return self._fitted.weight
 
     def _picture(self) -> Picture:
         return bayes_chart(self._fitted)
 
     def to_text(self) -> str:
-        """Return the attributes by their information, with their probabilities in percent."""
+        """Return the attributes, ordered by information, with their probabilities in percent."""
         return write_bayes_classifier_text(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the parameters, a row for each category of a variable, class and other parents.
+        """Return the parameters, one row for each category of a variable, class and other parents.
 
         Columns: `variable`, the class first; `category`; `class`, missing in the rows of the class
-        itself; `given`, the other parents' categories (`age=child`); `probability`, which predicts;
-        `estimate`, the raw ratio of counts, which may be outside [0, 1] or missing; `se_records`
-        and `se_population`, its standard errors given these records and against their population;
-        `low` and `high`, its 95 % interval against the population.
+        variable; `given`, the other parents' categories (`age=child`); `probability`, used for
+        prediction; `estimate`, the raw ratio of counts, which may be outside [0, 1] or missing;
+        `se_records` and `se_population`, the standard errors given these records and against their
+        population; `low` and `high`, the 95 % interval against the population.
         """
         import pandas as pd
 
@@ -113,12 +114,12 @@ class BayesClassifier(Classifier[Learned]):
 class NaiveBayes(BayesClassifier):
     """Naive Bayes: attributes that are independent given the class (Ma 5.6).
 
-    It uses only the tables of the class with each feature. On a table that is not randomized it
-    equals scikit-learn's `CategoricalNB`.
+    Naive Bayes uses only the tables of the class with each feature. On an unrandomized table the
+    model equals scikit-learn's `CategoricalNB`.
 
     Args:
-        target: the variable that holds the class.
-        features: what the class is predicted from; by default all other variables.
+        target: the class variable.
+        features: the variables that predict the class; by default all others.
         alpha: the pseudo-count of every cell, in records as noisy as the reports; above 0.
 
     Examples:
@@ -142,5 +143,5 @@ class NaiveBayes(BayesClassifier):
     model: BayesModel = field(default="naive-bayes", init=False)
 
     def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same."""
+        """Return the fields of the equivalent job at a miner."""
         return {**super().job_options(), "model": "naive-bayes"}

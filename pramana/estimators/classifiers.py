@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 ModelT = TypeVar("ModelT", bound=Predictor)
 
 SUM_OUT = "NaiveBayes, BayesClassifier and DecisionTree"
-"""The classifiers that predict records with missing values."""
+"""The classifiers that accept records with missing values."""
 
 
 class Classifier(Estimator, Generic[ModelT]):
-    """An estimator that predicts a class from other variables; `model_` is the learned model."""
+    """An estimator that predicts a class variable; `model_` is the learned model."""
 
     learner: ClassVar[ClassLearner[Any, Any]]
-    """The learner of `pramana_core`."""
+    """The learner in `pramana_core`."""
 
     target: str
     features: Sequence[str] | None
@@ -59,7 +59,7 @@ class Classifier(Estimator, Generic[ModelT]):
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The classes' labels in the order of the domain, (classes,)."""
+        """The class labels in the order of the domain, (classes,)."""
         return np.array(self._fitted.target.categories, dtype=object)
 
     @property
@@ -69,24 +69,24 @@ class Classifier(Estimator, Generic[ModelT]):
 
     @property
     def n_features_in_(self) -> int:
-        """The number of features."""
+        """The count of features."""
         return len(self._fitted.inputs)
 
     @property
     def notes_(self) -> tuple[str, ...]:
-        """What a reader of the model must know, a sentence each; often nothing."""
+        """Notes on how to read the model, one sentence each; often empty."""
         return tuple(getattr(self._fitted, "notes", ()))
 
     def predict(
         self, frame: Frame, *, missing_columns: MissingColumns = "warn"
     ) -> npt.NDArray[Any]:
-        """Return the class of each row, (n,).
+        """Return the predicted class of each row, (n,).
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
         `DecisionTree` sum out missing features and empty cells.
 
         Args:
-            frame: a table of n rows; numbers are put into a feature's intervals.
+            frame: a table of n rows; numbers are mapped to a feature's intervals.
             missing_columns: whether missing columns cause a warning (`warn`), an error (`error`) or
                 nothing (`ignore`).
 
@@ -100,12 +100,13 @@ class Classifier(Estimator, Generic[ModelT]):
     ) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
-        Raises OptionError for a linear classifier without the logistic loss, and as `predict`.
+        Raises the errors of `predict`, and OptionError for a linear classifier without logistic
+        loss.
         """
         shares = self._fitted.probabilities(self._codes(frame, missing_columns))
         if shares is None:
             raise OptionError(
-                f"{self._options_text()} has no probabilities: predict_proba needs"
+                f"{self._options_text()} gives no probabilities: predict_proba needs"
                 " loss='logistic'.",
                 where="predict_proba",
             )
@@ -118,14 +119,14 @@ class Classifier(Estimator, Generic[ModelT]):
         *,
         missing_columns: MissingColumns = "warn",
     ) -> float:
-        """Return the share of rows whose class is predicted right.
+        """Return the share of rows whose class is predicted correctly.
 
         Args:
             frame: a table as in `predict`.
             y: the true classes, n labels; by default the frame's column of the target.
             missing_columns: as in `predict`.
 
-        Raises TableError, MissingColumn, UnknownCategory, and as `predict`.
+        Raises TableError, MissingColumn, UnknownCategory, and the errors of `predict`.
         """
         predicted = self._fitted.predict(self._codes(frame, missing_columns))
         true = label_codes(as_frame(frame, "frame"), self._fitted.target, y)
@@ -145,15 +146,15 @@ class Classifier(Estimator, Generic[ModelT]):
         return encode(table, model.inputs, "frame", missing=model.sums_out)
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
-        """Refuse missing cells for a model that does not sum them out."""
+        """Raise an error on missing cells if the model does not sum them out."""
         empty = [v.name for v in inputs if v.name in table.columns and not takes_empty(v)]
         empty = [name for name in empty if table[name].isna().any()]
         words = lacking(table, inputs.names, "frame")
         if words or empty:
             words = words or f"Column {empty[0]!r} of frame has empty cells"
             raise MissingColumn(
-                f"{words}, and a {type(self).__name__} needs all values; {SUM_OUT} sum out what is"
-                " missing.",
+                f"{words}, and a {type(self).__name__} needs all values; {SUM_OUT} sum out missing"
+                " values.",
                 where="frame" if not empty else empty[0],
             )
 
@@ -177,7 +178,7 @@ class Classifier(Estimator, Generic[ModelT]):
         return self.learner.document(self.model_)
 
     def _options(self) -> Any:
-        """Return the learner's options, checked. Raises OptionError."""
+        """Return the learner's checked options. Raises OptionError."""
         return self._options_of(self.learner.options)
 
     def _require_variables(self, domain: Domain) -> None:
@@ -200,7 +201,7 @@ class Classifier(Estimator, Generic[ModelT]):
                 )
         if len(domain) == 1 or self.target in features:
             raise OptionError(
-                f"{self.target!r} must be predicted from other variables than itself.",
+                f"{self.target!r} must be predicted from variables other than {self.target!r}.",
                 where="features" if features else "target",
             )
 

@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 class LinearClassifier(Classifier[Planes]):
     """Logistic regression, least squares or a perceptron on estimated counts (Ma 6).
 
-    A categorical variable becomes an indicator column for each category but the first. Three or
-    more classes are fitted one against the rest.
+    A categorical variable becomes one indicator column per category except the first. Three or more
+    classes are each fitted against the rest.
 
     Args:
-        target: the variable that holds the class; of two classes the second is the positive one.
-        features: what the class is predicted from; by default all other variables.
-        loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron` (Ma 6.2).
-        l2: half of this times the sum of the squared weights of scaled columns is added to the mean
-            loss; not for the perceptron.
-        encoding: `indicator`, or `ordinal`: one column of the categories' numbers 1 .. K.
-        numeric: a number for each category, by variable, in the domain's order.
+        target: the class variable; with two classes, the second is positive.
+        features: the variables that predict the class; by default all others.
+        loss: `logistic`, `least-squares` (targets -1 and +1), or `perceptron` (Ma 6.2).
+        l2: the penalty added to the mean loss is l2 / 2 times the sum of the squared weights of
+            scaled columns; not for the perceptron.
+        encoding: `indicator`, or `ordinal`, one column with the numbers 1 .. K for the categories.
+        numeric: by variable, a number for each category in the domain's order.
         basis: `cells` fits to the counts of all cells of features and class, with errors; `network`
-            to records drawn from a learned network, without. None takes the cells where reports
-            have them together.
-        steps: the most updates of the perceptron for each plane.
+            fits to records drawn from a learned network, without errors. None chooses `cells` if
+            records report these variables together.
+        steps: the perceptron's largest number of updates per plane.
         sample: the number of records drawn from the network.
-        keep: the perceptron's weights that are kept: `fewest-wrong` or `longest-run`.
-        seed: of the perceptron's draws and of the drawn records.
+        keep: which of the perceptron's weights to keep: `fewest-wrong` or `longest-run`.
+        seed: the seed of the perceptron's draws and of the drawn records.
 
     Examples:
         >>> import pramana as pm
@@ -80,7 +80,7 @@ class LinearClassifier(Classifier[Planes]):
         return self._options_of(LinearOptions, numeric=numeric)
 
     def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same."""
+        """Return the fields of the equivalent job at a miner."""
         options = super().job_options()
         return options | {"numeric": options["numeric"] or {}}
 
@@ -88,8 +88,9 @@ class LinearClassifier(Classifier[Planes]):
     def coef_(self) -> npt.NDArray[np.float64]:
         """The weights of the columns in their own units, (planes, columns).
 
-        Two classes have one plane, with the second on its positive side; more have one each, in the
-        order of `classes_`. A class without estimated records has an intercept of minus infinity.
+        Two classes have one plane, with the second class on the positive side. Three or more have
+        one plane each, in the order of `classes_`. A class without estimated records has an
+        intercept of minus infinity.
         """
         return self._weights("estimate")[:, 1:]
 
@@ -100,21 +101,21 @@ class LinearClassifier(Classifier[Planes]):
 
     @property
     def coef_error_(self) -> npt.NDArray[np.float64]:
-        """The standard errors of `coef_` against the population; NaN where none is known."""
+        """The standard errors of `coef_` against the population; NaN if unknown."""
         return self._weights("se")[:, 1:]
 
     @property
     def feature_names_out_(self) -> npt.NDArray[Any]:
-        """The columns' names, such as `sex=male`, (columns,)."""
+        """The column names, such as `sex=male`, (columns,)."""
         return np.array([column.name for column in self._fitted.columns], dtype=object)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the weights, a row for each term of each plane.
+        """Return the weights, one row for each term of each plane.
 
-        Columns: `class`, that on the positive side; `term`, the intercept or a column; `weight`, in
-        the column's unit; `se_records` and `se_population`, its standard errors given these records
-        and against their population; `low` and `high`, the 95 % interval against the population.
-        Errors are missing where the theory has none (see `notes_`).
+        Columns: `class`, the class on the positive side; `term`, the intercept or a column;
+        `weight`, in the column's unit; `se_records` and `se_population`, the standard errors given
+        these records and against their population; `low` and `high`, the 95 % interval against the
+        population. Errors are missing if the theory gives none (see `notes_`).
         """
         import pandas as pd
 

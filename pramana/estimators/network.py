@@ -53,31 +53,31 @@ _ELSEWHERE = LearnedFrom(records=0, estimated_by="unknown")
 """The source of a network that was not learned here."""
 
 _OF_SEARCH = ("scoring", "search", "order", "max_parents", "refine", "draws")
-"""Options without effect on a given structure."""
+"""Options that have no effect on a given structure."""
 
 
 @estimator
 class BayesNet(NetworkAnswers, Estimator):
-    """A Bayesian network: learns its parameters, and its links unless they are given (Ma 5).
+    """A Bayesian network: learns its parameters, and its links unless a structure is given (Ma 5).
 
     Args:
         structure: the links: a dict of each node's parents, `{"admitted": ["sex", "department"]}`;
-            a list of `(parent, child)`; a `networkx.DiGraph`; or the links of a
-            network of pgmpy or this class. None: it is learned.
-        variables: the nodes to learn a structure over, by default all; their order decides ties.
-            With a structure, further nodes without links.
+            a list of `(parent, child)`; a `networkx.DiGraph`; or a network of pgmpy or this class.
+            None learns the structure.
+        variables: the nodes of the structure to learn, by default all; their order decides ties.
+            With a given structure, further nodes without links.
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
         alpha: the prior's pseudo-count per cell; used by `map` only.
-        scoring: the score of a link: `likelihood` of the reports, or `bic`, `bayesian` or `bdeu`
-            of estimated counts; a dict gives a score's own options, such as
+        scoring: the score of a link: `likelihood` of the reports, or `bic`, `bayesian` or `bdeu` of
+            estimated counts. A dict sets a score's own options, such as
             `{"name": "bdeu", "equivalent_sample_size": 5.0}`.
-        search: without an order: `hill-climbing`, `chow-liu`, or `auto`, which climbs where some
-            records report all variables together.
-        order: the variables; only earlier ones can be parents (K2).
-        max_parents: the most parents of a node.
-        refine: whether K2 also drops and exchanges parents.
-        draws: the number of bootstrap samples for the confidence of each link; 0 is quickest.
-        seed: decides the samples.
+        search: the search without an order: `hill-climbing`, `chow-liu`, or `auto`, which climbs if
+            some records report all variables together.
+        order: the variables in an order in which parents precede children (K2).
+        max_parents: the largest number of parents per node.
+        refine: whether K2 also removes and exchanges parents.
+        draws: the count of bootstrap samples for the confidence of each link; 0 is fastest.
+        seed: the seed of the samples.
 
     Examples:
         >>> import pramana as pm
@@ -111,7 +111,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def network_(self) -> Network:
-        """The network: its domain, its structure and a valid table of each node."""
+        """The network: its domain, structure and a valid probability table for each node."""
         return self.model_.network()
 
     @property
@@ -128,7 +128,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def edges_(self) -> list[tuple[str, str]]:
-        """The links, as (parent, child)."""
+        """The links as (parent, child) pairs."""
         return list(self.model_.structure.links)
 
     @property
@@ -138,18 +138,18 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """The number of nodes."""
+        """The count of nodes."""
         return len(self.model_.structure.nodes)
 
     @property
     def links_(self) -> pd.DataFrame:
-        """The links with their evidence, a row per link.
+        """The links with their evidence, one row per link.
 
         Columns: `parent`, `child`; `gain`, in nats above the penalty, given the child's other
         parents; `inflation`, the factor by which randomization multiplies the chance part of the
         gain; `confidence`, the probability of the link given the child's other parents (see
-        docs/learning-structure.md); and `compelled`, whether all equivalent structures direct the
-        link so. The last four are missing where the structure was given.
+        docs/learning-structure.md); and `compelled`, whether all equivalent structures give the
+        link this direction. The last four are missing if the structure was given.
         """
         import pandas as pd
 
@@ -164,7 +164,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @property
     def structure_(self) -> Structure | None:
-        """The given structure; None if it is learned. Raises StructureError."""
+        """The given structure; None if the structure is learned. Raises StructureError."""
         if self.structure is None:
             return None
         variables = (
@@ -173,13 +173,13 @@ class BayesNet(NetworkAnswers, Estimator):
         return structure_of(self.structure, variables)
 
     def _options(self) -> tuple[ParameterOptions, Scoring, Search]:
-        """Return the options, checked. Raises OptionError."""
+        """Return the checked options. Raises OptionError."""
         if self.structure is not None:
             defaults = type(self)().get_params()
             idle = [n for n in _OF_SEARCH if repr(getattr(self, n)) != repr(defaults[n])]
             if idle:
                 raise OptionError(
-                    f"{idle[0]} has no effect with a given structure; leave out one of the two.",
+                    f"{idle[0]} has no effect with a given structure; omit one of the two.",
                     where=idle[0],
                 )
         order = None if self.order is None else tuple(names_of(self.order, "order", some=True))
@@ -232,18 +232,19 @@ class BayesNet(NetworkAnswers, Estimator):
         return structure_worth(counts.marginals.part(apart=True), self.model_.structure)
 
     def to_frame(self, node: str | None = None) -> pd.DataFrame:
-        """Return the parameters with their errors, a row per parameter.
+        """Return the parameters with their errors, one row per parameter.
 
         Args:
             node: the node; by default all.
 
         Returns:
-            for one node a column for each of its parents (`low (variable)` for one with the name of
-            a column below), then `value`; for all `node`, `value` and `given`, the parents'
-            categories in words. Then `estimate`, the raw ratio, which may lie outside [0, 1];
-            `probability`, its projection; `se_records`, the standard error given these records;
-            `se_population`, that against the population; `low` and `high`, the 95 % interval
-            against the population. Errors are missing for a network that was not learned here.
+            a frame. For one node, the first columns are one per parent (`low (variable)` for a
+            parent named like a column below) and `value`; for all nodes, `node`, `value` and
+            `given`, the parents' categories in words. The other columns are `estimate`, the raw
+            ratio, which may lie outside [0, 1]; `probability`, the projected estimate;
+            `se_records`, the standard error given these records; `se_population`, the standard
+            error against the population; `low` and `high`, the 95 % interval against the
+            population. Errors are missing for a network that was not learned here.
 
         Raises NotFitted, UnknownVariable.
         """
@@ -268,7 +269,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the network of JSON text: of `to_json`, a session of peers, or the miner.
+        """Return the network in JSON text from `to_json`, a session of peers, or the miner.
 
         Raises InputError.
         """
@@ -295,7 +296,7 @@ class BayesNet(NetworkAnswers, Estimator):
         self._learned = replace(self._learned, records=source.records)
 
     def job_options(self) -> dict[str, Any]:
-        """Return the miner's job that learns the same."""
+        """Return the fields of the equivalent job at a miner."""
         (parameters, scoring, search), structure = self._options(), self.structure_
         if structure is not None:
             parents = structure.as_dict()
@@ -327,7 +328,7 @@ class BayesNet(NetworkAnswers, Estimator):
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
-        """Return a miner's model as `restore` takes it."""
+        """Return a miner's model in the form that `restore` reads."""
         answered: dict[str, Any] = model.model_dump(mode="json")
         return answered
 
@@ -366,7 +367,7 @@ _NUMBERS = {
     "se_records": "se_records",
     "se_population": "se",
 }
-"""The columns of numbers, and their names in `Parameter`."""
+"""The numeric columns and their names in `Parameter`."""
 
 _COLUMNS = ("value", *_NUMBERS, "low", "high")
 

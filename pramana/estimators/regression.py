@@ -1,4 +1,4 @@
-"""Regression of a number on other columns, from masked records or from true ones."""
+"""Regression of a numeric column on other columns, from masked or true records."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 class Regression(Estimator):
     """Linear or polynomial regression by least squares, with standard errors.
 
-    It learns from the result of `pm.mask` or from a plain frame. Categories become indicators, one
-    for each but the first.
+    The data are a result of `pm.mask` or a plain frame. A categorical column becomes one indicator
+    per category except the first.
 
     Args:
-        target: the column that is explained; it has numbers.
-        features: the columns that explain it; by default all others.
+        target: the numeric column to explain.
+        features: the columns that explain the target; by default all others.
         degree: the highest power of a numeric column, 1 to 6; 1 is linear.
-        confidence: of all intervals.
-        seed: decides which records are left out together when the model is scored.
+        confidence: the confidence level of all intervals.
+        seed: the seed that assigns records to the folds of the score.
 
     Attributes:
-        model_: the learned model with all errors and diagnostics.
+        model_: the learned model with its errors and diagnostics.
 
     Examples:
         >>> import numpy as np, pandas as pd, pramana as pm
@@ -79,18 +79,18 @@ class Regression(Estimator):
     seed: int = RegressionOptions.seed
 
     def fit(self, data: Any, y: None = None) -> Self:  # type: ignore[override]
-        """Learn from masked records, or from a table of true ones.
+        """Learn from masked records, or from a table of true records.
 
         Args:
             data: the result of `pm.mask`, or a frame.
-            y: must be left out: the target is a column of the data.
+            y: not used; the target is a column of the data.
 
         Raises TableError, MissingColumn, OptionError, LimitExceeded, EstimationError.
         """
         with one_sentence():
             if y is not None:
                 raise OptionError(
-                    "y must be left out: the target is a column of the data, named in the"
+                    "y must be omitted: the target is a column of the data, named in the"
                     " constructor.",
                     where="y",
                 )
@@ -104,7 +104,7 @@ class Regression(Estimator):
             _require_records(data)
             masked = is_masked(data)
             masking = (data.method,) if masked else ()
-            # A feature that is the target, or there twice, is refused by the learner.
+            # The learner rejects a feature that is the target or is named twice.
             wanted = None if names is None else list(dict.fromkeys([*names, self.target]))
             frame = data.frame if masked else data
             table = mixed_columns(frame, wanted, "data", needed=[self.target])
@@ -116,7 +116,7 @@ class Regression(Estimator):
         return self
 
     def predict(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the predicted target of each row of a table with all features: n numbers.
+        """Return the predicted target of each row of a table with all features, (n,).
 
         Raises NotFitted, TableError, MissingColumn, UnknownCategory.
         """
@@ -126,13 +126,13 @@ class Regression(Estimator):
             return model.predict(table)
 
     def score(self, frame: Frame, y: Any = None) -> float:
-        """Return R2: the share of the target's variance that is predicted; at most 1.
+        """Return R2, the predicted share of the target's variance; at most 1.
 
         Args:
             frame: a table as in `predict`.
             y: the true targets, n numbers; by default the frame's column of the target.
 
-        Raises TableError, MissingColumn, and as `predict`.
+        Raises TableError, MissingColumn, and the errors of `predict`.
         """
         predicted = self.predict(frame)
         if y is None:
@@ -142,7 +142,7 @@ class Regression(Estimator):
         around = true - true.mean()
         if not around.any():
             raise TableError(
-                "All targets are the same: there is no variance to predict.", where="y"
+                "All targets are equal, so that there is no variance to predict.", where="y"
             )
         return float(1 - np.square(true - predicted).sum() / np.square(around).sum())
 
@@ -153,7 +153,7 @@ class Regression(Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """The number of features."""
+        """The count of features."""
         return len(self._fitted.features)
 
     @property
@@ -173,32 +173,32 @@ class Regression(Estimator):
 
     @property
     def score_(self) -> Any:
-        """On left-out records: `r2` with its `se`, and `rmse`; None for few records."""
+        """The score on held-out records: `r2` with its `se`, and `rmse`; None for few records."""
         return self._fitted.score
 
     @property
     def masking_(self) -> tuple[str, ...]:
-        """The masking of the records, in words; empty if they were not masked."""
+        """A description of each masking of the records; empty if they were not masked."""
         return self.learned_from_.masking
 
     @property
     def notes_(self) -> tuple[str, ...]:
-        """What a reader of the model must know, a sentence each."""
+        """Notes on how to read the model, one sentence each."""
         return tuple(warnings(self._fitted))
 
     @property
     def diagnostics_(self) -> pd.DataFrame:
-        """The diagnostics, one row, with columns `r2` and `residual_sd`."""
+        """The diagnostics in one row, with columns `r2` and `residual_sd`."""
         import pandas as pd
 
         return pd.DataFrame([vars(self._fitted.diagnostics)])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients, a row each.
+        """Return the coefficients, one row each.
 
-        Columns: `term`; `estimate`, in its own unit; `se`, its standard error against the
-        population, and `se_robust`, for errors of any variances (HC3); `t`, its degrees of
-        `freedom`, `p`; `low` and `high`, the ends of its interval by `se`.
+        Columns: `term`; `estimate`, in the term's unit; `se`, the standard error against the
+        population, and `se_robust`, the standard error under unequal variances (HC3); `t`, its
+        degrees of `freedom`, `p`; `low` and `high`, the ends of the interval by `se`.
         """
         import pandas as pd
 
@@ -213,7 +213,7 @@ class Regression(Estimator):
         return None if self.features is None else names_of(self.features, "features", some=True)
 
     def _whole(self, frame: Frame, names: Sequence[str]) -> MixedTable:
-        """Return some columns of a table to predict."""
+        """Return the named columns of a table to predict."""
         with one_sentence():
             return mixed_columns(frame.frame if is_masked(frame) else frame, names, "frame")
 
@@ -227,7 +227,7 @@ class Regression(Estimator):
         self.model_ = DOCUMENT.read(write_json(document))
 
     def describe_source(self) -> str:
-        """Return the source in words: records, and how they were masked. Raises NotFitted."""
+        """Return the source in words: the count of records and their masking. Raises NotFitted."""
         records = f"learned from {self._fitted.records:,} records"
         if not self.masking_:
             return f"{records} without masking; no gamma bounds their disclosure"
@@ -236,7 +236,7 @@ class Regression(Estimator):
     def _finding(self) -> str:
         score = self._fitted.score
         words = f", R2 {self._fitted.diagnostics.r2:.3f}"
-        return words if score is None else f"{words} ({score.r2:.3f} of records left out)"
+        return words if score is None else f"{words} ({score.r2:.3f} of held-out records)"
 
     def _picture(self) -> Picture:
         return coefficients_chart(self._fitted)
@@ -247,7 +247,7 @@ class Regression(Estimator):
 
 
 def source_of(records: int, masking: tuple[str, ...]) -> LearnedFrom:
-    """Return the source of a regression, which has no bound."""
+    """Return the source of a regression, which has no privacy bound."""
     return LearnedFrom(records=records, estimated_by="least squares", masking=masking)
 
 

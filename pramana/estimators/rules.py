@@ -42,43 +42,45 @@ _NUMBERS = (
     "confidence_high",
     "lift",
 )
-"""The columns of rules that a notebook shows."""
+"""The columns of the rules in a notebook."""
 
 _ANSWERED = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
-"""The parts of a miner's model that `restore` takes."""
+"""The parts of a miner's model that `restore` reads."""
 
 
 @estimator
 class AssociationRules(Estimator):
     """Frequent itemsets, and rules "records with these categories often have those too" (Ma 7.1).
 
-    An item is a category of a variable; an itemset has at most one of each variable (Ma 7.1.2;
+    An item is a category of a variable; an itemset has at most one item of each variable (Ma 7.1.2;
     FRAPP 6).
 
     Args:
-        minimum_support: the least share of the records with both sides, above 0 and at most 1.
-        minimum_confidence: the least confidence, from 0 to 1.
-        certain: apply `minimum_confidence` to the lower end of the interval, not to the estimate.
-        max_length: the most items of an itemset, which is both sides of a rule, 1 to 12.
-        decisions: `point` takes itemsets whose estimate reaches the minimum; `controlled` keeps the
-            expected share of false ones among them at `false_discovery`.
-        confidence: of intervals and verdicts.
+        minimum_support: the smallest share of records that have an itemset, above 0 and at most 1.
+        minimum_confidence: the smallest confidence of a rule, from 0 to 1.
+        certain: whether `minimum_confidence` applies to the lower end of the interval instead of
+            the estimate.
+        max_length: the most items of an itemset, which is both sides of a rule together, 1 to 12.
+        decisions: `point` takes itemsets whose estimate reaches the minimum; `controlled` limits
+            the expected share of false itemsets to `false_discovery`.
+        confidence: the confidence level of intervals and verdicts.
         false_discovery: the rate of `controlled` decisions.
-        against: whether intervals and verdicts are given these `records`, or against the
-            `population` they were drawn from.
-        variables: whose categories are items; None for all.
-        present: the one category that is an item, of the variables that have it: say `"yes"`.
+        against: `records` for intervals and verdicts given these records, `population` for those
+            against the population of the records.
+        variables: the variables whose categories are items; None for all.
+        present: the only category that is an item, such as `"yes"`; variables without it have no
+            items.
         items: the categories that are items, by variable: `{"sex": ["female"]}`.
 
     Attributes:
         rules_: the rules in mlxtend's form, `antecedents` and `consequents` (frozensets of
             `variable=category`) and its measures, then the standard error and the interval of
-            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...), of the
-            kind of `against`.
-        itemsets_: the frequent itemsets in mlxtend's form, `support` (a share) and `itemsets`,
-            then `support_se`, `support_low`, `support_high` (of the kind of `against`),
-            `se_records`, `se_population` (both errors), `verdict` and `p_value`.
-        model_: all itemsets that were examined, and the rules.
+            support, confidence, lift and leverage (`confidence_se`, `confidence_low`, ...), as
+            `against` chooses.
+        itemsets_: the frequent itemsets in mlxtend's form, `support` (a share) and `itemsets`, then
+            `support_se`, `support_low`, `support_high` (as `against` chooses), `se_records`,
+            `se_population` (both errors), `verdict` and `p_value`.
+        model_: all examined itemsets, and the rules.
 
     Examples:
         >>> import pramana as pm
@@ -110,17 +112,17 @@ class AssociationRules(Estimator):
 
     @property
     def rules_(self) -> pd.DataFrame:
-        """The rules, a row each, by length."""
+        """The rules, one row each, by length."""
         return rules_frame(self._fitted.itemsets, self._fitted.rules)
 
     @property
     def itemsets_(self) -> pd.DataFrame:
-        """The frequent itemsets, a row each, by length."""
+        """The frequent itemsets, one row each, by length."""
         return itemsets_frame(self._fitted.itemsets)
 
     @property
     def examined_(self) -> pd.DataFrame:
-        """All itemsets that were examined, in the form of `itemsets_`."""
+        """All examined itemsets, in the form of `itemsets_`."""
         return itemsets_frame(self._fitted.itemsets, examined=True)
 
     @property
@@ -146,7 +148,7 @@ class AssociationRules(Estimator):
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
-        """Return a miner's model as `restore` takes it."""
+        """Return a miner's model in the form that `restore` reads."""
         document = model.model_dump(mode="json", include=_ANSWERED)
         return {**document, "options": asdict(model.spec.options())}
 
@@ -177,8 +179,8 @@ def _wanted(
     """Return the chosen items, in the order of the domain."""
     if present is not None and items is not None:
         raise OptionError(
-            "items and present exclude each other: items names the categories that are items,"
-            " present the one of all variables.",
+            "items and present exclude each other: items names categories by variable,"
+            " present one category for all variables.",
             where="items",
         )
     if present is not None and not isinstance(present, str):

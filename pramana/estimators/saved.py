@@ -1,4 +1,4 @@
-"""The saved form of a fitted estimator: JSON with a version, its options, its source, its model.
+"""The saved form of a fitted estimator: JSON with version, options, source and model.
 
     {"format": "pramana-model", "version": 1, "kind": "decision-tree", "estimator": "DecisionTree",
      "params": {...}, "learned_from": {"records", "plans", "gamma", "epsilon", "estimated_by", ...},
@@ -26,22 +26,22 @@ FORMAT = "pramana-model"
 VERSION = 1
 
 _LONGEST = 40
-"""The longest unknown name that a message quotes."""
+"""The longest part of an unknown name in a message."""
 
 
 def _bound(number: Any) -> float:
-    """Return a number of at least 0, infinite for null."""
+    """Return a number of at least 0; infinity for null."""
     if number is not None and (type(number) not in (int, float) or not number >= 0):
         raise ValueError("must be a number of at least 0, or null")
     return math.inf if number is None else float(number)
 
 
 Bound = Annotated[float, PlainValidator(_bound), PlainSerializer(finite)]
-"""A bound; in a document null where it is infinite."""
+"""A bound; null in a document if infinite."""
 
 
 def _worth(found: Any) -> Worth | None:
-    """Return what a model is worth, in a document the fields of `Worth`."""
+    """Return a model's worth, which a document has as the fields of `Worth`."""
     worth: Worth | None = TypeAdapter(Worth | None).validate_python(found)
     return worth
 
@@ -50,9 +50,9 @@ _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class LearnedFrom(DocumentPart, frozen=True):
-    """The source of a model, and what it is worth by that; see `Estimator`.
+    """The source of a model, and the model's worth; see `Estimator`.
 
-    `masking` says how records were masked, in words.
+    `masking` describes the masking of the records in words.
     """
 
     records: Annotated[int, Field(ge=0)]
@@ -86,7 +86,7 @@ class SavedModel(DocumentPart):
         """Read a saved model. Raises InputError."""
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise InputError(
-                f"{argument} is not a saved model: it must be a JSON object whose format is"
+                f"{argument} is not a saved model, a JSON object whose format is"
                 f" {FORMAT!r}, as `save` writes it.",
                 where=argument,
             )
@@ -104,13 +104,14 @@ class SavedModel(DocumentPart):
             ) from None
 
     def among(self, known: Iterable[type[Any]], argument: str) -> Any:
-        """Return the unfitted estimator with its options. Raises InputError."""
+        """Return the unfitted estimator of this class name, with its options. Raises InputError."""
         for found in known:
             if (found.__name__, found.kind) == (self.estimator, self.kind):
                 break
         else:
             raise InputError(
-                f"{argument} holds a {self.estimator[:_LONGEST]} of the kind {quoted([self.kind])},"
+                f"{argument} contains a {self.estimator[:_LONGEST]} of the kind"
+                f" {quoted([self.kind])},"
                 " which this release does not have.",
                 where=argument,
             )
@@ -119,7 +120,7 @@ class SavedModel(DocumentPart):
         except (TypeError, OptionError) as error:
             words = str(error).removesuffix(".")
             raise InputError(
-                f"{argument} has no options of a {self.estimator}: {words}.", where=argument
+                f"{argument} has invalid options of a {self.estimator}: {words}.", where=argument
             ) from None
 
 

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 class DecisionTree(Classifier[Tree]):
     """A decision tree of significant splits (ID3, Ma 7.2).
 
-    A node asks for one variable and has a child for each of its categories. `DecisionTree(target,
-    significance=None, least_records=0, prune=False, shrinkage=None)` is ID3 as Ma has it; for
-    predictions alone `significance=None, prune=False` can be better.
+    A node splits on one variable and has a child for each category. For ID3 as in Ma, pass
+    `significance=None, least_records=0, prune=False, shrinkage=None`. If only predictions matter,
+    `significance=None, prune=False` can be better.
 
     Args:
-        target: the variable that holds the class.
-        features: the variables of questions, by default all others; their order decides ties.
-        max_depth: the most questions on a path; None is no limit.
-        significance: the largest p-value of a split; None splits until nothing is gained.
-        least_records: the least information about the class, in unrandomized records, of a node
-            that is split.
-        prune: undo splits whose gain is less than their description length.
-        shrinkage: the usual distance of a child's class probabilities from its parent's; the
-            noisier they are, the more they move to the parent's. None moves none.
+        target: the class variable.
+        features: the variables to split on, by default all others; their order decides ties.
+        max_depth: the most splits on a path; None for no limit.
+        significance: the largest p-value of a split; None splits until the gain is zero.
+        least_records: a node is split only if it has at least this information about the class, in
+            unrandomized records.
+        prune: whether to undo splits whose gain is less than their description length.
+        shrinkage: the typical distance between the class probabilities of a child and its parent.
+            Noisier probabilities move further towards the parent's. None disables shrinkage.
 
     Examples:
         >>> import pramana as pm
@@ -71,18 +71,19 @@ class DecisionTree(Classifier[Tree]):
     shrinkage: float | None = TreeOptions.shrinkage
 
     def get_depth(self) -> int:
-        """Return the most questions on a path."""
+        """Return the largest number of splits on a path."""
         return self._fitted.root.depth
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the count of leaves."""
         return len(self._fitted.leaves)
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """The importance of each feature, (features,), with sum 1; all 0 without questions.
+        """The importance of each feature, (features,), with sum 1; all 0 without splits.
 
-        As in scikit-learn: the gain of each question times its share of the records, by feature.
+        As in scikit-learn: the sum over a feature's splits of the gain times the share of the
+        records.
         """
         tree = self._fitted
         importances = np.zeros(len(tree.inputs))
@@ -96,10 +97,10 @@ class DecisionTree(Classifier[Tree]):
     def to_text(self, *, show_weights: bool = False) -> str:
         """Return the rules in the form of scikit-learn's `export_text`.
 
-        In a pruned tree answers that lead to leaves of one class are in one line.
+        In a pruned tree, categories that lead to leaves of one class share a line.
 
         Args:
-            show_weights: write what decided each question and each class, with its errors.
+            show_weights: whether to add the figures behind each split and each class, with errors.
         """
         return write_tree_text(self._fitted, show_weights=show_weights)
 
@@ -107,15 +108,16 @@ class DecisionTree(Classifier[Tree]):
         return draw_tree(self._fitted)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the nodes, a row each, a parent before its children; the index is `node`.
+        """Return the nodes, one row each, a parent before its children; the index is `node`.
 
-        Columns: `parent` (missing for the root); `depth`; `when`, the answer that leads to the node
-        (`sex = male`); `asks`, the variable of the question (missing in a leaf); its `gain` in bits
-        and `p_value`; `class`, the most probable; `records`, their estimated number; `effective`,
-        the number of unrandomized records with the same information. For each class, such as `yes`:
-        `probability_yes`, which decides; `low_yes` and `high_yes`, the 95 % interval of its share
-        of the node's records against the population; `count_yes`, the raw estimate of its records,
-        with its standard errors `se_records_yes` and `se_population_yes`.
+        Columns: `parent` (missing for the root); `depth`; `when`, the category that leads to the
+        node (`sex = male`); `asks`, the variable of the split (missing in a leaf); its `gain` in
+        bits and `p_value`; `class`, the most probable class; `records`, the estimated count of
+        records; `effective`, the count of unrandomized records with the same information. For each
+        class, such as `yes`: `probability_yes`, used for prediction; `low_yes` and `high_yes`, the
+        95 % interval of the class's share of the node's records against the population;
+        `count_yes`, the raw estimate of its records, with its standard errors `se_records_yes` and
+        `se_population_yes`.
         """
         import pandas as pd
 

@@ -1,5 +1,6 @@
-"""What people pass: tables of any kind, understood as frames, variables and codes, or refused.
+"""Users' tables and arguments, read as frames, variables and codes.
 
-A refusal is one sentence that names the argument, what was given and what is wanted. It may quote a
-value, for whoever reads it holds the table; commands and services, which write logs, never do.
+An error is one sentence that names the argument, the value given and the value expected. These
+messages may quote a value, since their reader has the table; commands and services, which write
+logs, never quote one.
 """

@@ -1,4 +1,4 @@
-"""A domain from a table and a public list of categories, or from what its columns have."""
+"""A domain from a table and a public list of categories, or from the categories observed."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PLACES = 3
-"""The digits of a width to which cuts of one width are rounded."""
+"""Significant digits of the interval width; cuts are rounded to the last of these digits."""
 
 
 class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
-    """Categories by column, as they were found in a table.
+    """Categories by column, as observed in a table.
 
     Attributes:
-        left_out: the columns that can be no variable, each with the reason; `pm.domain` leaves
-            them out, too.
+        left_out: the columns that cannot be variables, each with the reason; `pm.domain` omits them
+            too.
     """
 
     def __init__(self, found: Mapping[str, list[str] | dict[str, Any]], left_out: dict[str, str]):
@@ -46,32 +46,32 @@ class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
 def observed_categories(
     frame: Frame, columns: Sequence[str] | None = None, *, intervals: int | None = None
 ) -> ObservedCategories:
-    """Return the categories that are found in a table, for `pm.domain`.
+    """Return the categories observed in a table, for `pm.domain`.
 
-    The result reveals something of the data that no epsilon counts: a category shows that somebody
-    has it. It is for public tables and experiments; an owner of private data makes the list from
-    public knowledge.
+    The result reveals part of the data, which no epsilon counts: a category shows that somebody has
+    it. Use this function for public tables and experiments. An owner of private data lists
+    categories from public knowledge.
 
-    A column of many different numbers is cut; empty cells are a category `(empty)`; of a column of
-    more than 20 different values the rare ones are put together as `(other)`. A column of an
-    ordered type of pandas (as `pd.cut` makes it) has all categories of its type.
+    A column of many different numbers is cut into intervals. Empty cells become a category
+    `(empty)`. In a column of more than 20 different values, the rare ones become `(other)`. A
+    column of an ordered pandas type (as from `pd.cut`) has all categories of its type.
 
     Args:
         frame: the table; see `pm.domain`.
-        columns: which columns; if None, all but those that are constant, or name or number the
+        columns: the columns; if None, all except constant ones and those that name or number the
             records.
-        intervals: the number of intervals of one width, at rounded cuts, for such columns, 2 to 64.
-            None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but no codes
-            that consist of digits) into 3 to 8 intervals of nearly equal numbers of records.
+        intervals: the count of intervals of equal width, at rounded cuts, for numeric columns, 2 to
+            64. None cuts columns of more than 8 fractions, 12 whole numbers or 20 years (but not
+            codes of digits) into 3 to 8 intervals with nearly equal counts of records.
 
     Returns:
-        By column, a list of labels, or `{"cuts": [...], "representatives": [...]}`: a dict that can
-        be saved as JSON, and that `pm.domain` takes. Its `left_out` has the columns that could not
-        be used, and why.
+        A dict for `pm.domain`, which can be saved as JSON: by column, a list of labels, or
+        `{"cuts": [...], "representatives": [...]}`. `left_out` lists the unusable columns with
+        reasons.
 
     Raises:
-        TableError: no table, or no column of it, or one that was named, can be used.
-        MissingColumn: a column that is not there.
+        TableError: the table, all of its columns, or a named column cannot be used.
+        MissingColumn: a named column is missing.
         OptionError: intervals outside 2 to 64.
 
     Examples:
@@ -98,7 +98,7 @@ def observed_categories(
         try:
             found = made(_texts(table[name]), name, done, asked=columns is not None)
         except TableError:
-            done.left_out[name] = "cells that are no text, number or date"
+            done.left_out[name] = "cells other than texts, numbers or dates"
         else:
             if found is not None and ordered:
                 found = (_as_ordered(found[0], table[name]), found[1])
@@ -112,14 +112,14 @@ def observed_categories(
 
 
 def _as_ordered(variable: Variable, column: pd.Series) -> Variable:
-    """Return a variable with the categories of an ordered type: in its order, unused ones too."""
+    """Return a variable with all categories of an ordered type, in its order, unused ones too."""
     cells = series_cells(column.cat.categories, f"Column {variable.name!r} of frame")
     gaps = [label for label in variable.categories if label == EMPTY]
     return Variable(variable.name, (*cells.to_pylist(), *gaps))
 
 
 def _texts(column: pd.Series) -> pd.Series[str]:
-    """Return a column's cells as text, empty ones as empty text."""
+    """Return the cells of a column as text, empty cells as empty text."""
     import pandas as pd
 
     places, texts = distinct_texts(column, f"Column {column.name!r} of frame")
@@ -127,7 +127,7 @@ def _texts(column: pd.Series) -> pd.Series[str]:
 
 
 def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[str, Any]:
-    """Return a variable's categories as `pm.domain` takes them; `intervals` are of one width."""
+    """Return a variable's categories in the form of `pm.domain`; `intervals` have equal width."""
     cuts = interval_cuts(variable.categories)
     if cuts is None:
         return list(variable.categories)
@@ -148,7 +148,7 @@ Categories: TypeAlias = Variable | Sequence[object] | Mapping[str, Any]
 """A list of labels, `{"cuts": [...]}`, or a `Variable`."""
 
 _KEYS = ("categories", "cuts", "representatives", "missing")
-"""The keys of a site file's variables that say what its categories are."""
+"""The keys in a site file that define a variable's categories."""
 
 _INTERVALS = '{"cuts": [...]}'
 
@@ -160,32 +160,31 @@ def domain(
     *,
     columns: Sequence[str] | None = None,
 ) -> Domain:
-    """Return the variables of a table by a public list of what its cells may be.
+    """Return the variables of a table, given a public list of each column's categories.
 
-    A list that is read off the data reveals something of it: a rare category shows that somebody
-    has it. So the list is made beforehand from public knowledge, and every cell is checked against
-    it.
+    A list derived from the data reveals part of the data: a rare category shows that somebody has
+    it. Write the list beforehand from public knowledge; this function checks every cell against it.
 
     Args:
-        frame: the table, a row per record: a pandas or polars frame, a dict of columns, a list of
+        frame: the table, one row per record: a pandas or polars frame, a dict of columns, a list of
             dicts, or an Arrow table.
-        categories: by column, a list of labels in the order of their codes, as `["f", "m"]`; where
-            numbers are cut into intervals closed on the left, `{"cuts": [30, 45]}`, with
-            `"representatives"` for the number that stands for each, and `"missing"` for the label
-            of cells without one; or a `Variable`. Or a `Domain`. A category called `(empty)` takes
-            empty cells, one called `(other)` whatever no other category takes.
-        columns: which columns, in this order; if None all of them, less those that
-            `pm.observed_categories` left out.
+        categories: a `Domain`, or by column one of: a list of labels in the order of their codes,
+            such as `["f", "m"]`; a `Variable`; or, to cut numbers into intervals closed on the
+            left, `{"cuts": [30, 45]}`, with optional `"representatives"`, one number per interval,
+            and `"missing"`, the label of empty cells. A category `(empty)` takes empty cells,
+            `(other)` all values that no other category takes.
+        columns: the columns, in this order; if None, all except those in `left_out` of
+            `pm.observed_categories`.
 
     Returns:
-        The domain, a variable per column.
+        The domain, one variable per column.
 
     Raises:
-        DomainError: there is no list, it leaves out a column, or it is not valid.
-        MissingColumn: a column that is not there.
-        UnknownCategory: a cell has a value that the list does not have; the message names the value
-            and the column, since it appears only on the machine that has the table.
-        TableError: `frame` is no table.
+        DomainError: the list is missing, is not valid, or omits a column.
+        MissingColumn: a named column is missing.
+        UnknownCategory: a cell's value is not in the list. The message names the value and the
+            column; it appears only on the machine that has the table.
+        TableError: `frame` is not a table.
 
     Examples:
         >>> import pramana as pm
@@ -204,7 +203,7 @@ def domain(
         names = names_of(columns, "columns")
         require_columns(table, names, "columns")
     if not names:
-        raise DomainError("columns must name at least one column, not none.", where="columns")
+        raise DomainError("columns must name at least one column.", where="columns")
     if unlisted := [name for name in names if name not in given]:
         raise DomainError(
             f"categories has no entry for {quoted(unlisted)} of frame; add it, or name the other"
@@ -248,7 +247,7 @@ def _variable(name: str, given: Categories) -> Variable:
     elif "missing" in keys and "cuts" not in keys:
         wrong = f"a key 'missing' without cuts; call the category of empty cells {EMPTY!r}"
     elif "cuts" in keys and not is_list(keys["cuts"]):
-        wrong = f"cuts that are no list of numbers: {shown(keys['cuts'])}"
+        wrong = f"cuts that are not a list of numbers: {shown(keys['cuts'])}"
     if wrong:
         raise DomainError(f"categories of {name!r} have {wrong}.", where=name)
     if "categories" in keys:
@@ -258,13 +257,13 @@ def _variable(name: str, given: Categories) -> Variable:
     except ValidationError as error:
         words = "; ".join(mistake(e["loc"], e["type"], e["msg"]) for e in own_mistakes(error))
         raise DomainError(
-            f"categories of {name!r} are not right: {words.rstrip('.')}.", where=name
+            f"categories of {name!r} are not valid: {words.rstrip('.')}.", where=name
         ) from None
     return Variable(name, categories_of(section, Path()), section.representatives)
 
 
 def _labels(name: str, given: object) -> list[str]:
-    """Return a list of labels as text. Raises DomainError."""
+    """Return the labels given for column `name` as text. Raises DomainError."""
     values = list(given) if is_list(given) else []  # type: ignore[call-overload]
     bad = (
         value is None or value != value or isinstance(value, list | tuple | Mapping)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MissingColumns = Literal["warn", "error", "ignore"]
-"""What is done about columns that a model uses and a table lacks: summed out, or predicted."""
+"""The treatment of columns that a model uses and a table lacks."""
 
 
 def lacking(
     table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
 ) -> str:
-    """Return in words which columns a table lacks, and similar ones that are not `known`."""
+    """Return a sentence on the columns that a table lacks, with similar names not in `known`."""
     absent = [name for name in dict.fromkeys(used) if name not in table.columns]
     if not absent:
         return ""
@@ -55,17 +55,17 @@ def report_missing_columns(
         raise MissingColumn(
             f"{words}, which the model uses; it has {quoted(table.columns)}.", where="frame"
         )
-    # A table with none of them is refused anyway.
+    # A table without any of these columns is rejected elsewhere.
     some = any(name in table.columns for name in used)
     if words and some and missing_columns == "warn":
         warn_caller(
-            f"{words}, which the model uses: what is missing is summed out;"
-            " missing_columns='error' refuses such a frame, 'ignore' does not warn."
+            f"{words}, which the model uses: missing columns are summed out;"
+            " missing_columns='error' rejects such a frame, 'ignore' does not warn."
         )
 
 
 EMPTY, OTHER = "(empty)", "(other)"
-"""A category of this name takes the empty cells, or what none of the others takes."""
+"""A category of this name takes empty cells, or values that no other category takes."""
 
 _SHOWN = 3
 
@@ -78,19 +78,19 @@ def encode(
     missing: bool = False,
     reported: bool = False,
 ) -> dict[str, Codes]:
-    """Return the codes of a domain's variables from a table's columns, n of each.
+    """Return the codes of a domain's variables from a table's columns, (n,) each.
 
-    A cell holds a label of its variable, a number or date written like one, or, where the
-    categories are intervals, a number. A category called `(empty)`, or one more after intervals,
-    takes empty cells; one called `(other)` takes what no other does. Further columns are ignored.
+    A cell contains a label of its variable, a number or date written like a label, or, for interval
+    categories, a number. A category `(empty)`, or an extra one after the intervals, takes empty
+    cells; `(other)` takes values that no other category takes. Other columns are ignored.
 
     Args:
         frame: the table; see `Frame`.
         domain: the variables.
-        argument: the parameter that the table was passed as.
-        missing: whether columns may be absent and cells empty; the code of an empty cell that no
-            category takes is then the variable's number of categories.
-        reported: whether cells are reports, which are labels alone: an empty cell was withheld.
+        argument: the name of the table's parameter.
+        missing: whether columns may be absent and cells empty. The code of an empty cell that no
+            category takes is then the variable's count of categories.
+        reported: whether cells are reports, which contain only labels; an empty cell was withheld.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """
@@ -125,7 +125,7 @@ def _codes(
 
 
 def _takes(variable: Variable) -> tuple[int | None, int | None]:
-    """Return the codes of the categories that take empty cells, and those of no category."""
+    """Return the code of the category for empty cells and of the one for other values, or None."""
     known = {label: code for code, label in enumerate(variable.categories)}
     cuts = cells.interval_cuts(variable.categories)
     last = variable.size - 1 if cuts is not None and variable.size > len(cuts) + 1 else None
@@ -133,19 +133,20 @@ def _takes(variable: Variable) -> tuple[int | None, int | None]:
 
 
 def takes_empty(variable: Variable) -> bool:
-    """Whether a category of a variable takes empty cells."""
+    """Return whether a category of a variable takes empty cells."""
     return _takes(variable)[0] is not None
 
 
 def label_codes(table: pd.DataFrame, target: Variable, y: Any) -> Codes:
-    """Return the true classes' codes, from `y` or else from the table's column.
+    """Return the codes of the true classes, from `y` or else from the table's column.
 
     Raises MissingColumn, TableError, UnknownCategory.
     """
     alone = Domain((target,))
     if y is None and target.name not in table.columns:
         raise MissingColumn(
-            f"frame has no column {target.name!r} of true classes; pass them as y, or with it.",
+            f"frame has no column {target.name!r} of true classes; pass them as y, or add the"
+            " column.",
             where="frame",
         )
     if y is None:
@@ -175,12 +176,12 @@ def decode(codes: Mapping[str, Codes], domain: Domain) -> pd.DataFrame:
 
 
 def plain(value: object) -> object:
-    """Return a value of numpy's or pandas' as Python's own."""
+    """Return a numpy or pandas value as a Python value."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Return for each cell the index of its text, and the distinct texts, the last empty.
+    """Return for each cell the index of its text, and the distinct texts, the empty text last.
 
     Raises TableError.
     """
@@ -191,7 +192,7 @@ def distinct_texts(column: pd.Series, what: str) -> tuple[npt.NDArray[np.intp], 
     except TypeError:
         found = next((v for v in column if not isinstance(v, Hashable)), None)
         raise TableError(
-            f"{what} must hold a text, a number or a date in each row, not a"
+            f"{what} must contain a text, a number or a date in each row, not a"
             f" {type(found).__name__}.",
             where=str(column.name),
         ) from None
@@ -217,7 +218,7 @@ def _refuse(
         problem = f"holds {quoted(found[:_SHOWN])}{more} in {int(unknown.sum()):,} {rows}; {wanted}"
     else:
         remedy = (
-            "fill these cells or drop these rows: its plan withholds it from no record"
+            "fill these cells or drop these rows: the plan withholds this variable from no record"
             if reported
             else f"fill these cells, drop these rows, or add the category {EMPTY!r}, which takes"
             " them"
@@ -231,13 +232,13 @@ def _refuse(
 def mixed_columns(
     table: Frame, names: Sequence[str] | None, argument: str, needed: Sequence[str] = ()
 ) -> MixedTable:
-    """Return columns of a table: numbers as they are, all else as categories.
+    """Return columns of a table: numeric columns unchanged, all others as categories.
 
     Args:
         table: see `as_frame`.
-        names: which columns, in this order; None for all.
-        argument: the name of the parameter it was passed as.
-        needed: columns that must be there in any case.
+        names: the columns, in this order; None for all.
+        argument: the name of the table's parameter.
+        needed: further columns that must exist.
 
     Raises TableError, MissingColumn.
     """
@@ -253,7 +254,7 @@ def mixed_columns(
 
 
 def is_masked(data: object) -> bool:
-    """Return whether something is a result of `pm.mask`."""
+    """Return whether an object is a result of `pm.mask`."""
     return hasattr(data, "frame") and hasattr(data, "method")
 
 

@@ -1,4 +1,4 @@
-"""What describes a table's columns, under the names that people import."""
+"""Public names for the classes that describe a table's columns."""
 
 from pramana_core.domain import Domain, Variable
 

@@ -1,4 +1,4 @@
-"""Public tables to try things on: counts that were published, as one row per person."""
+"""Public example tables: published counts, expanded to one row per person."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BERKELEY = {
     "E": (53, 138, 94, 299),
     "F": (22, 351, 24, 317),
 }
-"""By department: men admitted and rejected, women admitted and rejected."""
+"""By department: counts of men admitted and rejected, women admitted and rejected."""
 
 _TITANIC = {
     "1st": ((0, 5), (118, 57), (0, 1), (4, 140)),
@@ -26,32 +26,32 @@ _TITANIC = {
     "3rd": ((35, 13), (387, 75), (17, 14), (89, 76)),
     "crew": ((0, 0), (670, 192), (0, 0), (3, 20)),
 }
-"""By class: boys, men, girls, women; of each how many died and how many survived."""
+"""By class, for boys, men, girls and women: the counts who died and who survived."""
 
 SEED = 2006
-"""Of the store, which is drawn: the same table every time."""
+"""The seed of the drawn store table, which never changes."""
 
 Example = Literal["berkeley", "titanic", "store"]
 
 
 @checked_options
 def example(name: Example) -> pd.DataFrame:
-    """Return a public table, or a made one, one row per person.
+    """Return a public or a drawn table, one row per person.
 
     Args:
-        name: `berkeley`: the 4,526 applicants to the six largest departments of Berkeley's graduate
+        name: `berkeley`, the 4,526 applicants to the six largest departments of Berkeley's graduate
             school in 1973: department, sex, admitted (Bickel, Hammel and O'Connell, Science 187,
-            1975). `titanic`: the 2,201 people aboard: class, age, sex, survived (Dawson, Journal of
-            Statistics Education 3, 1995). `store`: 1,000 customers with age, gender, and the
-            confidential expenditure and debt in dollars, **drawn** with a fixed seed in the
-            likeness of AlAhmadi's motivation example (2006), whose own records are not published.
-            The index, called `person`, numbers them from 1.
+            1975). `titanic`, the 2,201 people aboard: class, age, sex, survived (Dawson, Journal of
+            Statistics Education 3, 1995). `store`, 1,000 customers with age, gender, and the
+            confidential expenditure and debt in dollars, **drawn** with a fixed seed to resemble
+            AlAhmadi's motivation example (2006), whose records are unpublished.
 
     Returns:
-        A frame, n rows: of text, or of numbers where it is drawn.
+        A frame of n rows, of text for a public table, of numbers for a drawn one. The index
+        `person` numbers the rows from 1.
 
     Raises:
-        OptionError: no such table.
+        OptionError: no table has this name.
 
     Examples:
         >>> import pramana as pm

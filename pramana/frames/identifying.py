@@ -1,4 +1,4 @@
-"""Columns that identify people."""
+"""Checks for columns that identify people."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST = 20
-"""Of fewer records distinct values are no sign of an id."""
+"""With fewer records, distinct values do not indicate an id."""
 
 NEARLY_ALL = 0.9
-"""Text of which so large a share of the records has a value of its own identifies them."""
+"""A text column identifies records if at least this share of its values is distinct."""
 
 
 def require_no_id(column: pd.Series, name: str, argument: str) -> None:
-    """Refuse a column that numbers the records, or has a text for nearly each.
+    """Reject a column that numbers the records, or has almost one text per record.
 
     Raises TableError.
     """

@@ -1,4 +1,4 @@
-"""The randomness that people pass: none, a seed, or a generator of numpy's."""
+"""Arguments for randomness: None, a seed, or a numpy generator."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 Rng = Any
-"""None for fresh randomness, a seed, or a generator of numpy's."""
+"""None for fresh randomness, a seed, or a numpy generator."""
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """Return a generator: fresh, of a seed, or the one passed. Raises OptionError."""
+    """Return the given generator, a seeded one, or a fresh one. Raises OptionError."""
     import numpy as np
 
     if isinstance(rng, np.random.Generator):

@@ -1,4 +1,4 @@
-"""Errors and warnings of a wrong call: in one sentence, at the line that made it."""
+"""Errors and warnings about a wrong call: one sentence, at the line of the call."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 _LISTED = 12
-"""The most names or labels in a message."""
+"""The largest number of names or labels in a message."""
 
 _PRINTED = 10
-"""The most names in a printed form."""
+"""The largest number of names in a printed form."""
 
 _LONGEST = 40
-"""What is longer is cut."""
+"""The longest quoted value, in characters; longer values are cut."""
 
 _HERE = str(Path(__file__).parents[1]) + os.sep
-"""What is called in between: no line of it is the caller's."""
+"""Modules between the caller and Pramana's function; warnings skip their lines."""
 
 _NEXT = re.compile(r"[.!?]\s+(\w?)(?=(\w?))")
 
 
 def quoted(values: Iterable[object]) -> str:
-    """Return values as a message lists them: the first ones, and how many more there are."""
+    """Return values as a message lists them: the first few, and how many more there are."""
     found = list(values)
     texts = [text if len(text := repr(v)) <= _LONGEST else text[:_LONGEST] + "..." for v in found]
     return first_few(texts, _LISTED)
@@ -46,22 +46,22 @@ def listed(names: Sequence[str]) -> str:
 
 
 class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
-    """Raise errors from inside in one sentence, the remedy after a semicolon, without inner frames.
+    """Raise inner errors as one sentence, the remedy after a semicolon, without inner frames.
 
     Args:
-        of: what the sentence begins with, such as the parameter that is wrong.
+        of: the start of the sentence, such as the name of the wrong parameter.
     """
 
     def __init__(self, of: str = "") -> None:
         self._of = of
 
     def __enter__(self) -> None:
-        """Watch what follows."""
+        """Start to translate errors."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _at: object
     ) -> None:
-        """Raise the error anew, in one sentence."""
+        """Raise an error again as one sentence."""
         if isinstance(error, PramanaError):
             said = joined(str(error))
             error.message, error.remedy = f"{self._of}: {said}" if self._of else said, None
@@ -72,7 +72,7 @@ class one_sentence(ContextDecorator):  # noqa: N801 - used as a function is
 def checked_options(
     function: Callable[Given, Answer], name: str | None = None
 ) -> Callable[Given, Answer]:
-    """Let a public function, called `name`, refuse unknown or missing options in a sentence."""
+    """Make a public function, called `name`, reject unknown or missing options in a sentence."""
     known = inspect.signature(function)
 
     @functools.wraps(function)
@@ -86,7 +86,7 @@ def checked_options(
 def _require_options(
     name: str, known: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]
 ) -> None:
-    """Raise OptionError for arguments that a signature does not have, or that are missing."""
+    """Raise OptionError for unknown or missing arguments of a signature."""
     try:
         known.bind(*args, **named)
     except TypeError as error:
@@ -103,7 +103,7 @@ def _require_options(
 
 
 def warn_caller(words: str) -> None:
-    """Warn at the line that called Pramana, however many of its own functions lie between."""
+    """Warn at the caller's line, outside Pramana's own functions."""
     level, frame = 1, inspect.currentframe()
     while frame and frame.f_back and frame.f_code.co_filename.startswith(_HERE):
         level, frame = level + 1, frame.f_back
@@ -111,13 +111,13 @@ def warn_caller(words: str) -> None:
 
 
 def warn_each(sentences: Iterable[str]) -> None:
-    """Warn of each sentence at the line that called Pramana."""
+    """Warn of each sentence at the caller's line."""
     for words in sentences:
         warn_caller(words)
 
 
 def joined(text: str) -> str:
-    """Return sentences as one, with semicolons between."""
+    """Return several sentences as one, joined by semicolons."""
 
     def after(found: re.Match[str]) -> str:
         first, second = found.groups()

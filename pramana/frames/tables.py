@@ -1,4 +1,4 @@
-"""Any table a person may hold, as a pandas frame: frames, series, dicts, polars, Arrow."""
+"""Users' tables of any kind as pandas frames: frames, series, dicts, polars, Arrow."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 Frame: TypeAlias = Any
-"""A pandas frame or series, a dict of columns, a list of dicts, or what speaks Arrow (polars)."""
+"""A pandas frame or series, a dict of columns, a list of dicts, or an Arrow source (polars)."""
 
 _SHORT = 40
-"""What was given is quoted where it is not longer than this."""
+"""The longest argument that a message quotes, in characters."""
 
 WANTED = "a pandas or polars frame, a dict of columns, or a list of dicts"
 
 
 def as_frame(table: Frame, argument: str) -> pd.DataFrame:
-    """Return a table as a pandas frame whose columns are called by text, each name once.
+    """Return a table as a pandas frame with column names of type str, each used once.
 
-    Names lose the spaces around them and are in Unicode NFC, as those of CSV and Parquet files.
+    Names are stripped of surrounding spaces and normalized to Unicode NFC, as when read from files.
 
     Args:
-        table: what was passed; see `Frame`. It is not changed.
-        argument: the name of the parameter it was passed as.
+        table: the table; see `Frame`. It is not changed.
+        argument: the name of the table's parameter.
 
     Raises TableError, EmptyTable.
     """
@@ -64,7 +64,7 @@ def as_frame(table: Frame, argument: str) -> pd.DataFrame:
 
 
 def shown(given: object) -> str:
-    """Return what was given in words for a message: its type and, where that is short, itself."""
+    """Return an argument in words for a message: its type and, if short, its value."""
     if given is None:
         return "None"
     name = type(given).__name__
@@ -77,14 +77,14 @@ def shown(given: object) -> str:
 
 
 def is_list(given: object) -> bool:
-    """Return whether something is a list, a tuple or an array of one dimension."""
+    """Return whether an object is a list, a tuple or an array of one dimension."""
     return not isinstance(given, str | bytes | Mapping) and (
         isinstance(given, Sequence) or (hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1)
     )
 
 
 def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
-    """Return names passed as a list, or alone; where `some`, at least one. Raises OptionError."""
+    """Return the names in a list or in one text; at least one if `some`. Raises OptionError."""
     if isinstance(given, str):
         return [given]
     names = list(cast("Iterable[object]", given)) if is_list(given) else [None]
@@ -99,12 +99,12 @@ def names_of(given: object, argument: str, *, some: bool = False) -> list[str]:
 
 
 def require_columns(table: pd.DataFrame, names: Iterable[str], argument: str) -> None:
-    """Raise MissingColumn where an argument names what is not a column of `frame`."""
+    """Raise MissingColumn if an argument names a column that `frame` lacks."""
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise MissingColumn(
-            f"{argument} names {quoted(absent)}, of which frame has no"
-            f" column{did_you_mean(absent, map(str, table.columns))}; it has"
+            f"{argument} names {quoted(absent)}, which frame"
+            f" lacks{did_you_mean(absent, map(str, table.columns))}; it has"
             f" {quoted(table.columns)}.",
             where=absent[0],
         )
@@ -118,7 +118,7 @@ def _frame(table: Frame, argument: str) -> pd.DataFrame:
     if isinstance(table, pd.Series):
         if table.name is None:
             raise TableError(
-                f"{argument} is a series without a name, which must be that of its variable.",
+                f"{argument} is a series without a name; name it after its variable.",
                 where=argument,
             )
         return table.to_frame()
@@ -154,8 +154,8 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
     indexes = [column.index for column in columns.values() if isinstance(column, pd.Series)]
     if any(not index.equals(indexes[0]) for index in indexes):
         raise TableError(
-            f"The series in {argument} have different indexes, so that it is not known which cells"
-            " are of one record.",
+            f"The series in {argument} have different indexes, so that their cells cannot be"
+            " matched by record.",
             where=argument,
         )
     try:
@@ -167,7 +167,7 @@ def _of_columns(columns: Mapping[Any, Any], argument: str) -> pd.DataFrame:
 
 
 def _cells(column: Any) -> Any:
-    """Return a column as pandas takes it: a polars or Arrow one as a list."""
+    """Return a column in a form that pandas reads: a list for polars or Arrow columns."""
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
     if isinstance(column, Mapping):

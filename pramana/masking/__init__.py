@@ -1,5 +1,5 @@
-"""Masking confidential numeric columns of data frames: `pm.mask`, what it gives, and its measures.
+"""Masking of confidential numeric columns: `pm.mask`, its results and their measures.
 
-What a call means is understood here, and results are shown; methods and measures are in
-`pramana_core.mask`. Keyed masking, the ledger and releases are the owner's (`owner_agent.release`).
+This package reads arguments and displays results. Methods and measures are in `pramana_core.mask`;
+keyed masking, the ledger and releases are in `owner_agent.release`.
 """

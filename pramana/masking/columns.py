@@ -1,4 +1,4 @@
-"""Which columns of a frame are confidential, and which are released as they are."""
+"""The choice of confidential columns and of columns that are released unchanged."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a frame as masking reads them, n complete rows.
+    """The columns of a frame for masking, n complete rows.
 
-    `table` has the released (`told`, S) and the `confidential` columns (X) in the frame's order;
-    `dropped` names the others. `s` and `x` are their records, x all numeric.
+    `table` has the columns released unchanged (`told`, S) and the `confidential` columns (X) in the
+    frame's order; `dropped` names the others. `s` and `x` are the values of S and X; x is numeric.
     """
 
     table: pd.DataFrame
@@ -36,7 +36,7 @@ class Columns:
 def columns_of(
     frame: Frame, confidential: str | Sequence[str], tell: str | Sequence[str] | None
 ) -> Columns:
-    """Return the columns of a call; `tell` None stands for all others.
+    """Return the columns that the arguments of `pm.mask` select; `tell` None means all others.
 
     Raises TableError, MissingColumn, OptionError.
     """
@@ -44,7 +44,7 @@ def columns_of(
     hidden = names_of(confidential, "confidential")
     if not hidden:
         raise OptionError(
-            "confidential must name at least one column to mask, not none.", where="confidential"
+            "confidential must name at least one column to mask.", where="confidential"
         )
     require_columns(table, hidden, "confidential")
     told = [name for name in table.columns if name not in hidden]
@@ -54,7 +54,7 @@ def columns_of(
     for names, argument in ((hidden, "confidential"), ([*told, *hidden], "tell")):
         if twice := repeated_in(names):
             raise OptionError(
-                f"tell and confidential must name {quoted(twice)} once.", where=argument
+                f"tell and confidential must name {quoted(twice)} only once.", where=argument
             )
     for name in hidden:
         _require_numbers(table[name], name)
@@ -77,5 +77,5 @@ def _require_numbers(column: Any, name: str) -> None:
     if kind.is_datetime64_any_dtype(given):
         holds = "times; make them numbers, such as days"
     raise TableError(
-        f"confidential must name columns of numbers, and {name!r} holds {holds}.", where=name
+        f"confidential must name numeric columns, and {name!r} contains {holds}.", where=name
     )

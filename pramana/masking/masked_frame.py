@@ -1,4 +1,4 @@
-"""Masked records: what may leave, and what they keep and give away."""
+"""Masked records with measures of what they preserve and reveal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def recommended(columns: Columns, seed: int) -> Recommendation:
-    """Return the method that the relationships of a table call for."""
+    """Return the method that fits the relationships of a table."""
     from pramana_core.mask.recommending import recommend
 
     with one_sentence("frame"):
@@ -34,7 +34,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """True records, and for each released row k the true row `order[k]`; `seed` is of measures."""
+    """The true records; released row k is true row `order[k]`; `seed` is for measures."""
 
     columns: Columns
     order: npt.NDArray[np.intp]
@@ -42,7 +42,7 @@ class Origin:
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """The method that the true records call for."""
+        """The recommended method for the true records."""
         return recommended(self.columns, self.seed)
 
     def masked(self, released: pd.DataFrame) -> MixedTable:
@@ -53,21 +53,21 @@ class Origin:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaskedFrame(Drawn):
-    """Records whose confidential columns are masked; `pm.mask` makes them.
+    """Records with masked confidential columns, as `pm.mask` returns them.
 
-    Only `frame` may leave: the object also has the true records, for `measures`, `exposure`
-    and `plot`, which draws their relationships above those of the masked ones.
+    Release only `frame`: the object also contains the true records, for `measures`, `exposure` and
+    `plot`, which draws the true relationships above the masked ones.
 
     Attributes:
-        method: the method that masked them.
-        tell: the columns released as they are.
+        method: the masking method.
+        tell: the columns released unchanged.
         confidential: the masked columns.
-        frame: the told and the masked columns, n rows.
+        frame: the unchanged and the masked columns, n rows.
         origin: the true records.
-        warnings: what one must know before this leaves, in sentences, the gravest first.
-        details: what the method chose, by name; nothing in it is about one record.
-        influence: each record's part in its own masked values (`exposure`); None for `sadp` and
-            `cadp`, which add noise to the true values.
+        warnings: sentences to read before a release, the most serious first.
+        details: the method's choices, by name; none of them depends on a single record.
+        influence: the weight of each record in its own masked values (`exposure`); None for `sadp`
+            and `cadp`, which add noise to the true values.
 
     Examples:
         >>> import pramana as pm
@@ -95,7 +95,7 @@ class MaskedFrame(Drawn):
 
     @property
     def recommendation(self) -> Recommendation:
-        """The method that the true records call for, with the evidence (`recommend_masking`)."""
+        """The recommended method for the true records, with the evidence (`recommend_masking`)."""
         return self.origin.recommendation
 
     @cached_property
@@ -117,32 +117,32 @@ class MaskedFrame(Drawn):
         return frame.astype({"standard_error": float})[shown]
 
     def measures(self) -> pd.DataFrame:
-        """Return what the masked records keep and give away, a row per measure.
+        """Return what the masked records preserve and reveal, one row per measure.
 
-        Columns: `group`, utility or security; `measure`; `about`, the columns it is about; `value`;
-        `standard_error`, NaN if there is none; `sentence`, what the value means.
+        Columns: `group`, utility or security; `measure`; `about`, the columns measured; `value`;
+        `standard_error`, NaN if unknown; `sentence`, an interpretation of the value.
         """
         return self._measures.copy()
 
     def exposure(self) -> pd.DataFrame:
-        """Return how much of each record's masked value is its own, a row per record, most first.
+        """Return the influence of each record on its own masked value, largest first.
 
-        The index is that of the true records, so the frame must not leave. Of several confidential
-        columns a row is about the most exposed `column`. `own_weight`: how much the masked value
-        moves with the true one, at the chosen fit. `noise`: the standard deviation of the noise, in
-        those of what S leaves of the column. `told`: the share of what S leaves of such a record
-        that its masked value reveals to whoever knows all others, w^2 / (w^2 + noise^2). `named`:
-        whether that is above a quarter, which is warned of.
+        The index is that of the true records, so do not release the result. Each row is about the
+        record's most exposed `column`. `own_weight`, w: the change of the masked value per change
+        of the true value, at the chosen fit. `noise`: the standard deviation of the noise, in
+        residual standard deviations of the column given S. `told`: w^2 / (w^2 + noise^2), the share
+        of the residual that the masked value reveals to someone who knows all other records.
+        `named`: whether `told` is above a quarter, which causes a warning.
 
-        Raises OptionError for a method that adds noise to the true values and predicts nothing.
+        Raises OptionError for a method that adds noise to the true values.
         """
         import pandas as pd
 
         found = self.influence
         if found is None:
             raise OptionError(
-                f"exposure is of methods that predict; {self.method} adds noise to the true values"
-                " themselves.",
+                f"exposure needs a method that predicts; {self.method} adds noise to the true"
+                " values.",
                 where="exposure",
             )
         frame = pd.DataFrame(
@@ -166,16 +166,16 @@ class MaskedFrame(Drawn):
         return relationships_chart(versions, pairs_to_show(s, x))
 
     def _notes(self) -> tuple[str, ...]:
-        above = "Above are true values, below masked ones: the picture must not leave."
+        above = "True values are above, masked values below: do not release the picture."
         return (*self.warnings, above)
 
     def _numbers(self) -> pd.DataFrame:
         return self.frame
 
     def __reduce__(self) -> Any:
-        """Refuse pickling and copying, which would hold the true records."""
+        """Reject pickling and copying, which would include the true records."""
         raise OptionError(
-            "A MaskedFrame must not be pickled, for it holds the true records; its frame may be.",
+            "A MaskedFrame cannot be pickled, for it contains the true records; pickle its frame.",
             where="MaskedFrame",
         )
 

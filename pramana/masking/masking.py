@@ -1,4 +1,4 @@
-"""`pm.mask`: a frame in, masked records out; and `pm.recommend_masking`."""
+"""`pm.mask`, which masks a frame's records, and `pm.recommend_masking`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from pramana_core.mask.recommending import Recommendation
 
 AUTO = "auto"
-"""The name of the method that `recommend_masking` recommends."""
+"""The name that selects the method of `recommend_masking`."""
 
 
 @checked_options
 def recommend_masking(
     frame: Frame, confidential: str | Sequence[str], *, tell: str | Sequence[str] | None = None
 ) -> Recommendation:
-    """Name the simplest masking method that keeps the relationships of a table.
+    """Recommend the simplest masking method that keeps the relationships of a table.
 
-    Linear dependence calls for `egadp`, monotonic for data shuffling, any other for `nmegadp`
+    Linear dependence needs `egadp`, monotonic dependence data shuffling, any other `nmegadp`
     (AlAhmadi's match of methods and relationships).
 
     Args:
@@ -42,7 +42,7 @@ def recommend_masking(
         tell: the columns to release unchanged; None for all others.
 
     Returns:
-        the recommendation: `method`, `kind`, the evidence and a sentence on it.
+        the recommendation: `method`, `kind`, the evidence and a sentence that explains it.
 
     Raises:
         TableError, OptionError: see `pm.mask`.
@@ -67,38 +67,40 @@ def mask(
     keep_order: bool = False,
     **options: Any,
 ) -> MaskedFrame:
-    """Mask confidential numeric columns so that regressions give what they give on the true ones.
+    """Mask confidential numeric columns so that regressions give the same results as on true ones.
 
-    The other columns are released unchanged. Masked values are predictions from these plus noise in
-    place of the rest. So they reveal nothing of a person that the other columns do not, but there
-    is no gamma, no bound on what a record reveals (`docs/masking.md`).
+    The other columns are released unchanged. Masked values are predictions from these columns, with
+    noise in place of the residuals. So masked values reveal nothing about a person beyond the other
+    columns, but no gamma bounds what a record reveals (`docs/masking.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
         confidential: the numeric columns to mask, X.
         method: `egadp` keeps linear relationships exactly, `cgadp` and `shuffle` monotonic ones,
-            `nmegadp` and its other forms (`nmegadp-shuffle`, `nmegadp-copula`,
-            `nmegadp-copula-shuffle`) those of any shape; `gadp` and `ipso` are relatives; `sadp`
-            and `cadp` (additive noise) are for comparison. `auto` takes what
-            `pm.recommend_masking` recommends.
+            `nmegadp` and its variants (`nmegadp-shuffle`, `nmegadp-copula`,
+            `nmegadp-copula-shuffle`) those of any shape; `gadp` and `ipso` are related methods;
+            `sadp` and `cadp` (additive noise) are for comparison. `auto` chooses by
+            `pm.recommend_masking`.
         rng: None draws from the operating system's randomness. A seed or a generator, for
-            experiments, makes the same records again, and whoever guesses it may undo the noise.
+            experiments, repeats the same records; anyone who guesses the seed may undo the noise.
             Releases use the owner's keys (`owner-agent mask`).
-        tell: the columns to release unchanged, S; None for all others. Further columns are left
-            out. Columns that identify people are refused.
-        keep_order: whether rows and index stay. By default the rows come in random order with a new
-            index: the order of a sorted table reveals its values.
-        options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), or `max_told=0.1` (the largest `told` of
-            `MaskedFrame.exposure`).
+        tell: the columns to release unchanged, S; None for all others. Columns not named are
+            omitted. Columns that identify people raise an error.
+        keep_order: whether to keep rows and index in order. By default the rows are in random order
+            with a new index, since the order of a sorted table reveals its values.
+        options: options of the method, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (the
+            largest weight of a true value in its own masked value), or `max_told=0.1` (the largest
+            `told` of `MaskedFrame.exposure`).
 
     Returns:
-        the masked records, with measures and pictures for whoever may see the true ones.
+        the masked records, with measures and pictures for those who may see the true records.
 
     Raises:
-        TableError: it is no table, cells are missing, a confidential column has no numbers, or a
-            released one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
-        MaskingError: a column has one value only, records are too few, or some are isolated.
+        TableError: `frame` is not a table, has missing cells, a confidential column without
+            numbers, or a released column that identifies people. Subclasses: `MissingColumn`,
+            `EmptyTable`.
+        MaskingError: a column has only one value, records are too few, or some records are
+            isolated.
         OptionError: an unknown method or option, or a column that is both released and masked.
 
     Examples:
@@ -125,7 +127,7 @@ def mask(
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
     seed, records = int(generator.integers(1 << 32)), len(columns.table)
-    # Drawn in any case: the same seed masks alike in either order.
+    # Drawn in both cases, so that a seed gives the same masked values in either order.
     mixed = generator.permutation(records)
     origin = Origin(columns, np.arange(records) if keep_order else mixed, seed)
     with progress_bar("masking") as bar, one_sentence():
@@ -155,16 +157,16 @@ def _released(origin: Origin, values: Any, keep_order: bool) -> pd.DataFrame:
 
 
 def _cautions(columns: Columns, made: Masked) -> Sequence[str]:
-    """Return what a call adds to the warnings of its method."""
+    """Return warnings about a call, in addition to those of its method."""
     from pramana_core.mask.core.cautions import Caution, Gravity, below_zero
 
     hidden, true, masked = columns.confidential, columns.x.matrix(), made.matrix
     found = [
-        Caution(f"{fact}; methods that shuffle keep to true values.")
+        Caution(f"{fact}; shuffling methods produce only true values.")
         for fact in below_zero(hidden, true, masked)
     ]
     if columns.dropped:
         names = ", ".join(columns.dropped)
-        words = f"Columns neither told nor confidential are not released: {names}."
+        words = f"Columns in neither tell nor confidential are not released: {names}."
         found.append(Caution(words, Gravity.NOTE))
     return found

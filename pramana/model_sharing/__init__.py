@@ -1,6 +1,5 @@
-"""Shared trees: `pm.share_tree`, what may leave, and what is learned from such trees.
+"""Shared trees: `pm.share_tree` makes one to release, `pm.combine_trees` learns from several.
 
-What a call means is understood here, and results are shown; growing, pruning, generating and
-combining are in `pramana_core.model_sharing`. The ledger and releases are the owner's
-(`owner_agent.release.tree`).
+This package reads arguments and displays results. Growing, pruning, generating and combining are in
+`pramana_core.model_sharing`; the ledger and releases are in `owner_agent.release.tree`.
 """

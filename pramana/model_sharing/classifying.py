@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class TreePredictor:
-    """Predicts the classes of a frame's rows by the attributes of a tree's schema."""
+    """Predicts the classes of a frame's rows from the attributes of a tree's schema."""
 
     @property
     def _fitted(self) -> SharedTree | GlobalModel:
-        """What predicts. Raises NotFitted where it was not made yet."""
+        """The tree or global model that predicts. Raises NotFitted before it is made."""
         raise NotImplementedError
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The classes' labels, (classes,)."""
+        """The class labels, (classes,)."""
         return np.array(self._fitted.schema.target.categories, dtype=object)
 
     @property
@@ -35,7 +35,7 @@ class TreePredictor:
         return np.array(self._fitted.schema.names, dtype=object)
 
     def predict(self, frame: Frame) -> npt.NDArray[Any]:
-        """Return the class of each row of a table with all attributes, (n,).
+        """Return the predicted class of each row of a table with all attributes, (n,).
 
         Raises NotFitted, TableError, MissingColumn, UnknownCategory.
         """
@@ -44,18 +44,19 @@ class TreePredictor:
     def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
 
-        Where leaves have hits and misses alone, the misses are spread evenly. Raises as `predict`.
+        If leaves have only hits and misses, misses are spread evenly. Raises the errors of
+        `predict`.
         """
         return self._fitted.probabilities(attribute_columns(self._fitted.schema, frame))
 
     def score(self, frame: Frame, y: Any = None) -> float:
-        """Return the share of rows whose class is predicted right.
+        """Return the share of rows whose class is predicted correctly.
 
         Args:
             frame: a table as in `predict`.
             y: the true classes, n labels; by default the frame's column of the target.
 
-        Raises TableError, MissingColumn, UnknownCategory, and as `predict`.
+        Raises TableError, MissingColumn, UnknownCategory, and the errors of `predict`.
         """
         schema = self._fitted.schema
         found = self._fitted.predict(attribute_columns(schema, frame))

@@ -1,4 +1,4 @@
-"""The columns of a frame as a shared tree reads them."""
+"""The columns of a frame in the form of a shared tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CATEGORIES = TypeAdapter(dict[str, list[Any]])
 def require_declared(ranges: Any, categories: Any) -> None:
     """Check the form of declared ranges and categories. Raises OptionError."""
     for argument, given, form, words in (
-        ("ranges", ranges, _RANGES, "the least and the greatest number, such as (0, 120)"),
+        ("ranges", ranges, _RANGES, "the smallest and the largest number, such as (0, 120)"),
         ("categories", categories, _CATEGORIES, "a list of labels"),
     ):
         try:
@@ -42,7 +42,7 @@ def require_declared(ranges: Any, categories: Any) -> None:
 
 
 def undeclared(schema: TreeSchema, ranges: Declared, categories: Declared) -> list[str]:
-    """Return the columns of a tree whose range or categories were read from the records."""
+    """Return the columns of a tree whose range or categories come from the records."""
     listed = schema.labels
     return [
         name
@@ -61,8 +61,8 @@ def training_columns(
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
-    Without `whole`, a column is of whole numbers if all its values are.
-    Raises TableError, MissingColumn, OptionError, DomainError, UnknownCategory.
+    Without `whole`, a column has whole numbers if all its values are whole. Raises TableError,
+    MissingColumn, OptionError, DomainError, UnknownCategory.
     """
     table = as_frame(frame, "frame")
     if not isinstance(target, str):
@@ -89,7 +89,7 @@ def training_columns(
 
 
 def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
-    """Return the attributes of a frame of n rows as a tree reads them.
+    """Return the attributes of a frame of n rows in the form of a tree.
 
     Raises TableError, MissingColumn, UnknownCategory.
     """
@@ -103,7 +103,7 @@ def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
 
 
 def _labels(column: Any) -> Any:
-    """Return a column of whole numbers as categories that are called like them."""
+    """Return a column of whole numbers as categories named by these numbers."""
     if not isinstance(column, NumericColumn) or np.any(column.values != np.floor(column.values)):
         return column
     values, codes = np.unique(column.values, return_inverse=True)

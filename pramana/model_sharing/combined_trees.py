@@ -1,4 +1,4 @@
-"""`pm.combine_trees`: several owners' trees in, one model out, as an estimator."""
+"""`pm.combine_trees`: learns one model from several owners' trees, as an estimator."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 _LARGEST = 700.0
-"""Beyond it the amplification is no floating-point number."""
+"""The largest epsilon whose amplification is a finite floating-point number."""
 
 
 def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return the source of trees of different people's records, each bounded by epsilon."""
+    """Return the source of trees on the records of different people, each bounded by epsilon."""
     gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
     return LearnedFrom(records=records, gamma=gamma, epsilon=epsilon, estimated_by=method)
 
@@ -56,29 +56,29 @@ class SavedTrees(DocumentPart):
 
 @estimator
 class CombinedTrees(TreePredictor, Estimator):
-    """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
+    """One model learned from the shared trees of several owners; see `pm.combine_trees`.
 
-    It learns from trees of `pm.share_tree`, or from their messages in any form, and sees no record.
+    The input is trees of `pm.share_tree`, or their messages in any form, but no records.
 
     Args:
-        target: the class, if the trees have several; None if there is only one.
-        owners: whose trees are used, at a miner; None for everybody's.
+        target: the class column, if the trees have different ones; None if all have the same.
+        owners: at a miner, the owners whose trees are used; None for all.
         method: `labelled` draws pseudo-records from the paths of each tree, labels them by the
-            votes of all trees and learns `model` from them; `pgen` does not label them again
-            (Sharkey et al. 2008); `basegen` draws them evenly, each labelled by one tree; `votes`
+            votes of all trees and learns `model` from them; `pgen` keeps the path's label (Sharkey
+            et al. 2008); `basegen` draws pseudo-records evenly, each labelled by one tree; `votes`
             adds up the class shares of the trees' leaves.
-        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
-        pseudo_records: the number of pseudo-records; None for as many as the trees count.
-        scale: a factor on the trees' counts, if no number is given.
-        max_depth: the most questions on a path of a learned tree; None for any.
-        min_leaf: the fewest pseudo-records of its leaves, or of a side of a rule.
+        model: the model to learn from pseudo-records: `tree`, `naive-bayes`, `conjunctive`.
+        pseudo_records: the count of pseudo-records; None for the trees' own count of records.
+        scale: a factor on the trees' counts, if `pseudo_records` is None.
+        max_depth: the most splits on a path of a learned tree; None for no limit.
+        min_leaf: the fewest pseudo-records of a leaf, or of a side of a rule.
         seed: the seed of the pseudo-records.
 
     Attributes:
         model_: the learned model.
-        n_trees_: the number of combined trees.
-        n_pseudo_records_: the number of pseudo-records it was learned from; 0 for votes.
-        notes_: what a reader of the model must know, in sentences.
+        n_trees_: the count of combined trees.
+        n_pseudo_records_: the count of pseudo-records that `model_` was learned from; 0 for votes.
+        notes_: notes on how to read the model, in sentences.
 
     Examples:
         >>> import pramana as pm
@@ -106,21 +106,21 @@ class CombinedTrees(TreePredictor, Estimator):
         """Combine trees.
 
         Args:
-            messages: a list of trees of `pm.share_tree`, of messages as dicts or JSON text, or of
-                paths to files of them.
-            y: must be left out: the class is part of each tree.
+            messages: a list of trees of `pm.share_tree`, of their messages as dicts or JSON text,
+                or of paths to such files.
+            y: not used; the class is part of each tree.
 
         Raises InputError, TableError, ModelError, DomainError, LimitExceeded, OptionError,
         NotInstalled.
         """
         if y is not None:
-            raise OptionError("y must be left out: the class is part of each tree.", where="y")
+            raise OptionError("y must be omitted: the class is part of each tree.", where="y")
         with one_sentence():
             options = self._options()
             read = [(content, content.require_promised()) for content in contents_of(messages)]
             kept = [one for one in read if self.target in (None, one[1].schema.target.name)]
             if not kept:
-                raise InputError(f"messages has no tree of the class {self.target!r}.")
+                raise InputError(f"messages has no tree for the class {self.target!r}.")
             with progress_bar("combining") as bar:
                 combined = combine([tree for _, tree in kept], options, on_step=bar)
         for words in combined.notes[1:]:
@@ -138,7 +138,7 @@ class CombinedTrees(TreePredictor, Estimator):
 
     @property
     def n_features_in_(self) -> int:
-        """How many attributes there are."""
+        """The count of attributes."""
         return len(self._fitted.schema.names)
 
     @property
@@ -147,7 +147,7 @@ class CombinedTrees(TreePredictor, Estimator):
         return self.model_
 
     def _options(self) -> CombineOptions:
-        """Return the options that have limits. Raises OptionError."""
+        """Return the options, with their limits checked. Raises OptionError."""
         if self.target is not None and not isinstance(self.target, str):
             raise OptionError(
                 f"target must be the name of a class or None, not {shown(self.target)}.",
@@ -157,14 +157,14 @@ class CombinedTrees(TreePredictor, Estimator):
         return CombineOptions(**{f.name: plain(given[f.name]) for f in fields(CombineOptions)})
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
-        """Refuse counts: `fit` learns from trees."""
+        """Raise an error on counts: `fit` learns from trees."""
         raise TableError(
             "CombinedTrees learn from shared trees, not from counts.", where="messages"
         )
 
     @classmethod
     def document_of(cls, model: Any) -> dict[str, Any]:
-        """Return what a miner answers of its model as `restore` takes it."""
+        """Return a miner's model in the form that `restore` reads."""
         return {
             "model": model.document,
             "trees": len(model.trees),
@@ -184,7 +184,7 @@ class CombinedTrees(TreePredictor, Estimator):
         try:
             saved = SavedTrees.model_validate(dict(document))
         except ValidationError as error:
-            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
+            raise InputError(f"The document contains no combined trees: {faults(error)}.") from None
         self.model_ = read_model_json(write_json(saved.model))
         self.n_trees_, self.n_pseudo_records_ = saved.trees, saved.pseudo_records
         self.notes_ = tuple(saved.notes)
@@ -203,7 +203,7 @@ class CombinedTrees(TreePredictor, Estimator):
     def _picture(self) -> Layout:
         if not isinstance(self._fitted, SharedTree):
             raise ModelError(
-                f"A model of kind {self._fitted.kind!r} has no picture; read to_text().",
+                f"A model of kind {self._fitted.kind!r} has no picture; use to_text().",
                 where="model",
             )
         return draw_shared_tree(self._fitted)
@@ -229,20 +229,20 @@ def combine_trees(
     rng: Rng = None,
     **options: Any,
 ) -> CombinedTrees:
-    """Combine the trees that several owners share to one model.
+    """Learn one model from the trees that several owners share.
 
     Args:
         messages: see `pm.CombinedTrees.fit`.
         method: see `pm.CombinedTrees`.
         model: see `pm.CombinedTrees`.
-        rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.
+        rng: the randomness of pseudo-records: None for fresh randomness, a seed, or a generator.
         options: further options of `pm.CombinedTrees`, such as `scale=5`.
 
     Returns:
         the fitted estimator, with `predict`, `predict_proba` and `score`.
 
     Raises:
-        OptionError: an unknown option, or one out of its range.
+        OptionError: an option is unknown or out of range.
         Others: see `pm.CombinedTrees.fit`.
 
     Examples:
@@ -254,8 +254,8 @@ def combine_trees(
         0.78
     """
     if "seed" in options:
-        raise OptionError("seed must be left out: pass it as rng.", where="seed")
+        raise OptionError("seed must be omitted: pass it as rng.", where="seed")
     generator = generator_of(rng)
-    # A seed stays what it is, so that the estimator's options say it.
+    # A seed is passed on unchanged, so that the estimator's options show it.
     seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))
     return CombinedTrees(method=method, model=model, seed=seed, **options).fit(messages)

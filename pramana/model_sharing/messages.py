@@ -18,7 +18,7 @@ from pramana_core.wire.release_kinds import SharedTreeMessage
 
 FORMAT, KIND, VERSION = "pramana", "knowledge-model", 1
 
-_FORMS = "a tree of pm.share_tree, its message, JSON text of it, or a file of it"
+_FORMS = "a tree of pm.share_tree, or its message as a dict, JSON text or a file"
 
 
 def written(content: SharedTreeMessage) -> str:
@@ -28,7 +28,7 @@ def written(content: SharedTreeMessage) -> str:
 
 
 def contents_of(messages: Any) -> list[SharedTreeMessage]:
-    """Return the messages of a list of any forms, or of one alone.
+    """Return the messages in a list of any forms, or in one item.
 
     Raises InputError, TableError.
     """
@@ -40,7 +40,7 @@ def contents_of(messages: Any) -> list[SharedTreeMessage]:
         )
     listed = list(given)
     if not listed:
-        raise InputError("messages must be at least one shared tree, not none.", where="messages")
+        raise InputError("messages must contain at least one shared tree.", where="messages")
     return [_content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
 
 
@@ -55,7 +55,7 @@ def _content_of(given: Any, argument: str) -> SharedTreeMessage:
         try:
             text = Path(given).read_bytes()
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "no name of a file"
+            why = getattr(error, "strerror", None) or "not the name of a file"
             raise TableError(f"{source} cannot be read ({why}).", where=argument) from None
         return read_message(text, source)
     if isinstance(given, str | bytes):
@@ -70,22 +70,22 @@ def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
     except (ValueError, TypeError):
         raise InputError(f"{argument} is not JSON.", where=argument) from None
     if not isinstance(document, Mapping):
-        raise InputError(f"{argument} must be {_FORMS}; it is other JSON.", where=argument)
+        raise InputError(f"{argument} must be {_FORMS}, not other JSON.", where=argument)
     return _of_document(document, argument)
 
 
 def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
-    """Read a message: alone, in a file's envelope, or as the `model` of a release."""
+    """Return a message: alone, in a file's envelope, or as the `model` of a release."""
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
-            f"{argument} holds a model that was learned from trees, not a shared tree; pm.load"
-            " reads it.",
+            f"{argument} contains a model learned from trees, not a shared tree; read it with"
+            " pm.load.",
             where=argument,
         )
     if document.get("format") == FORMAT:
         require_version(document.get("version"), VERSION, Path(argument))
         if document.get("kind") != KIND:
-            raise InputError(f"{argument} holds no shared tree.", where=argument)
+            raise InputError(f"{argument} contains no shared tree.", where=argument)
         document = document.get("content") or {}
     elif isinstance(document.get("model"), Mapping):
         document = document["model"]
@@ -93,5 +93,5 @@ def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessag
         return SharedTreeMessage.model_validate(dict(document))
     except ValidationError as error:
         raise InputError(
-            f"{argument} is no message of a shared tree: {faults(error)}.", where=argument
+            f"{argument} is not a message of a shared tree: {faults(error)}.", where=argument
         ) from None

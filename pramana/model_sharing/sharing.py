@@ -1,4 +1,4 @@
-"""`pm.share_tree`: a tree learned from a frame, fit to leave in place of the records."""
+"""`pm.share_tree`: learns a tree from a frame, for release in place of the records."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ __all__ = ["Requirement"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SharedModel(Drawn, TreePredictor):
-    """A decision tree that may leave in place of records; `pm.share_tree` makes it.
+    """A decision tree for release in place of records, as `pm.share_tree` returns it.
 
     Attributes:
         tree: the tree.
-        content: its message: the tree, the requirement, how counts were made, epsilon.
+        content: the tree's message: the tree, the requirement, how counts were made, epsilon.
 
     Examples:
         >>> import pramana as pm
@@ -75,14 +75,14 @@ class SharedModel(Drawn, TreePredictor):
 
     @property
     def protection(self) -> tuple[str, ...]:
-        """What one must know before it leaves, in sentences."""
+        """Sentences on the tree's protection, to read before a release."""
         return tuple(self.content.protection)
 
     def paths(self) -> pd.DataFrame:
-        """Return a row for each path.
+        """Return one row per path.
 
-        Columns: `conditions` in words, `class`, `hit`, `miss`, and `count_` of each class if the
-        tree has these.
+        Columns: `conditions` in words, `class`, `hit`, `miss`, and for each class `count_` and its
+        name if the tree has class counts.
         """
         import pandas as pd
 
@@ -117,13 +117,13 @@ class SharedModel(Drawn, TreePredictor):
         return written(self.content)
 
     def save(self, path: str | Path) -> None:
-        """Write the message as a JSON file for `pm.load`, replacing it. Raises OptionError."""
+        """Write or replace the message's JSON file for `pm.load`. Raises OptionError."""
         text = self.to_json()
         write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
     @classmethod
     def from_json(cls, text: str) -> SharedModel:
-        """Return the tree of the text of `to_json`, or of a miner's or an owner's message.
+        """Return the tree in a text of `to_json`, or in a message of a miner or an owner.
 
         Raises InputError, ModelError, LimitExceeded.
         """
@@ -147,7 +147,7 @@ class SharedModel(Drawn, TreePredictor):
 
 
 def _requirement_of(given: Any) -> Requirement | None:
-    """Return a requirement: itself, or k. Raises OptionError."""
+    """Return a requirement, given as such or as k. Raises OptionError."""
     if given is None or isinstance(given, Requirement):
         return given
     number = plain(given)
@@ -165,7 +165,7 @@ _DEFAULTS: dict[str, Any] = {"by": "growing", "tell": "hits", "max_depth": None,
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return exact noise for releases, or that of a seed or generator. Raises OptionError."""
+    """Return exact noise for releases, or noise from a seed or generator. Raises OptionError."""
     return ExactNoise() if rng is None else GeneratorNoise(generator_of(rng))
 
 
@@ -185,44 +185,45 @@ def share_tree(
     epsilon: float | None = None,
     rng: Rng = None,
 ) -> SharedModel:
-    """Learn a decision tree that may leave in place of the records.
+    """Learn a decision tree for release in place of the records.
 
-    Each path meets the requirement (Sharkey et al. 2008, section 3). That is anonymity, not a
-    bound: only `epsilon` bounds what a tree reveals of one record to someone who knows the others
-    (`docs/model-sharing.md`).
+    Each path meets the requirement (Sharkey et al. 2008, section 3). The requirement gives
+    anonymity, not a bound: only `epsilon` bounds what a tree reveals about one record to someone
+    who knows the others (`docs/model-sharing.md`).
 
     Args:
         frame: the true records, n rows without missing cells.
-        target: the column of the class: categories, or at most 50 whole numbers.
-        requirement: what each path must meet. `pm.Requirement(k=5)`: at least five records.
-            `pm.Requirement(c=10, l=3)`: its most frequent class has less than ten times the records
-            of the third and all rarer ones. A number is k. None, written out, requires nothing:
-            paths then reveal single people's classes.
-        features: the attributes; by default all other columns. Columns that identify people are
-            refused.
-        ranges: the least and the greatest number of columns, by name. Other ranges are read from
-            the records: rounded outward from inner values, never a person's extreme.
-        categories: all labels of columns, by name. Other labels are read from the records.
+        target: the class column: categories, or at most 50 whole numbers.
+        requirement: the requirement on each path. `pm.Requirement(k=5)`: at least five records.
+            `pm.Requirement(c=10, l=3)`: the path's most frequent class has less than ten times the
+            records of the third and all rarer ones. A number is k. An explicit None requires
+            nothing: paths then reveal single people's classes.
+        features: the attributes; by default all other columns. Columns that identify people raise
+            an error.
+        ranges: the smallest and the largest number, by column. Other ranges are derived from the
+            records: rounded outward from inner values, never a person's extreme.
+        categories: all labels, by column. Other labels are read from the records.
         by: `growing` makes only splits whose parts all meet the requirement; `pruning` grows the
-            whole tree and cuts it back, as in the paper, which often leaves less.
-        tell: the counts in leaves: `hits` and misses, as in the paper, or the `distribution` of all
-            classes, which is more useful and reveals which classes a path lacks.
-        max_depth: the most questions on a path; None for any.
+            whole tree and prunes it, as in the paper, which often gives a smaller tree.
+        tell: the counts in leaves: `hits` for hits and misses, as in the paper, or `distribution`
+            for all classes, which is more useful but reveals which classes a path lacks.
+        max_depth: the most splits on a path; None for no limit.
         min_leaf: the fewest records of a leaf before pruning.
         epsilon: makes splits and counts differentially private for the replacement of one record.
-            Ranges and categories must then be declared, and nothing be required.
-        rng: for private trees. None draws exact noise from the operating system's randomness, as a
-            release needs it. A seed or a numpy Generator is for experiments: whoever knows its
-            state can remove the noise. `owner-agent share-model` also keeps account of epsilon.
+            Ranges and categories must then be declared, and `requirement` must be None.
+        rng: the randomness of private trees. None draws exact noise from the operating system's
+            randomness, as a release requires. A seed or a numpy Generator is for experiments:
+            anyone who knows its state can remove the noise. `owner-agent share-model` also keeps
+            account of epsilon.
 
     Returns:
         the tree and its message.
 
     Raises:
-        TableError: it is no table, cells are missing, a column identifies people, or the target has
-            too many numbers. `MissingColumn` and `EmptyTable` are of this kind.
-        OptionError: an option is out of its range, or no requirement is written.
-        DomainError, UnknownCategory: a declaration is impossible, or a record does not fit it.
+        TableError: `frame` is not a table, has missing cells, a column that identifies people, or
+            too many numbers as target. Subclasses: `MissingColumn`, `EmptyTable`.
+        OptionError: an option is out of range, or `requirement` is missing.
+        DomainError, UnknownCategory: a declaration is invalid, or a record does not fit it.
         RequirementUnmet: only the root would remain.
 
     Examples:
@@ -245,13 +246,13 @@ def share_tree(
         usual = {"requirement": None, **_DEFAULTS}
         for name, value in given.items():
             if type(value) is not type(usual[name]) or value != usual[name]:
-                raise OptionError(f"{name} must be left out where there is an epsilon.", where=name)
+                raise OptionError(f"{name} must be omitted if epsilon is given.", where=name)
         return _private_model(frame, target, features, ranges, categories, epsilon, rng)
     required = _requirement_of(requirement)
     require_limit(by, Literal["growing", "pruning"], "by")
     require_limit(tell, Tell, "tell")
     if rng is not None:
-        raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
+        raise OptionError("rng is only for private trees; give epsilon, or omit rng.", where="rng")
     schema, table, classes = training_columns(frame, target, features, ranges, categories)
     with one_sentence(), progress_bar("growing a tree"):
         growing = required if by == "growing" else None
@@ -277,12 +278,12 @@ def _private_model(
     with one_sentence():
         require_epsilon(plain(epsilon))
     noise = noise_of(rng)
-    # Whether all values are whole numbers may hang on one record, so that it is not released.
+    # Whether all values are whole numbers may depend on one record, so it is not released.
     schema, table, classes = training_columns(frame, target, features, ranges, categories, whole=())
     if open_ones := undeclared(schema, ranges, categories):
         raise OptionError(
-            f"epsilon needs declared ranges and categories of {quoted(open_ones)}: what is read"
-            " from the records is not private.",
+            f"epsilon needs declared ranges and categories of {quoted(open_ones)}: ranges and"
+            " categories read from the records are not private.",
             where="categories",
         )
     with one_sentence(), progress_bar("growing a tree"):

@@ -1,4 +1,4 @@
-"""The owner's side of the face: keys, randomizing a frame by keyed draws, and what it costs.
+"""The owner's side of the package: keys, randomization by keyed draws, and the privacy account.
 
-The draws are those of `owner_agent.randomize`; the miner can reach neither.
+The draws come from `owner_agent.randomize`. The miner has no access to keys or draws.
 """

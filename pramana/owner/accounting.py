@@ -1,4 +1,4 @@
-"""The loss of plans and reports together, added up as the owner's ledger does."""
+"""The total disclosure of plans and reports, added up as in the owner's ledger."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from pramana_core.wire.parts import Pseudonyms
 
 Disclosable: TypeAlias = Any
-"""`Reports`, a `Plan`, a `StudyPlan`, what has such a `plan`, a (name, one of them), or a list."""
+"""`Reports`, a `Plan`, a `StudyPlan`, an object with `plan`, (name, one of these), or a list."""
 
 
 @dataclass(frozen=True, repr=False)
 class Account:
-    """What several releases together reveal of one person (see `pm.accountant`).
+    """The disclosure of one person by several releases (see `pm.accountant`).
 
     Attributes:
-        told: every block of variables that was reported, with its disclosure.
+        told: every reported block of variables, with its disclosure.
         different_people: whether no record is at more than one owner.
 
     Examples:
@@ -62,19 +62,19 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The loss of a whole record over all owners and draws (see `Reports`)."""
+        """The amplification of a whole record over all owners and draws (see `Reports`)."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined
 
     @property
     def gamma(self) -> float:
-        """The amplification of the whole record: no odds about a person change by more (Ma 3.1)."""
+        """The amplification of the whole record, the largest factor on any odds (Ma 3.1)."""
         return self.amplification.gamma
 
     @property
     def epsilon(self) -> float:
-        """Its natural logarithm: the sum of the epsilons of all different draws."""
+        """The natural logarithm of `gamma`: the sum of the epsilons of all different draws."""
         return self.amplification.epsilon
 
     @property
@@ -85,20 +85,19 @@ class Account:
         )
 
     def breach(self, prior: float = PRIOR) -> float:
-        """Return the most that a belief of `prior`, above 0 and below 1, can grow to (rho_2 of Ma
-        3.1.2).
+        """Return the largest belief that a prior belief of `prior` can become (rho_2, Ma 3.1.2).
 
-        Raises OptionError.
+        Raises OptionError unless `prior` is above 0 and below 1.
         """
         require_limit(prior, InnerShare, "prior")
         return self.amplification.grown(prior)
 
     def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
-        """Return what is disclosed of each variable, a row each.
+        """Return the disclosure of each variable, one row each.
 
-        Columns: `draws`, the number of different draws of it; `gamma` and `epsilon`, their sum over
-        all owners (infinite for a public variable); `posterior`, the most that a belief of `prior`
-        can grow to by these draws alone.
+        Columns: `draws`, the count of different draws of the variable; `gamma` and `epsilon` of all
+        these draws together, over all owners (infinite for a public variable); `posterior`, the
+        largest belief that a prior belief of `prior` can become by these draws alone.
         """
         import pandas as pd
 
@@ -129,31 +128,31 @@ class Account:
             f" {amplification.written_gamma}, epsilon {amplification.epsilon:.4g}"
         )
         if self.public and math.isfinite(amplification.epsilon):
-            words += f", and {', '.join(self.public)} as it is"
+            words += f", and {', '.join(self.public)} unchanged"
         return f"Account({words})"
 
 
 @checked_options
 def accountant(*what: Disclosable, different_people: bool = False) -> Account:
-    """Add up what plans and reports reveal of one person, as the owner's ledger does.
+    """Add up the disclosure of one person by plans and reports, as in the owner's ledger.
 
-    Epsilons of different draws add up, whoever made them; the same draws published again add
-    nothing (Ma 7.1.3). Reports of `pm.randomize` carry the identity of their draws. Plans, and
-    reports made from a frame, do not: each counts as new draws every time it is passed. Under one
-    study plan a coin chooses the set that a record reports at all owners, so that the largest set
-    counts. Where most pseudonyms of two releases differ, their draws count as different ones: the
-    people may be the same under other record ids.
+    Epsilons of different draws add up over all owners; the same draws published again add nothing
+    (Ma 7.1.3). Reports of `pm.randomize` contain the identity of their draws. Plans, and reports
+    made from a frame, do not: they count as new draws each time. Under one study plan a coin
+    chooses the set of variables that a record reports at all owners, so only the largest set
+    counts. If most pseudonyms of two releases differ, their draws count as different: the people
+    may be the same under other record ids.
 
     Args:
         what: `Reports`, plans, study plans, or (owner's name, one of them); or a list of these.
         different_people: whether no person is at more than one owner; then the owner with the
-            largest loss counts, and not the sum.
+            largest loss counts instead of the sum.
 
     Returns:
         the account: `epsilon`, `gamma`, `breach(prior)`, and `to_frame()` by variable.
 
     Raises:
-        OptionError: something else was passed, or nothing.
+        OptionError: an argument is of another type, or no argument is given.
 
     Examples:
         >>> import pramana as pm
@@ -193,7 +192,7 @@ def accountant(*what: Disclosable, different_people: bool = False) -> Account:
 
 
 def _listed(what: Sequence[Disclosable]) -> list[tuple[str, Plan | StudyPlan | Reports]]:
-    """Return everything that was passed, with its owner's name, or an empty one."""
+    """Return all arguments as a flat list, each with its owner's name or ""."""
     found: list[tuple[str, Plan | StudyPlan | Reports]] = []
     for one in what:
         if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str):
@@ -213,9 +212,7 @@ def _listed(what: Sequence[Disclosable]) -> list[tuple[str, Plan | StudyPlan | R
                 where="what",
             )
     if not what:
-        raise OptionError(
-            "what must be at least one plan or reports; nothing was given.", where="what"
-        )
+        raise OptionError("what must be at least one plan or reports.", where="what")
     return found
 
 
@@ -236,7 +233,7 @@ def _blocks(drawn: BlockDraw, identity: str) -> Iterable[BlockDisclosure]:
 
 @dataclass(frozen=True)
 class _Population:
-    """People that some draws are of: a name, how they are drawn together, and pseudonyms."""
+    """A set of people with equal draws: a name, the draws' digest of people, and pseudonyms."""
 
     name: str
     people: str
@@ -246,7 +243,7 @@ class _Population:
 def _population(
     seen: dict[str, list[_Population]], drawn: BlockDraw, keys: Pseudonyms | None
 ) -> str:
-    """Return which people draws are of: those of the newest reports who may be the same."""
+    """Return the name of the people of some draws, shared with the newest matching reports."""
     if keys is None:
         return ""
     before = seen.setdefault(drawn.draw, [])

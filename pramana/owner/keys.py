@@ -1,4 +1,4 @@
-"""An owner's two secrets as a person handles them."""
+"""An owner's two secrets as one object."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Keys:
     """An owner's two secrets, which key the random draws of the owner's records.
 
     The draw key decides every random draw and never leaves the owner. The linkage secret is shared
-    by all owners of a study and by nobody else: it makes the pseudonyms by which their records are
-    joined. With the same keys a record gets the same report every time; with others it would be
-    randomized anew, which reveals more of it. So make keys once, and keep them.
+    by all owners of a study and by nobody else: it determines the pseudonyms by which their records
+    are joined. With the same keys a record gets the same report every time. Other keys would
+    randomize the record again, which reveals more. So create keys once, and keep them.
 
-    The folder has the form of an owner's agent's state directory, and either can use the other's.
-    No printed form shows a secret; keys cannot be pickled, and a copy is the same object. `create`
-    makes keys and `open` reads them; nobody needs the constructor.
+    The folder has the format of the agent's state directory, so that the agent can use these keys
+    and the reverse. No printed form shows a secret; keys cannot be pickled, and a copy is the same
+    object. Use `create` and `open` instead of the constructor.
 
     Args:
-        secrets: both secrets, in the form of the owner's agent.
-        where: their place, for the printed form.
+        secrets: both secrets, in the agent's form.
+        where: the location of the keys, for the printed form.
 
     Raises KeyFileError.
 
@@ -45,7 +45,7 @@ class Keys:
         if not isinstance(secrets, Secrets):
             raise KeyFileError(
                 f"Keys cannot be made from {shown(secrets)}; write pm.Keys.create(folder) once, and"
-                " pm.Keys.open(folder) from then on.",
+                " pm.Keys.open(folder) later.",
                 where="keys",
             )
         self._secrets = secrets
@@ -53,12 +53,12 @@ class Keys:
 
     @classmethod
     def create(cls, folder: str | Path, linkage: str | Path | None = None) -> Keys:
-        """Make new secrets in a folder that only you can read, or the one that is missing there.
+        """Create both secrets, or the missing one, in a folder that only you can read.
 
         Args:
-            folder: a folder that does not exist yet, or one of yours alone (mode 700).
-            linkage: the file of the linkage secret that the other owners share (see
-                `export_linkage`); without it a new one is made.
+            folder: a new folder, or one that only you can access (mode 700).
+            linkage: the file with the other owners' linkage secret (see `export_linkage`); None
+                creates a new secret.
 
         Raises KeyFileError.
         """
@@ -68,8 +68,8 @@ class Keys:
             there = [name for name, known in store.fingerprints().items() if known is not None]
         if len(there) == 2:
             raise KeyFileError(
-                f"folder {str(folder)!r} holds keys already, and with other keys the same records"
-                f" would be randomized a second time; open them with"
+                f"folder {str(folder)!r} already contains keys, and new keys would randomize the"
+                " same records a second time; open the existing keys with"
                 f" pm.Keys.open({str(folder)!r}).",
                 where="folder",
             )
@@ -78,7 +78,7 @@ class Keys:
                 store.add("linkage", system.token_bytes(32) if given is None else given)
             elif given is not None and given != store.read("linkage"):
                 raise KeyFileError(
-                    f"folder {str(folder)!r} holds another linkage secret than linkage"
+                    f"folder {str(folder)!r} contains another linkage secret than linkage"
                     f" {str(linkage)!r}; name another folder.",
                     where="linkage",
                 )
@@ -88,14 +88,14 @@ class Keys:
 
     @classmethod
     def open(cls, folder: str | Path) -> Keys:
-        """Read the secrets of a folder. Raises KeyFileError."""
+        """Read the secrets in a folder. Raises KeyFileError."""
         store = KeyStore(_path(folder, "folder"))
         with _disk_errors(folder, "read"):
             absent = [name for name in ("draw", "linkage") if not _exists(store, name)]
         if absent:
             raise KeyFileError(
-                f"folder {str(folder)!r} has no {' and no '.join(absent)} key; make what is missing"
-                f" with pm.Keys.create({str(folder)!r}).",
+                f"folder {str(folder)!r} has no {' and no '.join(absent)} key; create the missing"
+                f" key with pm.Keys.create({str(folder)!r}).",
                 where="folder",
             )
         with one_sentence("folder"), _disk_errors(folder, "read"):
@@ -103,11 +103,11 @@ class Keys:
 
     @classmethod
     def for_experiments(cls, seed: int, linkage_seed: int | None = None) -> Keys:
-        """Return keys that anybody can make from the seed: for public data and repeatable results.
+        """Return keys derived from a seed, for public data and repeatable results only.
 
         Args:
             seed: any whole number, for the draw key.
-            linkage_seed: likewise for the linkage secret, for several owners who share one; by
+            linkage_seed: any whole number, for a linkage secret that several owners share; by
                 default `seed`.
 
         Raises OptionError.
@@ -124,9 +124,10 @@ class Keys:
         return cls(Secrets(*made), f"{source}, for experiments only")
 
     def export_linkage(self, path: str | Path) -> None:
-        """Write the linkage secret to a new private file, for another owner and nobody else.
+        """Write the linkage secret to a new private file, for one other owner only.
 
-        She makes her keys with it: `pm.Keys.create(folder, linkage=path)`. Raises KeyFileError.
+        The other owner creates keys with `pm.Keys.create(folder, linkage=path)`. Raises
+        KeyFileError.
         """
         from owner_agent.state.private_files import write_new
 
@@ -144,14 +145,14 @@ class Keys:
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets themselves, for the owner's other tools; their printed form hides them."""
+        """Both secrets, for the owner's other tools; their printed form hides them."""
         return self._secrets
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Sixteen hexadecimal digits for each secret, that identify it and do not reveal it.
+        """Sixteen hexadecimal digits per secret, which identify the secret without revealing it.
 
-        Owners who will join their records compare those of `linkage`.
+        Owners who will join their records compare their `linkage` fingerprints.
         """
         return {
             "draw": fingerprint("draw", self._secrets.draw),
@@ -170,8 +171,8 @@ class Keys:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
-            "keys cannot be pickled, for whoever reads the pickle would have the secrets; open"
-            " them where they are needed with pm.Keys.open(folder).",
+            "keys cannot be pickled, since a pickle would reveal the secrets; open the keys on each"
+            " machine with pm.Keys.open(folder).",
             where="keys",
         )
 
@@ -204,7 +205,7 @@ def _linkage(path: Path) -> bytes:
     if not path.is_file():
         raise KeyFileError(
             f"linkage must be the file of a linkage secret, and {str(path)!r} is not; an owner who"
-            " has it writes it with keys.export_linkage(path).",
+            " has the secret writes the file with keys.export_linkage(path).",
             where="linkage",
         )
     with one_sentence("linkage"):

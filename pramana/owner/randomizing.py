@@ -1,6 +1,6 @@
-"""Randomizing a frame by the owner's keyed draws.
+"""Randomization of a frame by the owner's keyed draws.
 
-Record ids are read as the owner's agent reads them, so that pseudonyms are the same.
+Record ids are read as in the owner's agent, so that pseudonyms are the same.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RecordId: TypeAlias = Any
-"""A column's name (or the index's), or the ids themselves."""
+"""The name of a column or of the index, or the ids themselves."""
 
 
 def record_ids(table: pd.DataFrame, record_id: RecordId) -> list[str]:
-    """Return the ids of a table's rows as text, none empty and none twice; see `pm.randomize`.
+    """Return the ids of a table's rows as text, none empty or repeated; see `pm.randomize`.
 
     Raises TableError, DuplicateRecordId, MissingColumn.
     """
     if record_id is None:
         columns = first_few(map(repr, table.columns))
         raise TableError(
-            "record_id must name what identifies a record, for the draws are keyed by it; write"
-            f" record_id= a column ({columns}) or the ids themselves, such as frame.index.",
+            "record_id is missing, and the draws are keyed by it; pass record_id= a column"
+            f" ({columns}) or the ids themselves, such as frame.index.",
             where="record_id",
         )
     named = isinstance(record_id, str | int)
@@ -68,8 +68,8 @@ def _column(table: pd.DataFrame, name: str) -> Any:
     if name in table.index.names:
         return table.index.get_level_values(name)
     raise MissingColumn(
-        f"record_id names a column {name!r} that frame has"
-        f" not{did_you_mean([name], map(str, table.columns))}; it has {list(table.columns)}.",
+        f"record_id names a column {name!r} that frame"
+        f" lacks{did_you_mean([name], map(str, table.columns))}; it has {list(table.columns)}.",
         where="record_id",
     )
 
@@ -92,8 +92,8 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
         )
     if isinstance(values, pd.Series) and not values.index.equals(table.index):
         raise TableError(
-            "record_id is a series whose index is not the one of frame, so that an id might be"
-            " another row's; pass a column's name, or series.to_numpy() if the rows are in the"
+            "record_id is a series whose index differs from that of frame, so that ids cannot be"
+            " matched to rows; pass a column's name, or series.to_numpy() if the rows are in the"
             " same order.",
             where="record_id",
         )
@@ -101,7 +101,7 @@ def _given(table: pd.DataFrame, record_id: RecordId) -> Any:
 
 
 _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What a study may be called (`pramana_core.wire.base.Name`)."""
+"""The pattern of study names (`pramana_core.wire.base.Name`)."""
 
 
 @checked_options
@@ -114,34 +114,33 @@ def randomize(
     study: str = "study",
     reveals: Collection[str] = (),
 ) -> Reports:
-    """Randomize an owner's records under a plan: the one place where true values become reports.
+    """Randomize an owner's records under a plan; only here do true values become reports.
 
     The draw of a record is a function of the keys, the study, the record's id and its true values.
-    So the same call gives the same reports, in whatever order the rows come and whoever else is
-    among them (Ma 5.2.2). They are those that `owner-agent publish` sends for the same keys, study,
-    plan and records.
+    So the same call gives the same reports, whatever the order of rows and the other records (Ma
+    5.2.2). `owner-agent publish` sends the same reports for the same keys, study, plan and records.
 
     Args:
-        frame: the true records, n rows, with a column for each of the plan's variables.
-        plan: how each variable is randomized; public ones are reported unchanged.
+        frame: the true records, n rows, with a column for each variable of the plan.
+        plan: the channel of each variable; public variables are reported unchanged.
         keys: the owner's keys.
-        record_id: the column, or the index, of record ids; or n ids, as an index, an array, a list,
-            or a series with the frame's index. Ids are text in Unicode NFKC, without spaces around
-            it and marks of format. The number 7, the text "7" and 7.0 are one id.
-        study: the study the reports are for: letters, digits and `. _ -`, at most 64. Reports of
+        record_id: the name of the column or index of record ids; or n ids, as an index, an array, a
+            list, or a series with the frame's index. Ids are text in Unicode NFKC, without
+            surrounding spaces and format characters. The number 7, the text "7" and 7.0 are one id.
+        study: the name of the study: letters, digits and `. _ -`, at most 64 characters. Reports of
             two studies do not show which records are the same.
-        reveals: public columns that may be reported although they give randomized ones away.
+        reveals: public columns that may be reported although they reveal randomized ones.
 
     Returns:
-        the reports, in the order of their pseudonyms, which hides that of the rows.
+        the reports, in the order of their pseudonyms, which hides the order of the rows.
 
     Raises:
-        KeyFileError: no keys.
-        TableError, DuplicateRecordId: ids that are not there, empty, or there twice.
-        PlanError, OptionError: `plan` is no plan, `study` no name.
+        KeyFileError: `keys` is missing.
+        TableError, DuplicateRecordId: ids are missing, empty, or repeated.
+        PlanError, OptionError: `plan` is not a plan, or `study` not a valid name.
         TableError, MissingColumn, UnknownCategory: the frame does not fit the plan.
-        UnprotectedVariable: a randomized column's value is guessed right for more than 99 % of the
-            records from a public column that `reveals` does not name.
+        UnprotectedVariable: a public column that `reveals` does not name predicts the value of a
+            randomized column for more than 99 % of the records.
 
     Examples:
         >>> import pramana as pm
@@ -159,7 +158,7 @@ def randomize(
     if not isinstance(keys, Keys):
         raise KeyFileError(
             f'keys must be the owner\'s Keys, not {shown(keys)}; write pm.Keys.create("keys") once,'
-            ' and pm.Keys.open("keys") from then on.',
+            ' and pm.Keys.open("keys") later.',
             where="keys",
         )
     named: object = study
@@ -172,7 +171,7 @@ def randomize(
     table = as_frame(frame, "frame")
     if table.index.name == PSEUDONYM:
         raise TableError(
-            "frame has reports, for its index is called 'pseudonym'; pass the true records.",
+            "frame contains reports, since its index is called 'pseudonym'; pass the true records.",
             where="frame",
         )
     ids = record_ids(table, record_id)
@@ -190,7 +189,7 @@ def randomize(
 
 
 def _require_hidden(plan: Plan, codes: Mapping[str, Codes], reveals: Collection[str]) -> None:
-    """Check that no public column gives a randomized one away. Raises UnprotectedVariable."""
+    """Check that no public column reveals a randomized one. Raises UnprotectedVariable."""
     public = [n for b in plan.blocks if b.channel.is_identity for n in b.names]
     given = list(reveals) if isinstance(reveals, set | frozenset) else reveals
     allowed = names_of(given, "reveals")
@@ -200,9 +199,9 @@ def _require_hidden(plan: Plan, codes: Mapping[str, Codes], reveals: Collection[
     pairs.add(codes)
     for one in pairs.giveaways():
         raise UnprotectedVariable(
-            f"Column {one.column!r} of frame would be reported as it is and gives {one.of!r} away:"
-            f" from it the value of {one.of!r} is guessed right for {one.share:.1%} of the records;"
-            " randomize it, leave it out of the plan, or write"
-            f" reveals=[{one.column!r}] if everybody may know.",
+            f"Column {one.column!r} of frame would be reported unchanged and reveals {one.of!r}: it"
+            f" predicts the value of {one.of!r} for {one.share:.1%} of the records; randomize"
+            f" {one.column!r}, omit it from the plan, or pass reveals=[{one.column!r}] if"
+            f" {one.of!r} may become public.",
             where=one.column,
         )

@@ -1,4 +1,4 @@
-"""The report of a person who holds one record, by a study's published plan."""
+"""The report of a person who has one record, under a study's published plan."""
 
 from __future__ import annotations
 
@@ -37,39 +37,39 @@ def report(
     max_gamma: float,
     as_they_are: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Randomize the one record that a person has, by the plan that a study published.
+    """Randomize a person's one record under the plan that a study published.
 
-    The first report is the only one: it is kept in the file before it is returned, and every later
-    call returns it, whatever the record is by then. So all that a person ever sends to the study
-    reveals no more than one report. Randomness is the operating system's.
+    The first report is the only one: it is stored in the file before it is returned, and every
+    later call returns it, even if the record has changed. So everything that a person sends to the
+    study reveals no more than one report. Randomness comes from the operating system.
 
     Args:
-        record: a value of each variable of the plan, by name, as text or a number.
+        record: the value of each variable of the plan, by name, as text or a number.
         published: the plan as the miner publishes it (`GET /v1/studies/{study}/reports/plan`): its
-            JSON as a dictionary, or a file with it.
-        file: where the report is kept, readable by nobody else; its folder must exist. Without
-            the file the record would be randomized anew, so keep it as long as the study runs.
-        max_gamma: the most that the report may reveal: no odds about the record may change by a
-            larger factor. It is computed here from the plan itself.
+            JSON as a dictionary, or the path of a file.
+        file: the path of the stored report, readable only by you; its folder must exist. Without
+            the file the record would be randomized again, so keep it as long as the study runs.
+        max_gamma: the largest factor by which the report may change any odds about the record. The
+            plan's own factor is computed here from the plan.
         as_they_are: the variables that the person agrees to report unchanged. No gamma bounds them;
-            a plan that does not randomize others too is refused.
+            any other unrandomized variable in the plan raises an error.
 
     Returns:
-        the message for a gateway: `study`, `plan_digest` and `codes`, one code of each variable.
+        the message for a gateway: `study`, `plan_digest` and `codes`, one code per variable.
 
     Raises:
-        PlanError: `published` is no published plan, or was changed on its way.
+        PlanError: `published` is not a published plan, or was changed in transit.
         BudgetExceeded: the plan reveals more than `max_gamma`, or reports a variable unchanged that
             is not in `as_they_are`; nothing was drawn.
-        StateError: the study takes no more reports, and none is kept; nothing was drawn.
-        PlanConflict: the file has a report for another study, or by another plan.
+        StateError: the study accepts no more reports, and the file has none; nothing was drawn.
+        PlanConflict: the file contains a report for another study or under another plan.
         OptionError, KeyFileError: the file cannot be used, or others may read it.
         UnknownVariable, InputError, UnknownCategory: the record does not fit the plan.
 
     Examples:
         >>> import pramana as pm, json, tempfile
         >>> plan = pm.plan(pm.Domain.of(smokes=["no", "yes"], asthma=["no", "yes"]), gamma=3)
-        >>> published = {  # what a gateway was given by the miner, and passes on
+        >>> published = {  # the plan as a gateway passes it on
         ...     "study": "lungs", "owner": "clients", "state": "open", "as_they_are": [],
         ...     "plan_digest": plan.digest, "plan": plan.as_dict(),
         ...     "record": {"epsilon": 2.197, "gamma": 9.0, "grows_to": 0.32},
@@ -88,10 +88,10 @@ def report(
     plan = document.plan.to_plan()
     if plan.digest != document.plan_digest:
         raise PlanError(
-            f"The plan's digest is {plan.digest[:12]}..., and {document.plan_digest[:12]}... was"
-            " announced: it is not the plan that the study published.",
+            f"The plan's digest is {plan.digest[:12]}..., but {document.plan_digest[:12]}... was"
+            " announced: this is not the plan that the study published.",
             where="published",
-            remedy="Fetch it again, from whoever runs the study.",
+            remedy="Fetch the plan again from the study's operator.",
         )
     _require_bounded(plan, max_gamma, as_they_are)
     path = Path(file)
@@ -102,12 +102,12 @@ def report(
                 raise StateError(
                     f"Reports of study {document.study} are {document.state}. Nothing was drawn.",
                     where="published",
-                    remedy="Do not answer, or fetch the plan again once reports are taken.",
+                    remedy="Do not report, or fetch the plan again once the study accepts reports.",
                 )
             made = permanent_report(plan, document.study, _codes(plan, record), path)
     except OSError as error:
         raise OptionError(
-            f"The report cannot be kept in {path}: {error.strerror}.",
+            f"The report cannot be stored in {path}: {error.strerror}.",
             where="file",
             remedy="Name a file in a folder that exists and that you may write.",
         ) from None
@@ -121,19 +121,19 @@ def _require_bounded(plan: Plan, max_gamma: float, as_they_are: Collection[str])
     unagreed = [name for name in true if name not in agreed]
     if unagreed and not math.isinf(max_gamma):
         raise BudgetExceeded(
-            "By this plan no gamma bounds what a report reveals: it has the true"
+            "Under this plan no gamma bounds what a report reveals: it contains the true"
             f" {', '.join(map(repr, unagreed))}. Nothing was drawn.",
             where=", ".join(unagreed),
-            remedy="Answer only if the person agrees to that; then name them in as_they_are.",
+            remedy="Report only if the person agrees; then name these variables in as_they_are.",
         )
     gamma = record_loss(plan).gamma
     if gamma > max_gamma * (1 + 1e-9):
-        states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} is"
+        states = "no gamma bounds" if math.isinf(gamma) else f"gamma {gamma:.4g} bounds"
         raise BudgetExceeded(
-            f"By this plan {states} what a report reveals; at most {max_gamma:g} was allowed."
+            f"Under this plan {states} a report; at most {max_gamma:g} was allowed."
             " Nothing was drawn.",
             where="max_gamma",
-            remedy="Answer only if the person agrees to that; then pass max_gamma accordingly.",
+            remedy="Report only if the person agrees; then pass a larger max_gamma.",
         )
 
 
@@ -154,9 +154,9 @@ def _read(published: Mapping[str, Any] | str | PathLike[str]) -> PublishedPlan:
         return PublishedPlan.model_validate(json.loads(Path(published).read_bytes()))
     except (ValidationError, json.JSONDecodeError, UnicodeDecodeError):
         raise PlanError(
-            "published is not a plan as the miner publishes it.",
+            "published is not a plan in the miner's form.",
             where="published",
-            remedy="Pass what GET /v1/studies/{study}/reports/plan answered, as it is.",
+            remedy="Pass the unchanged answer of GET /v1/studies/{study}/reports/plan.",
         ) from None
     except OSError as error:
         raise OptionError(

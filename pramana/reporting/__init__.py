@@ -1,4 +1,4 @@
-"""Reports with the plan they were made under, what they tell, and the counts estimated from them.
+"""Reports with their plan, their disclosure, and counts estimated from them.
 
-How reports are made is in `pramana.owner`; what is learned from them in `pramana.estimators`.
+Reports are made in `pramana.owner`; models are learned from them in `pramana.estimators`.
 """

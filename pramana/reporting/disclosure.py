@@ -1,4 +1,4 @@
-"""What a plan discloses of one person, block by block, and the identity of its draws."""
+"""The disclosure of one person under a plan, block by block, and the identity of draws."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockDraw:
-    """One block of one owner, as it was drawn.
+    """The draws of one block by one owner.
 
-    `owner` is the fingerprint of the draw key. `draw` identifies the draws: it is equal exactly if
-    every record's draw is the same. `people` is the digest of the pseudonyms that were drawn for,
-    also for a part of them.
+    `owner` is the fingerprint of the draw key. `draw` identifies the draws: two values are equal
+    exactly if every record's draw is the same. `people` is the digest of all pseudonyms of the
+    draws, even if only some records are here.
     """
 
     owner: str
@@ -29,11 +29,11 @@ class BlockDraw:
 
 
 NO_BOUND = Amplification(math.inf)
-"""The amplification of values that are released as they are."""
+"""The amplification of values that are released unchanged."""
 
 
 def block_amplification(block: Block) -> Amplification:
-    """Return the amplification of a block; of one that is not randomized there is no bound."""
+    """Return the amplification of a block; infinite for a block that is not randomized."""
     return NO_BOUND if block.channel.is_identity else Amplification.of(block.channel)
 
 
@@ -47,12 +47,12 @@ def in_words(plan: Plan) -> str:
     loss, public = record_loss(plan), public_names(plan)
     words = f"whole record: {loss.told}"
     if public and math.isfinite(loss.epsilon):
-        return f"{words}, and {', '.join(public)} as it is"
+        return f"{words}, and {', '.join(public)} unchanged"
     return words
 
 
 def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
-    """Return a row for each variable of a plan (see `Reports.privacy`)."""
+    """Return one row per variable of a plan (see `Reports.privacy`)."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""From reports to counts with their errors."""
+"""Estimation of counts with errors from reports."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 EstimatorName = Literal["auto", "moment", "sum", "ml", "pooled"]
 
 _EACH = ["variable", "category"]
-"""What names a row of the tables of one variable each."""
+"""The columns that name a row in the tables of single variables."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedCounts(Drawn):
     """Counts of the true records, estimated from reports, each with its errors.
 
-    `estimate` makes them; every estimator's `fit` takes them in place of the reports.
+    `pm.estimate` returns them; every estimator's `fit` accepts them in place of reports.
 
     Attributes:
         sources: the reports and their plans.
         marginals: the tables that learners use.
-        estimator: the one that was chosen.
-        order: the most variables that interact, for `pooled`; None follows the records.
+        estimator: the name of the chosen estimator.
+        order: the most variables that interact, for `pooled`; None chooses by the count of records.
 
     Examples:
         >>> import pramana as pm
@@ -81,7 +81,7 @@ class EstimatedCounts(Drawn):
 
     @property
     def records(self) -> int:
-        """The number of records, N, of all sources together."""
+        """The count of records, N, of all sources together."""
         return self.marginals.records
 
     def __len__(self) -> int:
@@ -95,27 +95,28 @@ class EstimatedCounts(Drawn):
         shares: bool = False,
         projected: bool = False,
     ) -> pd.DataFrame:
-        """Return an estimated contingency table, a row per cell.
+        """Return an estimated contingency table, one row per cell.
 
         Args:
             variables: one name, or a list of them.
-            level: the confidence of the intervals, above 0 and below 1.
-            shares: whether to give shares of the records in place of their numbers, with their
-                errors; `count` is called `share` then.
-            projected: whether to add a column `projected`: the nearest table whose cells are not
-                negative, with the same sum; of `pooled` counts, those after shrinkage.
+            level: the confidence level of the intervals, above 0 and below 1.
+            shares: whether to return shares of the records, with their errors, in place of counts;
+                the column `count` is then `share`.
+            projected: whether to add a column `projected`: the nearest table with the same sum and
+                no negative cells; for `pooled` counts, the counts after shrinkage.
 
         Returns:
-            Columns: the variables, categorical, in the order of their domain (one with the name of
-            a column below, such as `low`, as `low (variable)`); `count`, the raw estimate, which
-            may be negative by moments; `low` and `high`, the interval against the population;
-            `se_records`, the standard error given these records; `se_population`, that against the
-            population. Pooled counts have a last column, `filled_in`: whether they come from
-            smaller tables, because no record reports all the variables or more of them may not
-            interact. These have the error against the population in both places.
+            Columns: the variables, categorical, in the order of their domain (a variable named like
+                a column below, such as `low`, becomes `low (variable)`); `count`, the raw estimate,
+                which `moment` may make negative; `low` and `high`, the interval against the
+                population; `se_records`, the standard error given these records; `se_population`,
+                the standard error against the population. Pooled counts have a last column,
+                `filled_in`: whether a count comes from smaller tables, because no record reports
+                all the variables or `order` is smaller. Filled-in counts have the error against the
+                population in both columns.
 
-        Warns where the reports contradict a model of this table (`lack_of_fit`).
-        Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
+        Warns if the reports contradict a model of this table (`lack_of_fit`). Raises
+        UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
         """
         names = names_of(variables, "variables", some=True)
         part = self.marginals.part()
@@ -131,20 +132,21 @@ class EstimatedCounts(Drawn):
         values: Sequence[float] | None = None,
         level: float = LEVEL,
     ) -> pd.DataFrame:
-        """Return the estimated mean of a variable, of all records or in each group.
+        """Return the estimated mean of a variable over all records or in each group.
 
         Args:
-            variable: its categories must be numbers, or intervals with `representatives`.
-            by: one name, or a list of them: a row for each combination of their categories.
-            values: the number that stands for each category, in the order of the domain; None
-                takes the domain's `representatives`. The mean of 0 and 1 is a share.
-            level: the confidence of the intervals, above 0 and below 1.
+            variable: a variable whose categories are numbers, or intervals with `representatives`.
+            by: one name, or a list of them; the result has a row per combination of their
+                categories.
+            values: the number for each category, in the order of the domain; None uses the domain's
+                `representatives`. The mean of 0 and 1 is a share.
+            level: the confidence level of the intervals, above 0 and below 1.
 
         Returns:
-            Columns: those of `by`; `mean`, the raw estimate; `low` and `high`, its interval against
-            the population, within the values; `se_records` and `se_population`, its standard
-            errors. All are NaN for a group that may be empty: its estimated size is not above its
-            own error times the normal quantile.
+            Columns: the variables of `by`; `mean`, the raw estimate; `low` and `high`, the interval
+                against the population, within the values; `se_records` and `se_population`, the
+                standard errors. All are NaN for a group that may be empty: a group whose estimated
+                size is not above its error times the normal quantile.
 
         Raises UnknownVariable, OptionError, SingularChannel, EstimationError, LimitExceeded.
 
@@ -171,19 +173,21 @@ class EstimatedCounts(Drawn):
     def levels(self, variable: str, groups: Groups, *, level: float = LEVEL) -> pd.DataFrame:
         """Return the estimated counts of groups of categories, and of the categories in them.
 
-        All levels add up. In each group two or more categories that are small are one row, such as
-        `212 others`: those whose count is not above its standard error times the normal quantile.
+        All levels add up. In each group, two or more small categories share one row, such as
+        `212 others`. A category is small if its count is not above its standard error times the
+        normal quantile.
 
         Args:
-            variable: its name.
-            groups: the categories of each group, or its groups: `{"north": ["A", "B"], "south":
-                {"coast": ["C"], "inland": ["D", "E"]}}`. Take them from public knowledge.
-            level: the confidence of the intervals, above 0 and below 1.
+            variable: the name of the variable.
+            groups: the categories, or the inner groups, of each group:
+                `{"north": ["A", "B"], "south": {"coast": ["C"], "inland": ["D", "E"]}}`. Take the
+                groups from public knowledge.
+            level: the confidence level of the intervals, above 0 and below 1.
 
         Returns:
-            Columns: `level`, 1 for the outermost groups; `within`, the group around; `category`,
-            the name; `categories`, how many it has; `count`, `low`, `high`, `se_records` and
-            `se_population` as in `table`.
+            Columns: `level`, 1 for the outermost groups; `within`, the enclosing group; `category`,
+                the name; `categories`, the count of categories in the row; `count`, `low`, `high`,
+                `se_records` and `se_population` as in `table`.
 
         Raises UnknownVariable, UnknownCategory, OptionError, SingularChannel, LimitExceeded.
 
@@ -214,7 +218,7 @@ class EstimatedCounts(Drawn):
         return frame
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
-        """Return the same counts of some variables alone, in their order.
+        """Return the same counts for some variables only, in the order given.
 
         Raises UnknownVariable.
         """
@@ -223,9 +227,9 @@ class EstimatedCounts(Drawn):
             return replace(self, marginals=self.marginals.part(names, apart=True))
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
-        """Return all one-way tables, a row per category: `variable`, `category`, then as `table`.
+        """Return all one-way tables: per row `variable`, `category`, and the columns of `table`.
 
-        Variables of which nothing was reported are left out.
+        Variables without any reports are omitted.
         """
         part = self.marginals.part()
         frame = tabulated_each(part, self._reported(), level, shares=shares)
@@ -238,11 +242,10 @@ class EstimatedCounts(Drawn):
         right: str | Sequence[str],
         given: str | Sequence[str] = (),
     ) -> pd.Series:
-        """Test whether two variables, or two sets of them, are independent given others.
+        """Test whether two variables, or two sets of variables, are independent given others.
 
-        The test is the likelihood ratio of the reports themselves (G², see
-        `pramana_core.estimation`): noise weakens it and never makes any evidence. Of `pooled`
-        counts it is Wald's.
+        The test is the likelihood ratio of the reports (G², see `pramana_core.estimation`): noise
+        weakens evidence and never creates it. For `pooled` counts it is Wald's test.
 
         Returns:
             `statistic`, `degrees_of_freedom` and `p_value`, by chi-square.
@@ -269,15 +272,15 @@ class EstimatedCounts(Drawn):
 
     @property
     def lack_of_fit(self) -> list[str]:
-        """A sentence for each model of the tables taken so far that the reports contradict.
+        """One sentence for each model of the tables so far that the reports contradict.
 
-        Empty where the reports fit, and always for `moment` and `ml`, which assume no model.
+        Empty if the reports fit, and always for `moment` and `ml`, which assume no model.
         """
         return _contradicted(self.marginals)
 
     @property
     def filled_in(self) -> str:
-        """A sentence on the tables so far that were filled in from smaller ones; or empty."""
+        """A sentence on the tables so far that were filled in from smaller ones, or ""."""
         return joined(filled_in_words(self.marginals.filled_in))
 
     def _reported(self) -> list[str]:
@@ -297,14 +300,14 @@ class EstimatedCounts(Drawn):
         *,
         shares: bool = False,
     ) -> Axes:
-        """Draw an estimated table, a row per cell with its interval against the population.
+        """Draw an estimated table, one row per cell with its interval against the population.
 
         Args:
-            variables: one name, or a list of them; None draws each variable by itself.
+            variables: one name, or a list of them; None draws a table for each variable.
             ax: matplotlib axes to draw on; None makes a figure.
-            shares: whether to draw shares of the records in place of their numbers.
+            shares: whether to draw shares of the records in place of counts.
 
-        Raises as `table`.
+        Raises the errors of `table`.
         """
         return plotted(self._picture(variables, shares=shares), ax)
 
@@ -319,7 +322,7 @@ class EstimatedCounts(Drawn):
         return [*self.lack_of_fit, *filter(None, [self.filled_in])]
 
     def _numbers(self, *, shares: bool = False) -> pd.DataFrame:
-        # A lack of fit is noted for tables that the user takes, not for these.
+        # Lack of fit is recorded for the user's tables, not for these.
         return tabulated_each(self.marginals.part(apart=True), self._reported(), shares=shares)
 
     def __repr__(self) -> str:
@@ -341,32 +344,32 @@ def estimate(
     """Estimate the counts of the true records from reports.
 
     Args:
-        reports: `Reports`; a frame of reported labels, with its `plan`; or a list of these, each
-            as `Reports` or `(frame, plan)`, of different people of one population. Columns of the
-            same people at several owners are put together by `pm.join` first.
-        plan: how a frame was randomized; `Reports` have their own. Of a table that was not
-            randomized it is `pm.Plan.unrandomized(domain)`.
-        estimator: `moment` inverts the noise: unbiased, may be negative (Ma 2.4.1). Of several
-            sources, draws from one population, those with less noise count more; `sum` lets every
-            record count alike, for owners whose people differ. `ml`: the most likely counts (Ma
-            2.4.2), which also explains sources that do not report every variable and channels
-            that have no inverse. `pooled`: interactions of at most `order` variables, which fills
-            in what no record reports together. `auto` takes `pooled` where each record reports
-            some of its variables only; `ml` where some of several sources withhold or lack a
-            variable, or a channel has no inverse; and otherwise `moment`.
-        order: the most variables that interact, for `pooled`. By default a table of three to
-            eight variables that records report together has all their interactions; others are
-            filled in, and the frame of a table says so.
+        reports: `Reports`; a frame of reported labels, with its `plan`; or a list of these, each as
+            `Reports` or `(frame, plan)`, about different people of one population. Join columns
+            about the same people from several owners with `pm.join` first.
+        plan: the plan of a frame; `Reports` have their own. For an unrandomized table, pass
+            `pm.Plan.unrandomized(domain)`.
+        estimator: `moment` inverts the noise; its counts are unbiased and may be negative (Ma
+            2.4.1). Among several sources, samples of one population, less noisy ones have more
+            weight; `sum` weights every record equally, for owners whose people differ. `ml` gives
+            the most likely counts (Ma 2.4.2), also for sources that do not report every variable
+            and for channels without inverse. `pooled` models interactions of at most `order`
+            variables, and fills in tables that no record reports whole. `auto` chooses `pooled` if
+            each record reports only some variables; `ml` if one of several sources withholds or
+            lacks a variable, or a channel has no inverse; else `moment`.
+        order: the most variables that interact, for `pooled`. By default a table of three to eight
+            variables that records report together has all interactions. Other tables are filled in,
+            which their column `filled_in` shows.
 
     Returns:
-        the counts; a table is estimated with its first use.
+        the counts; each table is estimated at its first use.
 
     Raises:
         TableError, MissingColumn, EmptyTable, UnknownCategory: the reports cannot be read.
-        PlanError: a frame without a plan, or another plan than that of the reports.
-        OptionError: an unknown estimator, or an order out of its range.
-        DomainError: two sources list other categories of one variable.
-        RecordsDoNotAlign: two sources have the same people, or some of them.
+        PlanError: a frame has no plan, or `plan` differs from the plan of the reports.
+        OptionError: the estimator is unknown, or the order is out of range.
+        DomainError: two sources have different categories of one variable.
+        RecordsDoNotAlign: two sources have people in common.
 
     Examples:
         >>> import pramana as pm
@@ -391,5 +394,5 @@ def estimate(
 
 
 def _contradicted(marginals: EstimatedMarginals) -> list[str]:
-    """Return a sentence for each model of the tables taken that the reports contradict."""
+    """Return one sentence for each model of the tables so far that the reports contradict."""
     return [joined(words) for words in warnings_of(marginals.lack_of_fit)]

@@ -1,4 +1,4 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, all else in the schema."""
+"""Reports as one Parquet file: codes and pseudonyms in columns, everything else in the schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pramana_core.wire.parts import RecordSchema, key_array, key_column
 
 VERSION = 1
 _MARK = b"pramana-reports"
-"""Under this key stands everything that is not a column, as JSON."""
+"""The metadata key of everything that is not a column, as JSON."""
 _PICKLES = (".pkl", ".pickle")
 
 
@@ -58,13 +58,13 @@ class _Described(Message):
     seal: str
 
     def sealed(self) -> str:
-        """Return the digest of the study and the draws, which no other digest covers."""
+        """Return the digest of study and draws, which the content digest does not cover."""
         text = self.model_dump_json(include={"study", "draws"})
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_contents(reports: Any, path: str | Path) -> None:
-    """Write `Reports`. Raises OptionError."""
+    """Write `Reports` to a file. Raises OptionError."""
     plan, drawn = reports.plan, reports.draws
     described = _Described(
         version=VERSION,
@@ -113,10 +113,10 @@ def read_contents(path: str | Path) -> tuple[dict[str, Any], str]:
 
 
 def not_what_was_saved(path: str | Path) -> StoreCorrupt:
-    """Return the error of a file that was changed or damaged."""
+    """Return the error for a file that was changed or damaged."""
     return StoreCorrupt(
-        f"path {str(path)!r} holds other reports than were saved there: they are not those of the"
-        " digest in the file.",
+        f"path {str(path)!r} contains other reports than were saved: they do not match the digest"
+        " in the file.",
         where="path",
     )
 
@@ -126,7 +126,7 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     place = require_path(path)
     if place.suffix.lower() in _PICKLES:
         raise OptionError(
-            f"path {str(place)!r} has the name of a pickle, and what is written is none; name it"
+            f"path {str(place)!r} has the name of a pickle, but the file is not one; name it"
             f" {place.stem}.json, or {place.stem}.parquet for reports.",
             where="path",
         )
@@ -136,13 +136,13 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
         temporary.replace(place)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        # What a library says of it may be sentences.
+        # A library's message may have several sentences.
         why = os.strerror(error.errno) if error.errno else "an error of the disk"
         raise OptionError(f"path {str(place)!r} cannot be written ({why}).", where="path") from None
 
 
 def require_path(path: object) -> Path:
-    """Return a path. Raises OptionError."""
+    """Return the argument as a `Path`. Raises OptionError if it is not a path."""
     if not isinstance(path, str | Path) or not Path(path).name:
         raise OptionError(
             f"path must be the name of a file, not {shown(path)}.", where="path"
@@ -151,7 +151,7 @@ def require_path(path: object) -> Path:
 
 
 def require_version(version: object, newest: int, place: Path) -> None:
-    """Refuse another version of the format. Raises TableError."""
+    """Raise TableError for another version of the format."""
     if version != newest:
         raise TableError(
             f"path {str(place)!r} was written in version {quoted([version])} of the format; this"
@@ -161,7 +161,7 @@ def require_version(version: object, newest: int, place: Path) -> None:
 
 
 def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
-    """Return the metadata and the open file; no column is read yet."""
+    """Return the metadata and the open file, before any column is read."""
     if not place.is_file():
         raise TableError(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
@@ -178,6 +178,4 @@ def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
 
 
 def _not_reports(place: Path) -> TableError:
-    return TableError(
-        f"path {str(place)!r} must be a file that Reports.save wrote; it is not.", where="path"
-    )
+    return TableError(f"path {str(place)!r} must be a file that Reports.save wrote.", where="path")

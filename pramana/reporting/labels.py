@@ -1,8 +1,8 @@
-"""Reported codes as labels, sets of items and missing cells, and back.
+"""Conversion of reported codes to labels, sets of items and missing cells, and back.
 
-Most channels report a category. Those of `items` report a set of a variable's categories: a
-column of true and false for each category, called `variable=category` as in mlxtend and
-`pandas.get_dummies`. A matrix with more or fewer columns than rows reports numbers without label.
+Most channels report a category. Channels of `items` report a set of a variable's categories: one
+column of true and false per category, called `variable=category` as in mlxtend and
+`pandas.get_dummies`. A matrix with more or fewer columns than rows reports numbers without labels.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class Form(Enum):
-    """What the reports of a variable look like."""
+    """The form of the reports of a variable."""
 
     CATEGORY = "a category"
     SOMETIMES = "a category, or withheld"
-    NOTHING = "never anything"
+    NOTHING = "nothing"
     ITEMS = "a set of categories"
     NUMBER = "a number without a label"
 
@@ -60,12 +60,12 @@ def forms(plan: Plan) -> dict[str, Form]:
 
 
 def item_column(variable: Variable, category: str) -> str:
-    """Return the name of the column that says whether an item was reported."""
+    """Return the name of the column that shows whether an item was reported."""
     return f"{variable.name}={category}"
 
 
 def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
-    """Return reported codes as a frame with N rows; what was withheld is missing (NaN)."""
+    """Return reported codes as a frame of N rows; withheld values are missing (NaN)."""
     import pandas as pd
 
     columns: dict[str, pd.Series] = {}
@@ -85,10 +85,10 @@ def write_labels(plan: Plan, codes: Mapping[str, Codes]) -> pd.DataFrame:
 
 
 def read_labels(plan: Plan, frame: Frame, argument: str) -> dict[str, Codes]:
-    """Return the codes of reported labels: the reverse of `write_labels`.
+    """Return the codes of reported labels: the inverse of `write_labels`.
 
-    Of a variable that is not randomized, the categories `(empty)` and `(other)` take their cells.
-    Raises TableError, MissingColumn, UnknownCategory.
+    For an unrandomized variable, `(empty)` takes empty cells and `(other)` unlisted values. Raises
+    TableError, MissingColumn, UnknownCategory.
     """
     table = as_frame(frame, argument)
     wanted = forms(plan)
@@ -125,8 +125,8 @@ def _require_columns(
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise MissingColumn(
-            f"{argument} has no column {', '.join(map(repr, absent))}; the plan reports {names} and"
-            f" it has {list(table.columns)}.",
+            f"{argument} has no column {', '.join(map(repr, absent))}; the plan reports {names},"
+            f" and {argument} has {list(table.columns)}.",
             where=argument,
         )
 
@@ -137,7 +137,7 @@ def _items(table: pd.DataFrame, variable: Variable, argument: str) -> Codes:
         column = table[item_column(variable, category)]
         if not column.isin([True, False]).all():
             raise UnknownCategory(
-                f"Column {column.name!r} of {argument} must hold True or False in every row.",
+                f"Column {column.name!r} of {argument} must contain True or False in every row.",
                 where=argument,
             )
         total |= column.to_numpy(dtype=bool).astype(np.int64) << bit
@@ -149,8 +149,8 @@ def _numbers(column: pd.Series, size: int, argument: str) -> Codes:
 
     if not pd.api.types.is_integer_dtype(column.dtype) or not column.between(0, size - 1).all():
         raise UnknownCategory(
-            f"Column {column.name!r} of {argument} must hold whole numbers from 0 to {size - 1}:"
-            " the plan reports it in codes without labels.",
+            f"Column {column.name!r} of {argument} must contain whole numbers from 0 to {size - 1}:"
+            " the plan reports codes without labels.",
             where=argument,
         )
     return column.to_numpy().astype(code_dtype(size))
@@ -160,15 +160,15 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
     filled = 0 if name not in table.columns else int(table[name].notna().sum())
     if filled:
         raise TableError(
-            f"Column {name!r} of {argument} must be empty, for the plan withholds it; it holds"
-            f" something in {filled} of {len(table)} rows.",
+            f"Column {name!r} of {argument} must be empty, for the plan withholds it; it has values"
+            f" in {filled} of {len(table)} rows.",
             where=argument,
         )
     return np.zeros(len(table), dtype=np.uint8)
 
 
 def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
-    """Refuse records that report other variables together than a sampled block can."""
+    """Reject records that report variables together that a sampled block cannot."""
     channel = block.channel
     if not channel.choices:
         return
@@ -181,7 +181,7 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
     rows = np.packbits(possible if nothing else possible[:-1], axis=1)
     if not packed <= {row.tobytes() for row in rows}:
         raise TableError(
-            f"Rows of {argument} report other variables of {first_few(block.names)} together than"
-            " the plan samples; an empty cell must be one that was withheld.",
+            f"Rows of {argument} report sets of the variables {first_few(block.names)} that the"
+            " plan does not sample; only withheld cells may be empty.",
             where=argument,
         )

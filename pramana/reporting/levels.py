@@ -1,4 +1,4 @@
-"""Estimated counts of a variable's categories in groups, and groups of groups."""
+"""Estimated counts of a variable's categories in groups, and in groups of groups."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Groups: TypeAlias = "Mapping[str, Groups | Sequence[str]]"
-"""The categories of each group, or its groups: `{"north": {"city": ["A", "B"]}, "south": ["C"]}`"""
+"""The categories, or the inner groups, of each group:
+`{"north": {"city": ["A", "B"]}, "south": ["C"]}`"""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _AT_ONCE = 16
-"""The number of rows whose errors are computed at once: each has a number for every report."""
+"""Rows whose errors are computed at once; each row takes one number per report."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class _Row:
 def levels_of(
     table: MarginalTable, variable: Variable, groups: Groups, level: float
 ) -> pd.DataFrame:
-    """Return the table in the form of `EstimatedCounts.levels`."""
+    """Return the counts in the form of `EstimatedCounts.levels`."""
     import pandas as pd
 
     codes = {category: code for code, category in enumerate(variable.categories)}
@@ -72,8 +73,8 @@ def levels_of(
 
 
 def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Tensor:
-    """Return the variance of the count of each row."""
-    # Those of single categories are known; any other takes a number for every report.
+    """Return the variance of the count in each row."""
+    # The variances of single categories are known; other rows take one number per report.
     found: Tensor = members @ table.variance(population=population)
     several = np.flatnonzero(members.sum(axis=1) > 1)
     for at in range(0, len(several), _AT_ONCE):
@@ -86,7 +87,7 @@ def _variances(table: MarginalTable, members: Tensor, *, population: bool) -> Te
 def _rows(
     groups: Groups, codes: Mapping[str, int], small: Flags, within: str = "", depth: int = 1
 ) -> Iterator[_Row]:
-    """Yield each group, then what is in it; its small categories as one row, the last."""
+    """Yield each group before its contents; its small categories are one row, the last."""
     for label, inside in groups.items():
         own = tuple(codes[category] for category in _categories(inside))
         yield _Row(depth, within, label, own)
@@ -116,7 +117,7 @@ def _categories(groups: Groups | Sequence[str]) -> list[str]:
 
 
 def _require_partition(groups: Groups, codes: Mapping[str, int]) -> None:
-    """Check that each category is in one group. Raises UnknownCategory, OptionError."""
+    """Check that each category is in exactly one group. Raises UnknownCategory, OptionError."""
     if not isinstance(groups, Mapping):
         raise OptionError(
             f"groups must be a dict of each group's categories, not {groups!r}.", where="groups"
@@ -128,12 +129,12 @@ def _require_partition(groups: Groups, codes: Mapping[str, int]) -> None:
             f"The groups name categories that the variable does not have:"
             f" {first_few(map(repr, unknown))}{did_you_mean(unknown, codes)}.",
             where="groups",
-            remedy="Spell them as the domain does.",
+            remedy="Use the domain's spelling.",
         )
     wrong = [category for category in codes if times[category] != 1]
     if wrong:
         raise OptionError(
-            f"Each category must be in one group; {len(wrong)} are in none or in several:"
+            f"Each category must be in exactly one group; {len(wrong)} are in none or in several:"
             f" {first_few(map(repr, wrong))}.",
             where="groups",
         )

@@ -1,4 +1,4 @@
-"""Randomized records together with the plan that made them."""
+"""Randomized records together with their plan."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PSEUDONYM = "pseudonym"
-"""What the index of a frame of reports is called where it holds the pseudonyms."""
+"""The name of the index of a frame of reports that contains the pseudonyms."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reports:
-    """Randomized records, and the plan that says how they were randomized.
+    """Randomized records, and the plan by which they were randomized.
 
-    `pm.randomize` makes them from true records, `from_frame` takes those from elsewhere, `pm.join`
-    puts columns of several owners together. Of a randomized variable they have reports only.
+    `pm.randomize` makes reports from true records, `from_frame` reads reports from a frame, and
+    `pm.join` joins columns of several owners. Randomized variables have no true values.
 
     Attributes:
         plan: the transition matrices, by block.
-        codes: N reported codes by variable; a code beyond the categories is withheld.
-        pseudonyms: N of 128 bits, ascending; None where there are none.
-        draws: the draws of each block; None where they are not known (see `pm.accountant`).
-        study: the study they were made for; None where it is not known.
+        codes: N reported codes per variable; a code beyond the categories means withheld.
+        pseudonyms: N pseudonyms of 128 bits, ascending; None if absent.
+        draws: the draws of each block; None if unknown (see `pm.accountant`).
+        study: the study of the reports; None if unknown.
 
     Raises PlanError, TableError, EmptyTable.
 
@@ -91,37 +91,37 @@ class Reports:
         _require_arrays(self.codes, self.pseudonyms)
         if set(self.codes) != set(sizes):
             raise PlanError(
-                f"codes must be of the plan's variables {list(sizes)}, not of {list(self.codes)}.",
+                f"codes must have the plan's variables {list(sizes)}, not {list(self.codes)}.",
                 where="codes",
             )
         lengths = {len(codes) for codes in self.codes.values()}
         if self.pseudonyms is not None:
             lengths.add(len(self.pseudonyms))
         if len(lengths) > 1:
-            raise TableError(f"codes must be of one length, not {sorted(lengths)}.", where="codes")
+            raise TableError(f"codes must have one length, not {sorted(lengths)}.", where="codes")
         if lengths == {0}:
-            raise EmptyTable("codes must be of at least one record, not of none.", where="codes")
+            raise EmptyTable("codes must have at least one record.", where="codes")
         beyond = [name for name, size in sizes.items() if int(np.max(self.codes[name])) >= size]
         if beyond:
             raise PlanError(
-                f"codes of {', '.join(map(repr, beyond))} go beyond what the plan reports.",
+                f"codes of {', '.join(map(repr, beyond))} are outside the plan's range.",
                 where="codes",
             )
         if self.pseudonyms is not None and not strictly_ascending(self.pseudonyms):
-            raise TableError("pseudonyms must ascend, none twice.", where="pseudonyms")
+            raise TableError("pseudonyms must ascend without repetition.", where="pseudonyms")
 
     @classmethod
     def from_frame(cls, frame: Frame, plan: Plan) -> Reports:
-        """Take reports from elsewhere: a row per record, labels in the form of `to_frame`.
+        """Build reports from a frame with one row per record and labels as `to_frame` writes them.
 
-        Empty cells of a variable that the plan withholds from some records are withheld. If the
-        index is called `pseudonym`, the rows are put in its order. A UserWarning says where the
-        plan can hardly have made these reports: true values that were passed for reports are most
-        often found, and at most one honest frame in 1,000 is warned of.
+        Empty cells count as withheld if the plan withholds the variable from some records. If the
+        index is called `pseudonym`, the rows are sorted by it. A UserWarning reports that the plan
+        is unlikely to have made these reports. The test detects most frames of true values; it
+        warns of at most one correct frame in 1,000.
 
         Args:
-            frame: the reported labels; further columns are ignored.
-            plan: how they were randomized.
+            frame: the reported labels; other columns are ignored.
+            plan: the plan of the reports.
 
         Raises TableError, MissingColumn, UnknownCategory, PlanError.
 
@@ -169,7 +169,7 @@ class Reports:
 
     @cached_property
     def counts(self) -> ReportedCounts:
-        """The reports as what estimators count."""
+        """The reports in the form that estimators count."""
         names = self.plan.domain.names
         return ReportedCounts({n: self.codes[n] for n in names}, self.plan.reported_sizes)
 
@@ -183,29 +183,28 @@ class Reports:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The amplification of one person's whole record, over all randomized blocks.
+        """The amplification of a person's whole record, over all randomized blocks.
 
-        Of a sampled block it is that of the set of variables that discloses most. Variables that
-        are reported unchanged have no bound and are not in it, unless nothing is randomized: then
-        it is infinite.
+        A sampled block counts with the set of variables that discloses most. Variables reported
+        unchanged do not count, but if no variable is randomized, the amplification is infinite.
         """
         return record_loss(self.plan)
 
     @property
     def gamma(self) -> float:
-        """The amplification of the whole record: no odds about a person change by more (Ma 3.1)."""
+        """The amplification of the whole record, the largest factor on any odds (Ma 3.1)."""
         return self.amplification.gamma
 
     @property
     def epsilon(self) -> float:
-        """Its natural logarithm: the epsilon of local differential privacy."""
+        """The natural logarithm of `gamma`: the epsilon of local differential privacy."""
         return self.amplification.epsilon
 
     def central_epsilon(self, delta: float = DELTA) -> float:
-        """Return the epsilon for whoever does not know whose report is whose, but for a `delta`.
+        """Return the central epsilon at `delta`, against anyone who cannot link reports to people.
 
-        It holds for these reports alone, among all records that agree in what is unchanged, and as
-        long as pseudonyms are secret. Raises OptionError.
+        The bound is valid for these reports alone, among all records with the same unchanged
+        values, as long as pseudonyms are secret. Raises OptionError.
         """
         require_limit(delta, InnerShare, "delta")
         public = [self.codes[name] for name in public_names(self.plan)]
@@ -213,25 +212,25 @@ class Reports:
         return central_loss(self.amplification, records, delta).epsilon
 
     def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
-        """Return what is disclosed of each variable, a row each.
+        """Return the disclosure of each variable, one row each.
 
-        Columns: `together`, the block that it is randomized in; `channel` in words; `reported`,
-        the share of records that report it; `kept`, the probability that a reported value is the
-        true one (of a set of items: each item's; the largest where it depends on the truth; NaN
-        where there is no such number); `gamma` and `epsilon` of the block; `posterior`, the most
-        that a belief of `prior`, above 0 and below 1, can grow to (Ma 3.1.2). Raises OptionError.
+        Columns: `together`, the block of the variable; `channel`, in words; `reported`, the share
+        of records that report the variable; `kept`, the probability that a reported value is true
+        (per item for sets of items; the largest if it depends on the true value; NaN if undefined);
+        `gamma` and `epsilon` of the block; `posterior`, the largest belief that a prior belief of
+        `prior`, above 0 and below 1, can become (Ma 3.1.2). Raises OptionError.
         """
         require_limit(prior, InnerShare, "prior")
         return privacy_frame(self.plan, prior)
 
     def to_frame(self, *, pseudonyms: bool = False) -> pd.DataFrame:
-        """Return the reports as labels, a row per record in the pseudonyms' order.
+        """Return the reports as labels, one row per record in the order of pseudonyms.
 
-        What was withheld is missing (NaN). A variable whose channel reports sets of items
-        (`OneHot`, `CutAndPaste`) has a column of true and false per category, `variable=category`.
+        Withheld values are missing (NaN). A variable whose channel reports sets of items (`OneHot`,
+        `CutAndPaste`) has one column of true and false per category, `variable=category`.
 
         Args:
-            pseudonyms: whether to have them as the index, 32 hexadecimal digits each.
+            pseudonyms: whether the index contains the pseudonyms, 32 hexadecimal digits each.
 
         Raises OptionError.
         """
@@ -254,7 +253,7 @@ class Reports:
 
 
 def require_plan(plan: object, argument: str = "plan") -> Plan:
-    """Return a plan. Raises PlanError."""
+    """Return the argument if it is a plan. Raises PlanError for other objects."""
     if not isinstance(plan, Plan):
         raise PlanError(
             f"{argument} must be a Plan, such as design.plan, not {shown(plan)}.", where=argument
@@ -263,12 +262,12 @@ def require_plan(plan: object, argument: str = "plan") -> Plan:
 
 
 def _require_arrays(codes: object, pseudonyms: object) -> None:
-    """Refuse codes and pseudonyms that are not arrays."""
+    """Raise an error for codes and pseudonyms that are not arrays."""
     columns = list(codes.values()) if isinstance(codes, Mapping) else [None]
     if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns):
         raise TableError(
-            "codes must be a dict with an array of codes for each variable; labels are taken by"
-            " pm.Reports.from_frame(frame, plan).",
+            "codes must be a dict with an array of codes for each variable;"
+            " pm.Reports.from_frame(frame, plan) reads labels.",
             where="codes",
         )
     known = pseudonyms is None or (
@@ -282,7 +281,7 @@ def _require_arrays(codes: object, pseudonyms: object) -> None:
 
 
 def require_reports(reports: object, argument: str = "reports") -> Reports:
-    """Return reports. Raises TableError."""
+    """Return the argument if it is `Reports`. Raises TableError for other objects."""
     if not isinstance(reports, Reports):
         raise TableError(
             f"{argument} must be Reports, as pm.randomize returns them, not {shown(reports)}.",
@@ -298,10 +297,10 @@ def _pseudonyms(index: pd.Index) -> Pseudonyms:
         raw = bytes.fromhex("".join(digits))
     except (TypeError, ValueError):
         raw, lengths = b"", set()
-    # Spaces would be left out of the digits.
+    # Spaces would be dropped from the digits.
     if lengths != {2 * KEY_BYTES} or len(raw) != KEY_BYTES * len(index):
         raise TableError(
-            "frame's index is called 'pseudonym' and must hold 32 hexadecimal digits in each row,"
+            "frame's index is called 'pseudonym' and must have 32 hexadecimal digits in each row,"
             " as to_frame(pseudonyms=True) writes them.",
             where="frame",
         )
@@ -309,14 +308,14 @@ def _pseudonyms(index: pd.Index) -> Pseudonyms:
 
 
 def _warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
-    """Warn of reports that the plan can hardly have made of any true records."""
+    """Warn of reports that the plan is unlikely to have made from any true records."""
     if all(block.channel.is_identity for block in plan.blocks):
         return
-    # Whoever made the frame may have sorted it by what was reported.
+    # The frame may be sorted by its reported values.
     order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
     found = examine({name: column[order] for name, column in codes.items()}, plan)
     if found.inconsistent:
         warn_caller(
-            f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); it may have true values, or another plan."
+            f"plan is unlikely to have randomized frame (p = {found.p_value:.0e}, by"
+            f" {' and '.join(found.worst)}); frame may contain true values, or have another plan."
         )

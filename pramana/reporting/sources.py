@@ -1,4 +1,4 @@
-"""Reports in any form that people pass: alone, a frame and its plan, several, or joined."""
+"""Reports in any form that users pass: alone, a frame and its plan, several, or joined."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
 
 Source: TypeAlias = Reports | tuple[Frame, Plan]
-"""Reports, or a frame of them with the plan that made it."""
+"""Reports, or a frame of reports with its plan."""
 
 Sources: TypeAlias = Source | Sequence[Source] | Frame
-"""What `estimate` and `fit` take first: one source, a list of several, or a frame with a plan."""
+"""The first argument of `estimate` and `fit`: one source, a list of several, or a frame with a
+plan."""
 
 WANTED = "Reports, a frame with its plan, or a list of these"
 
 
 def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
-    """Return what was passed to `estimate` or `fit` as reports with their plans.
+    """Return the argument of `estimate` or `fit` as reports with their plans.
 
     Raises TableError, PlanError, EmptyTable, DomainError, RecordsDoNotAlign.
     """
@@ -61,7 +62,7 @@ def _is_records(given: Sequence[object]) -> bool:
 def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
     if not several:
         raise EmptyTable(
-            "reports is an empty list; it must hold Reports or pairs (frame, plan).",
+            "reports is an empty list; it must contain Reports or pairs (frame, plan).",
             where="reports",
         )
     found = []
@@ -83,7 +84,7 @@ def _of_several(several: Sequence[object]) -> tuple[Reports, ...]:
 
 
 def _require_other_people(first: Reports, second: Reports, *places: str) -> None:
-    """Check that nobody of one source is in another, too. Raises RecordsDoNotAlign."""
+    """Check that two sources have no people in common. Raises RecordsDoNotAlign."""
     if first.pseudonyms is None or second.pseudonyms is None:
         return
     keys = [
@@ -93,9 +94,9 @@ def _require_other_people(first: Reports, second: Reports, *places: str) -> None
     if not twice:
         return
     raise RecordsDoNotAlign(
-        f"{places[0]} and {places[1]} have {twice:,} people in common, and a list is of different"
-        " people; put columns of the same people together with pm.join, or leave these people out"
-        " of one of them.",
+        f"{places[0]} and {places[1]} have {twice:,} people in common, but a list must have"
+        " different people; join columns about the same people with pm.join, or remove these people"
+        " from one source.",
         where="reports",
     )
 
@@ -110,7 +111,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
     if isinstance(reports, Reports):
         if plan is not None and plan.digest != reports.plan.digest:
             raise PlanError(
-                "plan is not the one of the reports; leave it out, for reports have their own.",
+                "plan differs from the plan of the reports; omit it, for reports have their own.",
                 where="plan",
             )
         return reports
@@ -127,7 +128,7 @@ def _of_one(reports: object, plan: object, argument: str) -> Reports:
 
 def _require_no_plan(plan: object, given: str) -> None:
     if plan is not None:
-        raise OptionError(f"plan must be left out, for reports is {given}.", where="plan")
+        raise OptionError(f"plan must be omitted, for reports is {given}.", where="plan")
 
 
 How = Literal["identical", "common", "any"]
@@ -143,27 +144,27 @@ def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
 
 @checked_options
 def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
-    """Put the columns of several owners together, record by record: a vertical study.
+    """Join the columns of several owners record by record: a vertical study.
 
-    Records are the same people where their pseudonyms are the same, which needs owners who share
-    the linkage secret, the study and the form of the record ids. The joined reports have the plans
-    of all owners; what is disclosed of a record adds over the owners. Parts of one study plan
-    become one block again, for one coin chose what each record reports (see `pm.accountant`).
+    Records with equal pseudonyms belong to the same person, provided that the owners share the
+    linkage secret, the study and the format of record ids. The joined reports have the plans of all
+    owners; the disclosure of a record adds up over the owners. Parts of one study plan become one
+    block again, since one coin chose the variables that each record reports (see `pm.accountant`).
 
     Args:
-        reports: two or more, each of other variables.
-        how: `identical` requires that all owners report the same records; `common` takes those
-            that all have; `any` takes all, as a list with one `Reports` for each set of owners
-            that some records are found at: `pm.estimate` explains them together.
+        reports: two or more `Reports`, each with different variables.
+        how: `identical` requires that all owners report the same records; `common` keeps the
+            records that all have; `any` keeps all, as a list with one `Reports` for each set of
+            owners that share some records, which `pm.estimate` combines.
 
     Returns:
-        the joined reports; with `any` a list of them.
+        the joined reports; for `any` a list of them.
 
     Raises:
-        RecordsDoNotAlign: the records are not those that `how` requires, or do not follow the
-            study plan of their owners.
-        PlanError: a variable is reported by two of them.
-        TableError, OptionError: what was passed cannot be joined.
+        RecordsDoNotAlign: the records do not meet `how`, or do not follow the study plan of their
+            owners.
+        PlanError: two owners report the same variable.
+        TableError, OptionError: the arguments cannot be joined.
 
     Examples:
         >>> import pramana as pm
@@ -184,7 +185,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     require_limit(how, How, "how")
     if len(reports) < 2:
         raise OptionError(
-            f"reports must be those of two owners or more, not of {len(reports)}.", where="reports"
+            f"reports must come from two or more owners, not {len(reports)}.", where="reports"
         )
     keys = [
         _keys(require_reports(one, f"reports {i}"), i) for i, one in enumerate(reports, start=1)
@@ -201,7 +202,7 @@ def _keys(reports: Reports, number: int) -> KeyText:
     if reports.pseudonyms is None:
         raise OptionError(
             f"reports {number} have no pseudonyms, by which records are joined; pm.randomize makes"
-            " them, and a frame keeps them as its index with to_frame(pseudonyms=True).",
+            " pseudonyms, and to_frame(pseudonyms=True) keeps them as the index of a frame.",
             where="reports",
         )
     return reports.pseudonyms.view(f"S{KEY_BYTES}")
@@ -211,7 +212,8 @@ def _require_one_study(reports: Sequence[Reports]) -> None:
     studies = {one.study for one in reports if one.study is not None}
     if len(studies) > 1:
         raise OptionError(
-            f"reports must be of one study, not of {', '.join(sorted(studies))}: pseudonyms differ"
+            f"reports must be for one study, not for {', '.join(sorted(studies))}: pseudonyms"
+            " differ"
             " from study to study.",
             where="reports",
         )
@@ -222,8 +224,8 @@ def _require_other_variables(reports: Sequence[Reports]) -> None:
     twice = sorted(name for name, n in times.items() if n > 1)
     if twice:
         raise PlanError(
-            f"reports must be of other variables each, and {', '.join(map(repr, twice))} is in two"
-            " of them; reports of different people are given to pm.estimate as a list.",
+            f"reports must have different variables, and {', '.join(map(repr, twice))} is in two of"
+            " them; pass reports on different people to pm.estimate as a list.",
             where="reports",
         )
 
@@ -241,7 +243,7 @@ def _require_aligned(keys: Sequence[KeyText], how: How) -> None:
         )
     raise RecordsDoNotAlign(
         f"{words}; owners must share the linkage secret (pm.Keys.create(folder, linkage=path)), the"
-        " study and the form of their record ids.",
+        " study and the format of their record ids.",
         where="reports",
     )
 

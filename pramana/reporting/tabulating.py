@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 ERRORS = ("low", "high", "se_records", "se_population")
-"""The columns of a table that say how far its counts can be trusted."""
+"""The columns of a table with the errors of its counts."""
 
 _COUNTED = ("count", *ERRORS)
 
@@ -48,7 +48,7 @@ def tabulated(
         kind = pd.CategoricalDtype(list(variable.categories))
         column = column_of(variable.name)
         frame[column] = frame[column].astype(kind)
-    # Where a terminal has no room for all, the interval is beside its count.
+    # A narrow terminal still shows the interval next to the count.
     frame = frame[[*map(column_of, found.domain.names), *_COUNTED]].copy()
     if projected:
         cells = project_to_simplex(found.counts.reshape(1, -1) / marginals.records)
@@ -69,7 +69,9 @@ def tabulated_each(
     *,
     shares: bool = False,
 ) -> pd.DataFrame:
-    """Return the tables of single variables below each other, as `EstimatedCounts.to_frame`."""
+    """Return the tables of single variables as one frame, in the form of
+    `EstimatedCounts.to_frame`.
+    """
     import pandas as pd
 
     tables = []
@@ -91,8 +93,8 @@ def tabulated_means(
 ) -> pd.DataFrame:
     """Return means in the form of `EstimatedCounts.means`.
 
-    A mean is S / n, of the sum of the values and the number of records, both linear in the counts.
-    Its error is that of S - (S / n) n, over n (the delta method).
+    A mean is S / n, where S, the sum of the values, and n, the number of records, are linear in the
+    counts. Its error is the error of S - (S / n) n, divided by n (the delta method).
     """
     import pandas as pd
 
@@ -107,7 +109,7 @@ def tabulated_means(
     np.divide(numbers @ counts, sizes, out=means, where=sizes > 0)
     errors = np.full((2, len(sizes)), np.nan)
     for at in np.flatnonzero(sizes > 0):
-        # The number of the group's records, and the sum of the values' distances from its mean.
+        # The count of the group's records, and the sum of the values' distances from its mean.
         functions = np.zeros((2, *counts.shape))
         functions[0, :, at], functions[1, :, at] = 1.0, numbers - means[at]
         functions = functions.reshape(2, *found.counts.shape)
@@ -115,7 +117,7 @@ def tabulated_means(
             squares = np.diag(found.covariance_of(functions, population=population))
             size_error, error = np.sqrt(np.maximum(squares, 0.0))
             errors[row, at] = error / sizes[at]
-        if sizes[at] <= z * size_error:  # there may be nobody in this group: it tells no mean
+        if sizes[at] <= z * size_error:  # this group may be empty, and then has no mean
             means[at] = np.nan
     errors[:, np.isnan(means)] = np.nan
     shape = [len(found.domain[name].categories) for name in by]
@@ -125,7 +127,7 @@ def tabulated_means(
         kind = pd.CategoricalDtype(list(found.domain[name].categories))
         frame[column_of(name)] = pd.Categorical.from_codes(codes, dtype=kind)
     frame["mean"] = means
-    # By moments a cell, and so a mean, may lie outside of what is possible; its interval does not.
+    # By moments a cell, and so a mean, may lie outside the possible range; the interval may not.
     for end, sign in (("low", -1), ("high", 1)):
         frame[end] = np.clip(means + sign * z * errors[1], numbers.min(), numbers.max())
     frame["se_records"], frame["se_population"] = errors
@@ -137,8 +139,8 @@ def _values_of(variable: Variable, values: Sequence[float] | None) -> npt.NDArra
     given = variable.representatives if values is None else values
     if given is None:
         raise OptionError(
-            f"The categories of {variable.name!r} are no numbers: give values, one for each of"
-            f" {listed(variable.categories)}, or representatives where its categories are listed.",
+            f"The categories of {variable.name!r} are not numbers: pass values, one for each of"
+            f" {listed(variable.categories)}, or give representatives in the domain.",
             where="values",
         )
     try:
@@ -148,7 +150,7 @@ def _values_of(variable: Variable, values: Sequence[float] | None) -> npt.NDArra
     if numbers.shape != (len(variable.categories),) or not np.isfinite(numbers).all():
         raise OptionError(
             f"values must be {len(variable.categories)} finite numbers, one for each category of"
-            f" {variable.name!r} in its order: {listed(variable.categories)}.",
+            f" {variable.name!r} in order: {listed(variable.categories)}.",
             where="values",
         )
     return numbers

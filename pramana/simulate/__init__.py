@@ -1,4 +1,4 @@
-"""Simulated studies on a table or a network: accuracy against privacy, before anyone commits.
+"""Simulated studies on a table or a network, to compare accuracy and privacy before a real study.
 
-What people type is in `commands`.
+The command line is in `commands`.
 """

@@ -1,4 +1,4 @@
-"""Simulate the learning of a Bayesian network's structure from randomized records."""
+"""Simulation of learning a Bayesian network's structure from randomized records."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SHOWN = {
     "missing": "missing links",
     "reversed": "reversed links",
     "kl": "KL from the reference, nats",
-    "kl_unlinked": "KL of no links at all, nats",
+    "kl_unlinked": "KL without any links, nats",
     "seconds": "seconds to learn",
 }
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Whether structures are found by K2 along the given order."""
+    """Whether K2 finds structures along the given order."""
 
     ordered: bool = False
 
@@ -43,10 +43,10 @@ class RunOptions:
 class NetworkSimulation:
     """Learns a structure in every run, from the reports and from the clean records.
 
-    Links are compared with the network the records come from, or for a table with the structure
-    that the same search finds in the whole clean table. KL is of parameters learned from the same
-    counts (`fitted`); `kl_unlinked` is that of the network without links. `seconds` is the time to
-    learn.
+    Links are compared with the network behind the records, or for a table with the structure that
+    the same search finds in the whole clean table. KL uses parameters learned from the same counts
+    (`fitted`); `kl_unlinked` is the KL of the network without links. `seconds` is the learning
+    time.
     """
 
     name = "bayes-net"
@@ -68,7 +68,6 @@ class NetworkSimulation:
         self._found: list[LearnedStructure] = []
 
     def settings(self) -> dict[str, Any]:
-        """See `Simulated`."""
         return {
             "order": "none" if self.search.order is None else "given",
             "search": self.search.method,
@@ -80,7 +79,6 @@ class NetworkSimulation:
     def run(
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """See `Simulated`."""
         numbers, marginals, learned = self._learned(
             trial.reported, trials.plan, self.estimator, lambda done: share(0.8 * done)
         )
@@ -94,7 +92,7 @@ class NetworkSimulation:
     def _learned(
         self, counts: ReportedCounts, plan: Plan, estimator: Estimator, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals, LearnedStructure]:
-        """Learn structure and parameters from some records."""
+        """Learn structure and parameters from counts of reports."""
         done = 0.0
 
         def step(steps: int, total: int) -> None:
@@ -110,7 +108,6 @@ class NetworkSimulation:
         return self._compared(marginals, network, seconds), marginals, learned
 
     def findings(self, runs: Series) -> dict[str, Any]:
-        """See `Simulated`."""
         clean, mean = Series(tuple(self._clean)), runs.mean()
         learned, unlinked = mean["kl"], mean["kl_unlinked"]
         better = None
@@ -127,7 +124,6 @@ class NetworkSimulation:
         }
 
     def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:
-        """See `Simulated`."""
         clean, distance = found["clean"], found["structural_distance"]
         rows = [
             {
@@ -151,18 +147,18 @@ class NetworkSimulation:
         said = [
             Sentence(
                 f"The reference, of {found['true_links']} links, is {against}; score"
-                f" {found['score']}. ± is the standard error over the runs. Reversed: directed"
-                f" otherwise{by}."
+                f" {found['score']}. ± is the standard error over the runs. Reversed: other"
+                f" direction{by}."
             )
         ]
         if (better := found["better_than_no_links"]) is not None:
-            words = f"{'nearer' if better else 'no nearer'} to the reference than no links at all"
-            sentence = f"The structure of the reports is {words}."
+            words = "closer" if better else "not closer"
+            sentence = f"The learned structure is {words} to the reference than one without links."
             said.append(Sentence(sentence, "plain" if better else "warning"))
         yield Section(sentences=said)
 
     def _reference(self, trials: Trials) -> BayesNet:
-        """Return the network of the records, or for a table the one learned from all of it."""
+        """Return the network of the records, or the one learned from a whole table."""
         if trials.source.network is not None:
             return trials.source.network
         marginals = EstimatedMarginals(trials.everything(), self._plan)
@@ -199,7 +195,7 @@ def _distance(series: Series) -> dict[str, float | None]:
 
 
 def _links(found: list[LearnedStructure], reference: Structure) -> Iterator[dict[str, Any]]:
-    """Yield each link found, the most frequent first: its share of the runs, and its noise."""
+    """Yield each learned link, the most frequent first: its share of the runs, and its noise."""
     by_link: dict[tuple[str, str], list[Any]] = {}
     for learned in found:
         for link in learned.links:

@@ -20,10 +20,10 @@ Owners = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def owners_of(domain: Domain, asked: str) -> Owners:
-    """Return the owners of the columns from the option `--owners`.
+    """Return the owners of the columns, as the option `--owners` states them.
 
-    It is a number of owners, who get the columns in order, or each owner's columns with commas
-    between, owners separated by semicolons. Raises OptionError, UnknownVariable.
+    The option is a number of owners, who get the columns in order, or the columns of each owner,
+    with commas between columns and semicolons between owners. Raises OptionError, UnknownVariable.
     """
     names = domain.names
     if asked.strip().isdigit():
@@ -37,10 +37,10 @@ def owners_of(domain: Domain, asked: str) -> Owners:
         domain.axis(name)
     if len(held) < 2 or not all(held) or sorted(named) != sorted(names):
         raise OptionError(
-            f"--owners {asked!r} does not give each of {len(names)} columns to one of several"
+            f"--owners {asked!r} does not assign each of {len(names)} columns to one of several"
             " owners.",
             where="--owners",
-            remedy='Give a number of owners, or the columns of each: "a,b; c,d".',
+            remedy='Pass a number of owners, or the columns of each: "a,b; c,d".',
         )
     return tuple((f"owner-{i}", own) for i, own in enumerate(held, 1))
 
@@ -54,9 +54,9 @@ def designed(
     on_step: OnShare = lambda _share: None,
     owners: Owners = (),
 ) -> Design:
-    """Return the best design of a family, or of all for `auto`; all variables are sensitive.
+    """Return the best design of a family, or of all families for `auto`.
 
-    `gamma` bounds the whole record over all owners. Raises OptionError.
+    All variables are sensitive; `gamma` bounds the record over all owners. Raises OptionError.
     """
     needs = Requirements(domain, gamma, owners=owners)
     named = None if family == "auto" else family
@@ -65,12 +65,12 @@ def designed(
 
 
 def estimator_of(design: Design) -> Estimator:
-    """Return the estimator that is predicted to err less; by moments where neither is predicted."""
+    """Return the estimator with the smaller predicted error; moment if nothing is predicted."""
     return cast(Estimator, design.chosen.estimator if design.chosen.able else "moment")
 
 
 def described(design: Design) -> dict[str, Any]:
-    """Return what a simulation says of its design, as JSON."""
+    """Return the design's part of a simulation's JSON."""
     said = design.as_dict()
     kept = ("useful", "kept_of_moderate_association", "records_enough", "unserved")
     study = design.study_plan
@@ -82,9 +82,9 @@ def described(design: Design) -> dict[str, Any]:
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:
-    """Return the goal of mining: all sets of variables, as long as their tables can be predicted.
+    """Return the goal for mining: all sets of variables whose tables can be predicted.
 
-    Raises OptionError for a length that no itemset has.
+    Raises OptionError for an impossible length.
     """
     length = len(domain) if longest is None else longest
     sizes = sorted(domain.shape, reverse=True)
@@ -105,16 +105,16 @@ def symmetric(domain: Domain, p: float) -> Plan:
         raise OptionError(
             f"p must be between 0 and 1, not {p:g}.",
             where="--p",
-            remedy="At (K - 1) / K the reports on a variable of K categories say nothing.",
+            remedy="At (K - 1) / K reports on a variable of K categories carry no information.",
         )
     blocks = tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in domain)
     silent = [b for b in blocks if b.channel.condition_number > CONDITION_LIMIT]
     if silent:
         size = silent[0].variables[0].size
         raise OptionError(
-            f"With p = {p:g} the reports on {', '.join(b.name for b in silent)} say nothing:"
-            f" each of {size} categories is reported equally often.",
+            f"With p = {p:g} the reports on {', '.join(b.name for b in silent)} contain no"
+            f" information: each of {size} categories is reported equally often.",
             where="--p",
-            remedy=f"Give a p below {size - 1}/{size} = {(size - 1) / size:g}.",
+            remedy=f"Pass a p below {size - 1}/{size} = {(size - 1) / size:g}.",
         )
     return Plan(blocks)

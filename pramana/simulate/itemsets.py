@@ -1,4 +1,4 @@
-"""Simulate the mining of itemsets: how wrong are those found in reports (FRAPP 7)?"""
+"""Simulation of itemset mining: the errors of itemsets found in reports (FRAPP 7)."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from pramana_core.report.numbers import finite, measured, number
 from pramana_core.report.report import Column, Row, Section, Table
 
 Supports = Mapping[tuple[int, ...], float]
-"""Itemsets, as ascending places of their items, with their supports."""
+"""Itemsets, as ascending positions of their items, with their supports."""
 
 MEASURES = ("support_error", "false_negatives", "false_positives")
 """The columns of `by_length` that are errors, all in percent."""
 
 
 def chosen(found: FoundItemsets) -> dict[tuple[int, ...], float]:
-    """Return the itemsets that were taken for frequent, with their supports."""
+    """Return the itemsets that were accepted as frequent, with their supports."""
     return {itemset.items: itemset.support for itemset in found.frequent}
 
 
 def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
-    """Compare found with truly frequent itemsets, both by the places of their items.
+    """Compare found and truly frequent itemsets, given as positions of their items.
 
-    Returns a row per length that has truly frequent itemsets: `length`, `frequent` and `found`
-    (their numbers), `support_error` (the mean relative error of the supports of those rightly
-    found; NaN if none is), `false_negatives` and `false_positives` relative to `frequent`, in
+    Returns one row per length with truly frequent itemsets: `length`, the counts `frequent` and
+    `found`, `support_error` (the mean relative error of the supports of correctly found itemsets;
+    NaN if there are none), `false_negatives` and `false_positives` relative to `frequent`, in
     percent.
     """
     lengths = sorted({len(items) for items in truth})
@@ -46,11 +46,11 @@ def by_length(truth: Supports, found: Supports) -> pd.DataFrame:
 
 
 def overall(truth: Supports, found: Supports) -> dict[str, float | None]:
-    """Compare itemsets of all lengths together.
+    """Compare found and truly frequent itemsets of all lengths together.
 
-    Returns the numbers of `by_length`, and `false_discovery`, the share of `found` that are not
-    frequent, and `power`, the share of the frequent ones that are found, both in percent; None
-    where there is nothing to take a share of.
+    Returns the numbers of `by_length`, and in percent `false_discovery`, the share of `found` that
+    is not frequent, and `power`, the share of `frequent` that is found; None for an undefined
+    share.
     """
     frequent, number, *errors = _compared(truth, found)
     right = len(set(truth) & set(found))
@@ -77,7 +77,7 @@ def _compared(truth: Supports, found: Supports) -> tuple[int, int, float, float,
 
 
 class RulesSimulation:
-    """Mines the reports of every run and compares with the frequent itemsets of its own records."""
+    """Mines every run's reports and compares with the frequent itemsets of its true records."""
 
     name = "rules"
 
@@ -89,7 +89,6 @@ class RulesSimulation:
         self._modelled: int | None = None
 
     def settings(self) -> dict[str, Any]:
-        """See `Simulated`."""
         return asdict(self.mining)
 
     def run(
@@ -98,7 +97,6 @@ class RulesSimulation:
         trial: Trial,
         share: OnShare,  # noqa: ARG002 - mining has no steps
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """See `Simulated`."""
         if self._truth is None or not trials.same_records:
             exact = EstimatedMarginals(trial.true, Plan.unrandomized(trials.source.domain))
             points = RuleOptions(self.mining.minimum_support, self.mining.max_length)
@@ -112,7 +110,6 @@ class RulesSimulation:
         return overall(self._truth, found) | {"seconds": seconds}, marginals
 
     def findings(self, runs: Series) -> dict[str, Any]:
-        """See `Simulated`."""
         groups = pd.concat(self._lengths, ignore_index=True).groupby("length")
         made = groups[["frequent", "found"]].mean()
         for name in MEASURES:
@@ -125,7 +122,6 @@ class RulesSimulation:
         }
 
     def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:  # noqa: ARG002
-        """See `Simulated`."""
         columns = (
             Column("length", lambda row: f"{row['length']}"),
             Column("frequent", lambda row: number(row["frequent"])),
@@ -140,29 +136,29 @@ class RulesSimulation:
         said = [
             (
                 f"Minimum support {self.mining.minimum_support:g}, {self.mining.decisions}"
-                f" decisions. Of those found {false} % are false; of the frequent {power} % are"
-                " found."
+                f" decisions. Of the itemsets found, {false} % are false; of the frequent ones,"
+                f" {power} % are found."
             ),
             (
-                "support error: mean relative error of those rightly found; missed and false are"
-                " relative to the number of frequent itemsets (FRAPP 7). ± is the standard error"
+                "support error: mean relative error of correctly found itemsets; missed and false"
+                " are relative to the count of frequent itemsets (FRAPP 7). ± is the standard error"
                 " over the runs."
             ),
         ]
         if found["modelled_from"] is not None:
             said.append(
-                f"Itemsets of {found['modelled_from']} items or more are from a model of shorter"
-                " ones: no record reports them together."
+                f"Itemsets of {found['modelled_from']} items or more come from a model of shorter"
+                " ones, since no record reports them together."
             )
         yield Section(sentences=said)
 
 
 _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))
-"""The names of the errors in JSON, without their unit."""
+"""The names of the errors in JSON, without the unit."""
 
 
 def _as_json(row: dict[Hashable, Any]) -> dict[str, Any]:
-    """Return one length's means under the names of the JSON form."""
+    """Return the means of one length under their JSON names."""
     made: dict[str, Any] = {"length": int(row["length"])}
     made |= {name: float(row[name]) for name in ("frequent", "found")}
     for measure, name in _PERCENT.items():

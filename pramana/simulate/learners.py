@@ -1,4 +1,4 @@
-"""Simulate the learning of a classifier, tested on true records."""
+"""Simulation of learning a classifier, tested on true records."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SHOWN = {
 
 
 class ClassifierSimulation:
-    """Learns from the reports and from the clean records of every run; tests on those held out.
+    """Learns from the reports and from the clean records of every run; tests on held-out records.
 
-    A run has `accuracy`, `clean_accuracy` and `majority`, the shares of the records held out that
-    the two classifiers, and the most frequent class, predict right; `gain` and `gain_se`, how much
-    more the first has right than the last, and its standard error; `agreement`, the share on which
-    both predict the same; `seconds`, the time to learn from the reports.
+    A run has `accuracy`, `clean_accuracy` and `majority`, the accuracies of the two classifiers and
+    of the most frequent class on held-out records; `gain`, `accuracy` minus `majority`, and its
+    standard error `gain_se`; `agreement`, the share of records with equal predictions of both
+    classifiers; `seconds`, the time to learn from the reports.
     """
 
     def __init__(
@@ -53,13 +53,11 @@ class ClassifierSimulation:
         self._chosen = chosen or (lambda _marginals: options)
 
     def settings(self) -> dict[str, Any]:
-        """See `Simulated`."""
         return {"target": self.target, **asdict(self.options)}
 
     def run(
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """See `Simulated`."""
         from pramana_core.learn.learners import LEARNERS
 
         learner = next(one for one in LEARNERS.values() if isinstance(self.options, one.options))
@@ -90,9 +88,8 @@ class ClassifierSimulation:
         }, reports
 
     def findings(self, runs: Series) -> dict[str, Any]:
-        """See `Simulated`."""
         mean = runs.mean()
-        # Runs hold out records of one table, so that their number does not lessen that error.
+        # Runs hold out records of one table, so more runs do not reduce this error.
         error = math.hypot(mean["gain_se"] or 0.0, runs.se()["gain"] or 0.0)
         gain, half = mean["gain"] or 0.0, normal_quantile(LEVEL) * error
         return {
@@ -103,19 +100,20 @@ class ClassifierSimulation:
         }
 
     def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterator[Section]:
-        """See `Simulated`."""
-        title = f"right, of the {trials.tested:,} records held out"
+        title = f"accuracy on {trials.tested:,} held-out records"
         yield Section(table=spread_table(title, _SHOWN, found))
         better = found["verdict"].startswith("Better")
         said = [
             Sentence(found["verdict"], "plain" if better else "warning"),
-            Sentence("sd is the deviation over the runs; each splits the records anew."),
+            Sentence(
+                "sd is the standard deviation over the runs; each run splits the records anew."
+            ),
         ]
         yield Section(sentences=said)
 
 
 def spread_table(title: str, shown: Mapping[str, str], found: Mapping[str, Any]) -> Table:
-    """Return a table of results, a mean and a standard deviation each."""
+    """Return a table of results, each with mean and standard deviation."""
     rows = [{"what": words, **found[name]} for name, words in shown.items()]
     columns = (
         Column(title, lambda row: row["what"], number=False),
@@ -126,5 +124,5 @@ def spread_table(title: str, shown: Mapping[str, str], found: Mapping[str, Any])
 
 
 def accuracy(model: Predictor, codes: Mapping[str, Codes]) -> float:
-    """Return the share of true records whose class a model predicts."""
+    """Return the share of true records whose class a model predicts correctly."""
     return float(np.mean(model.predict(codes) == codes[model.target.name]))

@@ -1,4 +1,4 @@
-"""How far a learned network is from a reference: its links, and parameters that can be compared."""
+"""Distance of a learned network from a reference: differing links, and comparable parameters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class LinkErrors:
-    """How a structure differs from a reference; their sum is the structural Hamming distance.
+    """Differences of a structure from a reference; the sum is the structural Hamming distance.
 
     Attributes:
         extra: pairs that are adjacent in the structure only.
         missing: pairs that are adjacent in the reference only.
-        reversed: pairs that are adjacent in both and linked in another way.
+        reversed: pairs that are adjacent in both with different directions.
     """
 
     extra: int
@@ -37,11 +37,11 @@ def compare(structure: Structure, reference: Structure, *, by_class: bool) -> Li
     """Count the differences of two structures over the same nodes.
 
     Args:
-        structure: what was learned.
-        reference: what is right.
-        by_class: compare equivalence classes: data cannot tell structures of one class apart, so
-            a link is reversed only where the completed partially directed graphs (CPDAGs)
-            disagree on its direction. Otherwise the structures' own directions are compared.
+        structure: the learned structure.
+        reference: the correct structure.
+        by_class: whether to compare equivalence classes. Data cannot distinguish structures of one
+            class, so a link is reversed only if the completed partially directed graphs (CPDAGs)
+            disagree on its direction. If false, the structures' own directions are compared.
     """
     found, wanted = (adjacent(s.links) for s in (structure, reference))
     ours, theirs = (directed(s) if by_class else frozenset(s.links) for s in (structure, reference))
@@ -54,24 +54,24 @@ def compare(structure: Structure, reference: Structure, *, by_class: bool) -> Li
 
 
 def adjacent(links: Iterable[Link]) -> frozenset[frozenset[str]]:
-    """Return the pairs of nodes that a link joins."""
+    """Return the pairs of linked nodes."""
     return frozenset(frozenset(link) for link in links)
 
 
 def directed(structure: Structure) -> frozenset[Link]:
-    """Return the links that have the same direction in every structure of the class."""
+    """Return the links that have the same direction in every structure of the equivalence class."""
     cpdag = CPDAG.of({node: frozenset(parents) for node, parents in structure.families})
     return frozenset((p, node) for node, parents in cpdag.parents.items() for p in parents)
 
 
 PSEUDO_COUNT = 1.0
-"""Records added to each cell of a table of parameters, that none be zero and KL be finite."""
+"""Records added to each cell of a parameter table, so that no cell is zero and KL is finite."""
 
 
 def fitted(
     marginals: Marginals, structure: Structure, pseudo_count: float = PSEUDO_COUNT
 ) -> BayesNet:
-    """Return the network with the parameters these counts give, none of them zero.
+    """Return the network with the parameters of these counts, all above zero.
 
     Each row of maximum-likelihood parameters, projected onto the distributions, counts as N_ij
     records (0 if the estimate is negative), and `pseudo_count` is added to every cell: without
@@ -97,7 +97,7 @@ def _margin(marginals: Marginals, parents: tuple[str, ...]) -> Tensor:
 def divergence_or_none(
     reference: BayesNet, network: BayesNet, entropy: float | None
 ) -> float | None:
-    """Return the cross-entropy less `entropy`, in nats; None if a marginal is too large for it."""
+    """Return cross-entropy minus `entropy`, in nats; None if a marginal is too large."""
     try:
         return None if entropy is None else cross_entropy(reference, network) - entropy
     except LimitExceeded:

@@ -1,4 +1,4 @@
-"""The options of a simulation of shared trees; nothing heavy is loaded, for commands list them."""
+"""Options of a simulation of shared trees; imports nothing heavy, since commands list them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ COMBINING = ("pgen", "basegen", "labelled", "votes")
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """How sharing is simulated; the defaults are the paper's, unpruned.
+    """The options of a sharing simulation; the defaults are the paper's, unpruned.
 
     Attributes:
-        owners: their number; the training records are divided among them at random.
-        method: what the miner learns from: pseudo-data by the paths (`pgen`), or labelled by each
+        owners: the count of owners, among whom the training records are divided at random.
+        method: the miner's input: pseudo-data drawn from the paths (`pgen`), or labelled by each
             tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`);
-            or, to compare with, all records (`pooled`), and each owner's own tree (`local`).
+            or, for comparison, all records (`pooled`), or each owner's own tree (`local`).
         model: the global model.
-        requirement: what every path of a released tree must meet; None prunes nothing.
-        by: whether trees are grown and then pruned, as in the paper, or split only where all parts
-            can meet the requirement.
-        counts: whether a merged node's counts are exact, or by the paper's equation 1.
-        tell: the counts in leaves, of hits and misses or of all classes; None for what the method
-            needs.
-        scale: pseudo-records for each record that the trees count.
+        requirement: the requirement on every path of a released tree; None prunes nothing.
+        by: `pruning` grows trees and then prunes them, as in the paper; `growing` makes only splits
+            whose parts can all meet the requirement.
+        counts: whether a merged node's counts are exact, or follow the paper's equation 1.
+        tell: the counts in leaves, of hits and misses or of all classes; by default the
+            method decides.
+        scale: pseudo-records per record counted in the trees.
         epsilon: makes trees differentially private, without a requirement.
-        folds: the parts of the records; each is held out once.
-        runs: how often all of it is repeated with other folds.
-        seed: decides folds, owners and pseudo-data.
+        folds: the number of parts of the records; each part is held out once.
+        runs: the number of repetitions with other folds.
+        seed: the seed of folds, owners and pseudo-data.
 
     Raises OptionError.
     """
@@ -63,9 +63,9 @@ class SimulationOptions:
         require_limits(self)
         if self.by == "growing" and self.requirement is None:
             raise OptionError(
-                "Trees can be grown with a requirement only where there is one.",
+                "by='growing' needs a requirement.",
                 where="by",
-                remedy="Give k, or c and l.",
+                remedy="Pass k, or c and l.",
             )
         if self.epsilon is not None:
             from pramana_core.model_sharing.private_options import require_epsilon
@@ -73,20 +73,20 @@ class SimulationOptions:
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
             raise OptionError(
-                "A private tree is bounded by its epsilon and not pruned by a requirement.",
+                "A private tree has epsilon as its bound and cannot have a requirement.",
                 where="epsilon",
-                remedy="Give either epsilon, or k, c and l.",
+                remedy="Pass either epsilon, or k, or c and l.",
             )
 
     @property
     def told(self) -> Tell:
-        """The counts in leaves: as chosen, or as the method needs (hits in the paper's)."""
+        """The counts in leaves: as chosen, or as the method requires (the paper's: hits)."""
         default: Tell = "hits" if self.method in ("pgen", "basegen") else "distribution"
         return self.tell or default
 
     @property
     def combining(self) -> CombineOptions:
-        """How the miner combines trees, where it does."""
+        """The options by which the miner combines trees."""
         method = cast("Combining", self.method)
         if method == "votes":
             return CombineOptions(method)

@@ -1,4 +1,4 @@
-"""Shared trees simulated fold by fold: accuracy, class match and path match (Sharkey section 4)."""
+"""Simulation of shared trees by fold: accuracy, class match and path match (Sharkey section 4)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from pramana_core.progress import OnShare
 Rows = npt.NDArray[np.intp]
 
 _FOLDS, _OWNERS, _TREES, _MINER = range(4)
-"""What randomness is for: each has a stream of its own."""
+"""The purposes of randomness; each has its own stream."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold of one run, both counted from 0: the records held out, and all others."""
+    """One fold of one run, both counted from 0: held-out records and training records."""
 
     run: int
     number: int
@@ -46,9 +46,9 @@ class Fold:
 
 @dataclass(eq=False)
 class PreparedTable:
-    """A table, and the basis models and trees that several simulations share. Raises TableError.
+    """A table with the basis models and trees that several simulations share. Raises TableError.
 
-    They depend on the options alone, so that a simulation by itself gives the same numbers.
+    Models and trees depend only on the options, so that a separate simulation gives equal numbers.
     """
 
     table: SharingTable
@@ -62,7 +62,7 @@ class PreparedTable:
         self.schema, self.attributes, self.codes = found
 
     def folds(self, options: SimulationOptions) -> list[Fold]:
-        """Return the folds of all runs. Raises OptionError where records are too few."""
+        """Return the folds of all runs. Raises OptionError for too few records."""
         records = self.attributes.records
         fewest = options.folds * options.owners
         if records < fewest or records - -(-records // options.folds) < options.owners:
@@ -81,7 +81,7 @@ class PreparedTable:
         return found
 
     def owners(self, fold: Fold, options: SimulationOptions) -> list[Rows]:
-        """Return each owner's records of a fold: equal parts of the training records, at random."""
+        """Return each owner's records in a fold: equal random parts of the training records."""
         chance = stream(options.seed, fold.run, _OWNERS, fold.number, options.owners)
         return list(np.array_split(chance.permutation(fold.train), options.owners))
 
@@ -96,9 +96,9 @@ class PreparedTable:
         return found
 
     def trees(self, fold: Fold, options: SimulationOptions) -> list[SharedTree | None]:
-        """Return each owner's own tree, before any pruning.
+        """Return each owner's tree before pruning.
 
-        None stands where a tree is grown with the requirement, and not even one split meets it.
+        The entry is None if the tree is grown with the requirement and no split meets it.
         """
         asked: Requirement | None = options.requirement if options.by == "growing" else None
         key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
@@ -110,7 +110,7 @@ class PreparedTable:
 
     def _grown(self, rows: Rows, seed: int, asked: Requirement | None) -> SharedTree | None:
         table, codes = self.attributes.rows(rows), self.codes[rows]
-        # With a requirement nothing is drawn.
+        # A requirement needs no random draws.
         growth = GrowthOptions(seed=seed) if asked is None else GrowthOptions()
         try:
             return grow_tree(self.schema, table, codes, growth, requirement=asked)
@@ -120,10 +120,10 @@ class PreparedTable:
 
 @dataclass(frozen=True)
 class FoldModels:
-    """The models of a fold by some method, measured one by one; none if there is nothing to learn.
+    """The models of a fold by some method, measured one by one; empty if nothing was released.
 
-    `refused` counts the owners who released nothing; `leaves` are those of each released tree;
-    `pseudo_records` is None where the model was learned from none.
+    `refused` counts the owners without a release; `leaves` has the leaf count of each released
+    tree; `pseudo_records` is None if the model was not learned from pseudo-records.
     """
 
     models: tuple[GlobalModel, ...]
@@ -136,19 +136,19 @@ Way = Callable[[PreparedTable, Fold, SimulationOptions], FoldModels]
 
 
 def pooled(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-    """All records at one place: the global basis model itself."""
+    """Return the model of all records together, which is the global basis model."""
     return FoldModels((kept.basis(fold, options),))
 
 
 def local(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-    """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
+    """Return each owner's own unpruned tree; results are means over the owners."""
     grown = kept.trees(fold, replace(options, by="pruning", requirement=None))
     trees = [tree for tree in grown if tree is not None]
     return FoldModels(tuple(trees), leaves=_leaves(trees))
 
 
 def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-    """Owners release trees, and the miner combines them."""
+    """Return the miner's model of the trees that owners release."""
     found = [released(kept, fold, options, owner) for owner in range(options.owners)]
     trees = [tree for tree in found if tree is not None]
     if not trees:
@@ -166,7 +166,7 @@ def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldM
 def released(
     kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int
 ) -> SharedTree | None:
-    """Return the tree that an owner releases; None where it cannot meet the requirement."""
+    """Return the tree that an owner releases; None if it cannot meet the requirement."""
     if options.epsilon is not None:
         from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree
 
@@ -193,7 +193,7 @@ WAYS: Mapping[str, Way] = {
     "local": local,
     **dict.fromkeys(COMBINING, shared),
 }
-"""Every method; who adds one adds its name to `Method`, too."""
+"""All methods; `Method` lists their names too."""
 
 
 @dataclass(frozen=True)
@@ -201,15 +201,16 @@ class FoldResult:
     """The results of one fold; fold and run are counted from 1.
 
     Attributes:
-        accuracy: the share of the held-out records whose class is predicted right.
-        class_match: the share of them that the global basis model gives the same class.
-        path_match: the share of paths in common with the basis tree; None without two trees.
+        accuracy: the share of held-out records with correctly predicted class.
+        class_match: the share of held-out records with the class that the global basis model
+            predicts.
+        path_match: the share of paths in common with the basis tree; None unless both are trees.
         basis_accuracy: the accuracy of the global basis model.
         majority: the accuracy of the training records' most frequent class.
-        refused: the owners who could not meet the requirement and released nothing.
-        learned: whether there was a model; without one the most frequent class is predicted.
-        leaves: of a released tree, on average; None where none was released.
-        pseudo_records: their number; None where the model was learned from none.
+        refused: the count of owners who could not meet the requirement and released nothing.
+        learned: whether a model was learned; without one the most frequent class is predicted.
+        leaves: the mean leaf count of released trees; None without any.
+        pseudo_records: the count of pseudo-records; None if the model was not learned from any.
     """
 
     run: int
@@ -243,12 +244,12 @@ class Simulation:
 
     @property
     def refused(self) -> int:
-        """The number of trees not released because they could not meet the requirement."""
+        """The count of trees not released because they could not meet the requirement."""
         return sum(fold.refused for fold in self.folds)
 
     @property
     def without_model(self) -> int:
-        """The number of folds in which nobody released a tree."""
+        """The count of folds in which no owner released a tree."""
         return sum(not fold.learned for fold in self.folds)
 
     def as_dict(self) -> dict[str, Any]:
@@ -279,10 +280,10 @@ def simulate(
 
     Args:
         table: the records.
-        options: how it is simulated.
-        on_step: is called with the share of the folds that is done.
-        kept: the table as other simulations prepared it, which makes many of them faster.
-        way: makes the models of a fold, in place of the method of the options.
+        options: the options of the simulation.
+        on_step: called with the share of folds that are done.
+        kept: the table as other simulations prepared it, to save time.
+        way: the function that makes the models of a fold, in place of the options' method.
 
     Raises OptionError, NotInstalled.
     """

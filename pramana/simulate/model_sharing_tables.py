@@ -1,4 +1,4 @@
-"""Tables for a simulation of shared trees: numbers stay numbers, and incomplete records go."""
+"""Tables for a simulation of shared trees, with numbers as such and without incomplete records."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = ("", "?")
-"""Cells without a value."""
+"""Texts of missing values."""
 
 FEWEST = 2
-"""The fewest categories of a class, and columns of a table."""
+"""The smallest number of categories of a class, and of columns of a table."""
 
 
 @dataclass(frozen=True)
 class SharingTable:
-    """Records that are divided among owners, the target a category; `note` lists changes."""
+    """Records to divide among owners, with a categorical target; `note` lists changes."""
 
     name: str
     records: MixedTable
@@ -31,15 +31,15 @@ class SharingTable:
 
 
 def read_sharing_table(path: Path, target: str) -> SharingTable:
-    """Read a CSV or Parquet file; see `sharing_table`. Raises TableError, too."""
+    """Read a CSV or Parquet file; see `sharing_table`. Raises its errors and TableError."""
     return sharing_table(read_cells(path), target, path.name)
 
 
 def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
     """Return a frame of text cells as a table to simulate.
 
-    Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
-    question mark are left out, and columns of one value. Raises EmptyTable, MissingColumn,
+    Columns with only numbers are numeric, all others categorical. Records with an empty cell or a
+    question mark are removed, and so are columns of one value. Raises EmptyTable, MissingColumn,
     TableError.
     """
     import pandas as pd
@@ -55,14 +55,14 @@ def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
         raise EmptyTable(f"{name} has no complete record.", where="--table")
     notes = []
     if dropped := len(frame) - len(complete):
-        notes.append(f"{dropped:,} records with cells that are empty or '?' were left out.")
+        notes.append(f"{dropped:,} records with cells that are empty or '?' were removed.")
     constant = [n for n in complete.columns if n != target and complete[n].nunique() == 1]
     if constant:
-        notes.append(f"Columns of one value were left out: {', '.join(constant)}.")
+        notes.append(f"Columns of one value were removed: {', '.join(constant)}.")
     _require_classes(complete[target], name)
     kept = complete.drop(columns=constant)
     if kept.shape[1] < FEWEST:
-        raise TableError(f"{name} has no column to tell {target!r} from.", where="--table")
+        raise TableError(f"{name} has no column to predict {target!r} from.", where="--table")
     for column in kept.columns:
         if column == target:
             continue
@@ -76,7 +76,7 @@ def _require_classes(column: pd.Series[str], name: str) -> None:
     classes = int(column.nunique())
     if classes < FEWEST:
         raise TableError(
-            f"Column {str(column.name)!r} of {name} has one value: there is nothing to predict.",
+            f"Column {str(column.name)!r} of {name} has one value, so there is nothing to predict.",
             where="--target",
         )
     if classes > max(FEWEST, len(column) // 4):
@@ -84,5 +84,5 @@ def _require_classes(column: pd.Series[str], name: str) -> None:
             f"Column {str(column.name)!r} of {name} has {classes} values in {len(column)} records,"
             " too many for a class.",
             where="--target",
-            remedy="Name a column of few categories, or put its numbers into groups before.",
+            remedy="Name a column of few categories, or group its numbers first.",
         )

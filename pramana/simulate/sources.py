@@ -1,4 +1,4 @@
-"""Where simulated records come from: a network in a BIF file, or a table of one's own."""
+"""Sources of simulated records: a network in a BIF file, or a table."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from pramana_core.text_files import read_text, unreadable
 from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
-"""Drawn from a network in each run by default."""
+"""The default count of records drawn from a network in each run."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkSource:
-    """A Bayesian network in a file; every run draws new records from it, `records` by default."""
+    """A Bayesian network in a file; every run draws new records, by default `records`."""
 
     name: str
     network: BayesNet
@@ -54,11 +54,11 @@ class NetworkSource:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The order of the file if no parent follows its child there, else one that does so."""
+        """The order of the file if no parent follows its child there, else a topological order."""
         return topological(self.network.structure)
 
     def same_records(self, records: int) -> bool:  # noqa: ARG002 - as the protocol has it
-        """No: every run draws new ones."""
+        """Return False: every run draws new records."""
         return False
 
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
@@ -69,10 +69,10 @@ class NetworkSource:
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """The records of a table; `note` describes what was done to its columns.
+    """The records of a table; `note` describes the changes to its columns.
 
-    A run of all records is the table itself, so that runs differ by the randomization alone. Fewer
-    are drawn anew in each run, none twice; more are drawn with repetition.
+    A run of all records uses the table unchanged, so that runs differ only by randomization. Fewer
+    records are drawn anew in each run without repetition, more records with repetition.
     """
 
     name: str
@@ -89,15 +89,15 @@ class TableSource:
 
     @property
     def records(self) -> int:
-        """The table's rows."""
+        """The count of rows in the table."""
         return len(self.codes[self.domain.names[0]])
 
     def same_records(self, records: int) -> bool:
-        """Whether that is the table itself."""
+        """Return whether runs of this many records use the table unchanged."""
         return records == self.records
 
     def draw(self, records: int, rng: np.random.Generator) -> dict[str, Codes]:
-        """Return the table's records, some of them, or more drawn from them."""
+        """Return the table's records, or fewer or more drawn from them."""
         if self.same_records(records):
             return dict(self.codes)
         rows = rng.choice(self.records, size=records, replace=records > self.records)
@@ -105,11 +105,11 @@ class TableSource:
 
 
 Source = NetworkSource | TableSource
-"""Something that records are drawn from."""
+"""A source of records."""
 
 
 def topological(structure: Structure) -> tuple[str, ...]:
-    """Return the nodes, parents before children: each time the first in the file that may come."""
+    """Return the nodes, parents before children, otherwise in the order of the file."""
     left = list(structure.nodes)
     placed: list[str] = []
     while left:

@@ -1,4 +1,4 @@
-"""Draw records, randomize and learn, again and again: numbers of each run and their means."""
+"""Repeated runs that draw records, randomize and learn: numbers of each run and their means."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 Numbers = Mapping[str, float | None]
-"""One run's results by name, or None."""
+"""The results of one run by name; None for a missing result."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Series:
     runs: tuple[Numbers, ...]
 
     def mean(self) -> dict[str, float | None]:
-        """Return the mean of each result; None where a run has none."""
+        """Return the mean of each result; None if it is missing in a run."""
         return {name: self.spread(name)["mean"] for name in self.runs[0]}
 
     def se(self) -> dict[str, float | None]:
@@ -46,7 +46,7 @@ class Series:
         return {name: None if sd is None else sd / root for name, sd in deviations.items()}
 
     def spread(self, name: str) -> dict[str, float | None]:
-        """Return mean and deviation of a result; None where a run has none, or is alone."""
+        """Return mean and standard deviation of a result; None if missing, or for a single run."""
         values = [value for run in self.runs if (value := run[name]) is not None]
         if not values or len(values) < len(self.runs):
             return {"mean": None, "sd": None}
@@ -60,8 +60,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The records of one run, true and reported; `held_out` are true and neither reported nor
-    counted."""
+    """The true and reported records of one run; `held_out` ones are not reported or counted."""
 
     index: int
     true: ReportedCounts
@@ -73,12 +72,12 @@ class Trial:
 class Trials:
     """The records, the plan and the number of runs.
 
-    Every run has a draw key of its own. The same seed gives the same records and reports.
+    Every run has its own draw key. The same seed gives the same records and reports.
 
     Attributes:
-        plan: the plan of all reports; where several owners report, of all of them together.
-        design: the designer's account of the plan, if it made it.
-        holdout: the share of the records that a run draws at random and keeps for a test.
+        plan: the plan of all reports, over all owners together.
+        design: the designer's comparison, if the plan was designed.
+        holdout: the share of records that each run holds out at random for a test.
 
     """
 
@@ -92,17 +91,17 @@ class Trials:
 
     @property
     def tested(self) -> int:
-        """The number of records held out in each run."""
+        """The count of records held out in each run."""
         return round(self.holdout * self.records)
 
     @property
     def same_records(self) -> bool:
-        """Whether all runs report the same records: a table, whole."""
+        """Whether all runs report the same records, which are a whole table."""
         return not self.tested and self.source.same_records(self.records)
 
     @property
     def told(self) -> Amplification:
-        """The amplification of the plan about the whole record."""
+        """The amplification of the whole record under the plan."""
         return Amplification.together(self.plan.blocks)
 
     @property
@@ -121,7 +120,7 @@ class Trials:
         }
 
     def setting(self) -> dict[str, Any]:
-        """Return what decides records and reports as JSON."""
+        """Return the settings that determine records and reports, as JSON."""
         from pramana.simulate.designs import described
 
         return {
@@ -137,7 +136,7 @@ class Trials:
         }
 
     def everything(self) -> ReportedCounts:
-        """Return the true counts of all records the source has, or of one draw from a network."""
+        """Return the true counts of all records of a table, or of one draw from a network."""
         rng = np.random.default_rng([self.seed, self.runs])
         return ReportedCounts(self.source.draw(self.source.records, rng), self._sizes)
 
@@ -174,13 +173,13 @@ class Simulated(Protocol):
     def run(
         self, trials: Trials, trial: Trial, share: OnShare
     ) -> tuple[Numbers, EstimatedMarginals]:
-        """Return the numbers of a run and the counts it learned from; `share` is its progress."""
+        """Return a run's results and the counts it learned from; `share` receives its progress."""
 
     def findings(self, runs: Series) -> dict[str, Any]:
-        """Return what the runs show, as JSON."""
+        """Return the findings of all runs as JSON."""
 
     def sections(self, found: Mapping[str, Any], trials: Trials) -> Iterable[Section]:
-        """Yield the same as a report's sections, of which the first has no title."""
+        """Yield the findings as sections of a report; the first section has no title."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,10 +187,10 @@ class Outcome:
     """The runs of a learner.
 
     Attributes:
-        kind: the learner.
+        kind: the simulated learner.
         trials: the records, the plan and the number of runs.
-        runs: the numbers of each run.
-        fits: how the reports of each run fit the models that counts were taken from, if any.
+        runs: the results of each run.
+        fits: the fit of each run's reports to the models of the counts, if any.
     """
 
     kind: Simulated
@@ -220,7 +219,7 @@ class Outcome:
 
 
 def simulate(kind: Simulated, trials: Trials, on_step: OnShare = lambda _share: None) -> Outcome:
-    """Learn in every run.
+    """Run a simulation of a learner.
 
     Raises EstimationError, LimitExceeded.
     """

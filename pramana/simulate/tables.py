@@ -1,4 +1,4 @@
-"""Read a table of categories for a simulation; no message quotes a cell."""
+"""Read a table of categories for a simulation; messages never quote a cell."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from pramana_core.spellings import are_years, why_codes
 from pramana_core.wire.parts import code_dtype
 
 INTERVALS = 8
-"""Columns of more different numbers are cut, into at most this many intervals."""
+"""Columns of more different numbers are cut into at most this many intervals."""
 
 FEW_WHOLE = 12
-"""As many different whole numbers, such as counts, are categories; so are as many years:"""
+"""Up to this many different whole numbers, such as counts, stay categories; FEW_YEARS for years."""
 
 FEW_YEARS = 20
 
 _FEWEST_INTERVALS = 3
 
 MOST_CATEGORIES = 20
-"""Of a column with more different values the rare ones are put together."""
+"""Rare values of a column with more different values are combined."""
 
 _RARE = 0.01
 _MOST_KEPT = 63
 _ALIKE = 0.9
-"""A column of whole numbers that differ in this share of the records numbers the records."""
+"""Whole numbers that are distinct in this share of the records number the records."""
 
 _NAMES = 0.5
-"""A column of texts that differ in this share of the records names the records."""
+"""Texts that are distinct in this share of the records name the records."""
 
 EMPTY, OTHER = "(empty)", "(other)"
 
@@ -50,8 +50,8 @@ _Numbers = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 def intervals_for(records: int) -> int:
     """Return the default number of intervals for numbers.
 
-    Half the cube root of the records, within bounds: histograms have about twice as many (Scott
-    1979), and noise asks for fewer.
+    The number is half the cube root of the records, within bounds: histograms have about twice as
+    many (Scott 1979), and noise requires fewer.
     """
     wanted = round(math.cbrt(records) / 2)
     return min(max(wanted, _FEWEST_INTERVALS), INTERVALS)
@@ -61,7 +61,7 @@ def intervals_for(records: int) -> int:
 class ColumnChanges:
     """The changes to the columns of a table, by column name.
 
-    `intervals` is how many of one width were asked for, if any.
+    `intervals` is the requested number of equal-width intervals, if any.
     """
 
     records: int
@@ -73,7 +73,7 @@ class ColumnChanges:
 
     @property
     def faults(self) -> str:
-        """Each column that was left out, with its fault."""
+        """Each omitted column with its fault."""
         return "; ".join(f"{name!r} has {reason}" for name, reason in self.left_out.items())
 
     @property
@@ -81,20 +81,20 @@ class ColumnChanges:
         """The changes in words; empty if there are none."""
         many = len(self.cut) > 1
         most = intervals_for(self.records)
-        how = f"at most {most} intervals of nearly equal numbers of records"
+        how = f"at most {most} intervals with nearly equal counts of records"
         if self.intervals:
-            how = f"{self.intervals} intervals of one width"
+            how = f"{self.intervals} intervals of equal width"
         said = [
             f"{_all(self.cut)} {'are' if many else 'is'} cut into {how}." if self.cut else "",
-            f"Empty cells of {_all(self.empty)} are a category {EMPTY!r} of their own."
+            f"Empty cells of {_all(self.empty)} are a separate category {EMPTY!r}."
             if self.empty
             else "",
-            f"Rare categories are put together as {OTHER!r}: "
+            f"Rare categories are combined as {OTHER!r}: "
             + ", ".join(f"{number} of {name!r}" for name, number in self.merged.items())
             + "."
             if self.merged
             else "",
-            f"Columns left out: {self.faults}." if self.left_out else "",
+            f"Columns omitted: {self.faults}." if self.left_out else "",
         ]
         return " ".join(sentence for sentence in said if sentence)
 
@@ -102,9 +102,9 @@ class ColumnChanges:
 def made(
     column: pd.Series[str], name: str, done: ColumnChanges, *, asked: bool
 ) -> tuple[Variable, Codes] | None:
-    """Return a column of texts as a variable and its codes; None where it is left out.
+    """Return a column of texts as a variable and its codes; None if the column is omitted.
 
-    A column that was `asked` for by its name is a number even where each record has its own.
+    A column requested by name (`asked`) is numeric even if each record has its own number.
     """
     parts = _numbers(column, name)
     reason = _unusable(column, parts, name, asked=asked, cut=done.intervals)
@@ -125,19 +125,19 @@ def made(
     labels[is_number] = np.array(found.labels)[found.codes(numbers)]
     variable = found.variable(name)
     if not is_number.all():
-        # The other cells have no number, so that nothing stands for the categories.
+        # The other cells have no number, so there are no representatives.
         variable = Variable(name, (*found.labels, named[~is_number].iloc[0]))
     return variable, codes_of(labels, variable)
 
 
 def codes_of(column: pd.Series[str], variable: Variable) -> Codes:
-    """Return the codes of a variable's categories; all cells hold one."""
+    """Return the codes of a variable's categories; every cell contains one."""
     found = pd.Index(variable.categories).get_indexer(pd.Index(column))
     return np.asarray(found).astype(code_dtype(variable.size))
 
 
 def _in_order(label: str) -> tuple[float, str]:
-    """Return what sorts labels: numbers as numbers, then texts."""
+    """Return the sort key of a label: numbers as numbers, then texts."""
     try:
         number = float(label)
     except ValueError:
@@ -153,12 +153,12 @@ def _all(names: Sequence[str]) -> str:
 def _unusable(
     column: pd.Series[str], parts: _Numbers | None, name: str, *, asked: bool, cut: int | None
 ) -> str:
-    """Return why a column cannot be simulated, or nothing."""
+    """Return the reason why a column cannot be simulated, or ""."""
     if not name:
         return "no name"
     values = column.nunique()
     if values < 2:
-        return "one value only"
+        return "only one value"
     own = values / len(column)
     if parts is None:
         many = values > MOST_CATEGORIES and own > _NAMES
@@ -167,17 +167,17 @@ def _unusable(
     numbers, _ = parts
     whole = bool((numbers == np.round(numbers)).all())
     if not asked and whole and own > _ALIKE and _many(numbers, cut):
-        return "a number of its own for almost every record"
+        return "a different number for almost every record"
     return ""
 
 
 def _numbers(column: pd.Series[str], name: str) -> _Numbers | None:
     """Return the numbers of a column and which cells have one.
 
-    All but one label must be numbers: what is empty or called, say, "?" in a column of numbers.
-    None of any other column, and of codes that consist of digits.
+    At most one label may be other text, such as "" or "?". Returns None for any other column, and
+    for codes that consist of digits.
     """
-    # Each text is read once, however many records have it.
+    # Each distinct text is read once.
     codes, texts = pd.factorize(column)
     each = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(dtype=np.float64)
     numbers = each[codes]
@@ -203,7 +203,7 @@ def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretizat
     cuts = by_halves(tuple(_quantiles(numbers)), numbers)
     codes = np.searchsorted(np.array(cuts), numbers, side="right")
     inside = [numbers[codes == code] for code in range(len(cuts) + 1)]
-    # The mean of equal numbers may be rounded out of their interval.
+    # Rounding may move the mean of equal numbers out of their interval.
     means = [float(np.clip(part.mean(), part.min(), part.max())) for part in inside]
     return given_cuts(numbers, cuts, means)
 
@@ -211,8 +211,8 @@ def _cut(numbers: npt.NDArray[np.float64], intervals: int | None) -> Discretizat
 def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
     """Return cuts into intervals of nearly equal numbers of records.
 
-    A number that many records have is an interval by itself, and what is left is shared out among
-    the others; none has less than a twelfth of an equal share.
+    A number that many records have is an interval of its own, and the other records are shared out
+    among the other intervals; none has less than a twelfth of an equal share.
     """
     values, counts = np.unique(numbers, return_counts=True)
     intervals = intervals_for(len(numbers))
@@ -227,13 +227,13 @@ def _quantiles(numbers: npt.NDArray[np.float64]) -> list[float]:
             rest, inside, left = rest - inside, 0, left - 1
         inside += count
     if not cuts:
-        # Nearly all records have the least number.
+        # Nearly all records have the smallest number.
         cuts.append(float(values[1]))
     return cuts
 
 
 def _kept(column: pd.Series[str]) -> pd.Series[bool]:
-    """Return which values are frequent enough to be categories."""
+    """Return a mask of the values that are frequent enough to be categories."""
     shares = column.value_counts(normalize=True)
     return (shares >= _RARE) & (np.arange(len(shares)) < _MOST_KEPT)
 
@@ -250,7 +250,7 @@ def _without_rare(column: pd.Series[str], name: str, done: ColumnChanges) -> pd.
 
 _FEWEST = 2
 MOST_INTERVALS = 64
-"""Numbers are cut into at most this many intervals."""
+"""The largest number of intervals for numbers."""
 
 _REMEDY = "Name the columns to use with --variables."
 _COMMAS = "The table has one column: separate cells by commas, semicolons, tabs or bars."
@@ -263,18 +263,17 @@ def read_source(
 ) -> TableSource:
     """Read the columns of a CSV or Parquet file as categorical variables.
 
-    Columns of many numbers are cut, empty cells are a category, rare categories of a column that
-    has many are put together, and a column that is constant, or names or numbers the records, is
-    left out; the source's note says so.
+    Columns of many numbers are cut, empty cells become a category, and rare categories of a column
+    with many are combined. Columns that are constant, or name or number the records, are omitted.
+    The source's note lists these changes.
 
     Args:
         path: the file; a CSV has a header.
-        variables: the columns wanted, in this order, with commas between; None for all that can
-            be used.
-        intervals: columns of more different numbers than this are cut into this many intervals
-            of one width, with their middles as representatives. None cuts columns of more than
-            `INTERVALS` into `intervals_for` the records, of nearly equal numbers of them, with
-            their means as representatives.
+        variables: the columns, in this order; None for all usable ones.
+        intervals: columns of more different numbers are cut into this many intervals of equal
+            width, with their midpoints as representatives. None cuts columns of more than
+            `INTERVALS` numbers into `intervals_for(records)` intervals with nearly equal counts of
+            records, with their means as representatives.
 
     Raises TableError, EmptyTable, MissingColumn, OptionError.
     """
@@ -296,7 +295,7 @@ def read_source(
     asked, bad = variables is not None, done.left_out
     alone = frame.shape[1] == 1 and path.suffix != ".parquet"
     if len(found) < _FEWEST or (bad and asked):
-        few = "" if bad else " Only one column can be used, and a link needs two."
+        few = "" if bad else " Only one column is usable, and a link needs two."
         raise TableError(
             f"{path.name} cannot be simulated.{few}{f' {done.faults}.' if bad else ''}",
             where=", ".join(bad) or ("--variables" if asked else "--table"),
@@ -306,7 +305,7 @@ def read_source(
 
 
 def read_cells(path: Path) -> pd.DataFrame:
-    """Return the cells of a table as text, without blanks around; empty ones as "".
+    """Return the cells of a table as text without surrounding blanks; empty cells as "".
 
     Raises TableError, EmptyTable.
     """

@@ -1,12 +1,11 @@
-"""What both sides share: the mathematics of randomized data, and the contract between owners and
-miner.
+"""The code that owners and miner share: the mathematics of randomized data, and their contract.
 
-Nothing here opens a socket or a database, reads a clock or draws a random number that it was not
-given the generator for.
+Nothing here opens a socket or a database or reads a clock. Random numbers come only from generators
+that the caller passes.
 """
 
 import os
 
-# The matrices here are small: a linear algebra library whose threads share the cores with anything
-# else spends up to fifty times as long on them. Before numpy is loaded, and only a default.
+# The matrices here are small. A linear algebra library that runs threads on cores which are
+# already busy takes up to fifty times as long. Set before numpy is loaded, and only as a default.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

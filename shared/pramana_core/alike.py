@@ -1,4 +1,4 @@
-"""Names in messages: the first few of many, and what was meant by one that is not there."""
+"""Names in messages: the first few of many, and suggestions for a misspelled name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def first_few(names: Iterable[object], most: int = 6) -> str:
-    """Return names for a message: the first ones, then how many more there are."""
+    """Return names for a message: the first ones, then the count of the others."""
     every = list(map(str, names))
     more = f" and {len(every) - most:,} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
@@ -19,9 +19,9 @@ def repeated_in(names: Iterable[str]) -> list[str]:
 
 
 def alike(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant by one that is not known; None if none was.
+    """Return the known name that `name` probably means, or None.
 
-    First one that differs in capitals, spaces and marks alone, then the one that is spelled alike.
+    Names that differ only in capitals, spaces and punctuation come before similar spellings.
     """
     from difflib import get_close_matches
 
@@ -33,7 +33,7 @@ def alike(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(absent: Iterable[object], known: Iterable[str]) -> str:
-    """Return what names that are absent were probably called, in brackets; else nothing."""
+    """Return "(did you mean ...?)" for absent names that resemble known ones, else ""."""
     among = list(known)
     found = dict.fromkeys(
         near

@@ -1,4 +1,4 @@
-"""An append-only log of JSON lines on disk, to which threads and processes write whole lines."""
+"""An append-only log of JSON lines on disk; several threads and processes may write to it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pramana_core.errors import LimitExceeded
 from pramana_core.full_disks import no_room, storing
 
 LONGEST = 4096
-"""The most bytes of a line, with its end."""
+"""The longest line in bytes, with its line end."""
 
 SPARE = 16
-"""A change begins only where the disk has room for this many lines."""
+"""A change starts only while the disk has room for this many lines."""
 
 _WHAT = "the audit log"
 
 
 @dataclass
 class AuditLog:
-    """Appends to one log; `path` is made with mode 0600, `durable` lines are on disk at once."""
+    """An audit log at `path`, created with mode 0600; `durable` syncs every line to disk."""
 
     path: Path
     clock: Callable[[], datetime]
@@ -37,7 +37,7 @@ class AuditLog:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Begin a change that is noted when it is done. Raises StorageFull before it begins."""
+        """Run a change that is logged afterwards. Raises StorageFull before the change starts."""
         self.require_room()
         yield
 
@@ -51,11 +51,11 @@ class AuditLog:
             raise no_room(_WHAT)
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Append one entry with the time, or nothing of it. Raises LimitExceeded, StorageFull."""
+        """Append an entry with the time, or nothing at all. Raises LimitExceeded, StorageFull."""
         shown = {"time": self.clock().isoformat(), **entry}
         line = json.dumps(shown, allow_nan=False).encode("ascii") + b"\n"
         if len(line) > LONGEST:
-            raise LimitExceeded(f"An audit entry may have {LONGEST} bytes; cut its texts before.")
+            raise LimitExceeded(f"An audit entry has at most {LONGEST} bytes; shorten its texts.")
         with self._lock, storing(_WHAT):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
@@ -66,7 +66,7 @@ class AuditLog:
                 os.close(descriptor)
 
     def _append(self, descriptor: int, line: bytes) -> None:
-        """Append a line, below the half line that a crash may have left."""
+        """Append a line after ending a partial line that a crash may have written."""
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
             line = b"\n" + line

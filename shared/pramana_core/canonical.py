@@ -1,4 +1,4 @@
-"""The one form in which a document is stored and hashed: sorted keys, no spaces, UTF-8."""
+"""Canonical JSON, in which documents are stored and hashed: sorted keys, no spaces, UTF-8."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def canonical_json(document: Any) -> bytes:
-    """Return a document in its one form."""
+    """Return a document as canonical JSON."""
     return json.dumps(
         document, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
     ).encode()
 
 
 def digest_of(document: Any) -> str:
-    """Return SHA-256 of a document in its one form, in hexadecimal: its identity."""
+    """Return the SHA-256 of a document's canonical JSON in hexadecimal, which identifies it."""
     return hashlib.sha256(canonical_json(document)).hexdigest()

@@ -1,7 +1,8 @@
-"""The text of a cell: one spelling of a value, through whichever reader it came.
+"""The text of a cell: each value has one spelling, whichever reader it comes through.
 
-Whole numbers have no decimals, fractions the fewest digits in their own precision, midnight is its
-date, a truth value True or False, a gap the empty text. Text is stripped and in Unicode NFC.
+Whole numbers have no decimals. Fractions have the fewest digits that their own precision needs.
+Midnight is written as its date, a truth value as True or False, and a missing cell as empty text.
+Text is stripped and in Unicode NFC.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _SCALARS = (str, bytes, int, float, bool, np.generic, Decimal, date, time)
 
 
 def clean_cells(column: pa.ChunkedArray) -> pa.Array:
-    """Return the cells of an Arrow column as text; missing ones are empty.
+    """Return the cells of an Arrow column as text; missing cells are empty.
 
-    Raises pyarrow.ArrowException: cells that are no single values, or bytes that are not UTF-8.
+    Raises pyarrow.ArrowException: a cell is not a single value, or its bytes are not UTF-8.
     """
     text = _text(column)
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
@@ -42,13 +43,13 @@ def clean_cells(column: pa.ChunkedArray) -> pa.Array:
 def series_cells(column: Any, what: str) -> pa.Array:
     """Return the cells of a series, an index, an array or a list of values as text.
 
-    Raises TableError: a cell of `what` is no text, number or date, or has no UTF-8.
+    Raises TableError: a cell of `what` is not text, a number or a date, or is not valid UTF-8.
     """
     import pandas as pd
 
     if not isinstance(column, pd.Series):
         column = pd.Series(column, dtype=None if hasattr(column, "dtype") else object)
-    # Arrow knows no unit of spans of time: they are written one by one.
+    # Arrow has no type for all spans of time, so they are written one by one.
     span = isinstance(column.dtype, pd.PeriodDtype) or column.dtype.kind == "m"
     if column.dtype != object and not span:
         try:
@@ -87,19 +88,19 @@ def _of_type(kind: type, cells: pd.Series, what: str) -> pa.Array:
         cells = cells.map(bool)
     elif not issubclass(kind, _SCALARS) and not cells.isna().all():
         raise TableError(
-            f"{what} must hold a text, a number or a date in each row, not a {kind.__name__}.",
+            f"{what} must have a text, a number or a date in each row, not a {kind.__name__}.",
             where=what,
         )
     try:
         return _of_series(cells)
     except (pa.ArrowException, TypeError, ValueError):
         raise TableError(
-            f"{what} holds a {kind.__name__} that cannot be written as text in UTF-8.", where=what
+            f"{what} has a {kind.__name__} that cannot be written as UTF-8 text.", where=what
         ) from None
 
 
 def _range_of_bytes(text: pa.Array) -> tuple[int, int]:
-    """Return the least and the largest byte: of plain words there is nothing to clean."""
+    """Return the smallest and the largest byte; plain words need no cleaning."""
     _, places, octets = text.buffers()
     ends = np.frombuffer(places, dtype=np.int32)[text.offset : text.offset + len(text) + 1]
     used = np.frombuffer(octets, dtype=np.uint8)[ends[0] : ends[-1]] if octets else ends[:0]
@@ -112,7 +113,7 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_floating(kind):
-        # Numpy's own numbers: a float32 has fewer digits than the same number as a float64.
+        # numpy's own numbers, because a float32 has fewer digits than the same number as a float64.
         values = column.to_numpy()
         return pa.chunked_array([pa.array([_number(v) for v in values], type=pa.string())])
     if pa.types.is_duration(kind):
@@ -124,7 +125,7 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_boolean(kind):
         text = pc.utf8_capitalize(text)
     if pa.types.is_decimal(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        # How many digits follow the point is a column's, and a cell must read the same in others.
+        # The count of digits belongs to the column, but a cell must read the same in every column.
         text = pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+($|Z|[+-])", r"\1\2")
         text = pc.replace_substring_regex(text, r"\.0+($|Z|[+-])", r"\1")
     if pa.types.is_timestamp(kind):
@@ -135,5 +136,5 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _number(value: np.floating) -> str | None:
     if np.isnan(value):
         return None
-    # An infinite one stays as it is written: whoever reads the column refuses it by row.
+    # Infinity keeps its text: the column's reader rejects it with its row.
     return str(int(value)) if float(value).is_integer() else str(value)

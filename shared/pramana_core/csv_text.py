@@ -1,7 +1,7 @@
-"""The one writer of CSV (RFC 4180), and its reader of marked texts.
+"""Writes CSV (RFC 4180) and removes the marks that the writer adds.
 
-A spreadsheet runs a cell that starts with `= + - @`, a tab or a line break as a formula. Such a
-text gets an apostrophe before it, unless it is a number; `unmarked` takes it off again.
+A spreadsheet runs a cell that starts with `= + - @`, a tab or a line break as a formula. The writer
+puts an apostrophe before such a text unless it is a number; `unmarked` removes it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 FORMULA = r"'*[=+\-@\t\r\n]"
-"""How a text starts that is marked."""
+"""The start of a text that gets an apostrophe."""
 
 _FORMULA = re.compile(FORMULA)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return a table as CSV, a line for the header and for each row; see `csv_cell`."""
+    """Return a table as CSV: one line for the header and one for each row; see `csv_cell`."""
     return "".join(csv_lines(header, rows))
 
 
@@ -31,16 +31,16 @@ def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    """Return cells, as `csv_cell` writes them, as a line."""
-    # A line with one empty cell would be no row.
+    """Return cells that `csv_cell` wrote as a line."""
+    # Readers skip an empty line, so a single empty cell is quoted.
     return (",".join(cells) or '""') + "\n"
 
 
 def csv_cell(value: object) -> str:
     """Return a value as a cell.
 
-    A number has every digit that it needs; None and NaN are empty. A text is quoted where it must
-    be, and marked where a spreadsheet would run it.
+    A number has as many digits as it needs; None and NaN are empty. A text is quoted where CSV
+    requires quotes, and marked where a spreadsheet would run it.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
@@ -56,5 +56,5 @@ def csv_cell(value: object) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return a text of a cell as it was before `csv_cell` marked it."""
+    """Return the text of a cell without the mark of `csv_cell`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

@@ -1,8 +1,8 @@
-"""Columns of a table that give a sensitive one away, counted as the table is read, pair by pair.
+"""Columns of a table that reveal a sensitive column, found by counting pairs of values.
 
-A column does where guesses from it are right for more than 99 % of the records and wrong at most
-half as often as guesses of the most frequent value. A record is guessed from the others of its
-category, so unique ids give nothing away.
+A column reveals another if guesses from it are right for more than 99 % of the records and wrong at
+most half as often as guesses of the most frequent value. A record is guessed from the other records
+of its category, so unique ids reveal nothing.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 SHARE = 0.99
-"""A column gives another away if guesses from it are right for more of the records than this."""
+"""A column reveals another only if guesses from it are right for more than this share."""
 
 OF_BASE = 0.5
-"""And wrong at most so often, as a share of the errors of guessing the most frequent value."""
+"""The most errors of these guesses, relative to guesses of the most frequent value."""
 
 LEAST_RECORDS = 20
-"""In fewer records columns agree by chance."""
+"""With fewer records, columns agree by chance."""
 
 DENSE_CELLS = 1 << 16
 MOST_PAIRS = 1 << 22
-"""A column that gives another away has few pairs of values; with more it is counted no further."""
+"""The most pairs of values that are counted; a column that reveals another has few of them."""
 
 EXACT = 400
-"""All records are counted for so many pairs of columns; of more pairs evenly as many fewer."""
+"""Up to this many pairs of columns use all records; more pairs use proportionally fewer."""
 
 _Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Giveaway:
-    """A column, one that it gives away, and for which share of the records a guess is right."""
+    """A column, the column that it reveals, and the share of records that it guesses right."""
 
     column: str
     of: str
@@ -44,7 +44,7 @@ class Giveaway:
 
 
 class _Pair:
-    """How often each pair of codes of two columns is there, as `code * size + code`."""
+    """The counts of each pair of codes of two columns, by `code * size + code`."""
 
     def __init__(self, size: int, other: int):
         self.size = other
@@ -65,18 +65,18 @@ class _Pair:
         self.counts = np.bincount(places, weights, len(self.keys)).astype(np.int64)
 
     def errors(self) -> int:
-        """Return how often the most frequent value of its category is not a record's."""
+        """Return how many records differ from the most frequent value of their category."""
         starts = np.flatnonzero(np.diff(self.keys // self.size, prepend=-1))
         return int(self.counts.sum() - np.maximum.reduceat(self.counts, starts).sum())
 
 
 class PairCounts:
-    """Counts of the pairs of values that occur, chunk by chunk, until nothing can be given away."""
+    """Counts of pairs of values, chunk by chunk, for columns that may still reveal another."""
 
     def __init__(
         self, sizes: Mapping[str, int], givers: Collection[str], sensitive: Collection[str]
     ):
-        """Take the sizes of columns, those that may give others away, and sensitive ones."""
+        """Take the columns' sizes, columns that may reveal others, and sensitive columns."""
         both = [(a, b) for a in givers for b in sensitive if a != b]
         self._pairs = {(a, b): _Pair(sizes[a], sizes[b]) for a, b in both}
         self._step = -(-len(both) // EXACT) or 1
@@ -84,7 +84,7 @@ class PairCounts:
     def add(
         self, columns: Mapping[str, npt.NDArray[np.integer[Any]]], most: float = math.inf
     ) -> None:
-        """Count the next records, by their codes; `most` bounds the records of the whole table."""
+        """Count the next records by their codes; `most` is the largest size the table can have."""
         names = {name for pair in self._pairs for name in pair}
         wide = {name: columns[name][:: self._step].astype(np.int64) for name in names}
         for both, pair in list(self._pairs.items()):
@@ -94,24 +94,24 @@ class PairCounts:
                 del self._pairs[both]
 
     def giveaways(self) -> list[Giveaway]:
-        """Return what gives what away."""
+        """Return each column that reveals another."""
         shares = {names: _given_away(pair) for names, pair in self._pairs.items()}
         return [Giveaway(*names, share) for names, share in shares.items() if share is not None]
 
 
 def _given_away(pair: _Pair) -> float | None:
-    """Return the share of right guesses where a column gives the other away, else None."""
+    """Return the share of right guesses if a column reveals the other one, else None."""
     there = pair.counts > 0
     if not there.any():
         return None
     counts = pair.counts[there]
     group, value = np.divmod(pair.keys[there], pair.size)
-    # In each group the largest count first: keys are sorted, so that groups are runs.
+    # The largest count of each group comes first. Keys are sorted, so groups are contiguous.
     order = np.lexsort((-counts, group))
     group, value, counts = group[order], value[order], counts[order]
     first = np.r_[True, group[1:] != group[:-1]]
     best = np.flatnonzero(first)
-    # The others of a group guess right if its most frequent value is so without the record, too.
+    # Other records of a group guess right if its most frequent value stays so without this record.
     following = np.r_[counts[1:], 0] * ~np.r_[first[1:], True]
     right = int(counts[best][counts[best] - 1 > following[best]].sum())
     judged = np.repeat(np.add.reduceat(counts, best) > 1, np.diff(np.r_[best, len(group)]))

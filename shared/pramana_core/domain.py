@@ -1,4 +1,4 @@
-"""Variables with their categories, and domains made of them.
+"""Variables with their categories, and domains of variables.
 
 A `Domain` fixes the meaning of every code array and count tensor in the system: axis `i` of a
 tensor over a domain is variable `i`, and code `c` of a variable is its category `c`.
@@ -15,20 +15,20 @@ from pramana_core.alike import did_you_mean, repeated_in
 from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
 CATEGORIES = 1 << 16
-"""A variable that travels has at most this many categories."""
+"""The most categories of a variable in a message to the miner."""
 
 VARIABLES = 1 << 12
-"""A block or a job has at most this many variables."""
+"""The most variables of a block or a job."""
 
 OWNERS = 256
-"""A study has at most this many owners."""
+"""The most owners of a study."""
 
 _SHOWN = 10
-"""The printed form of a domain names so many variables."""
+"""The most variables that the printed form of a domain names."""
 
 
 def _short(values: tuple[object, ...]) -> str:
-    """Return a tuple as it is printed; of a long one the first, and how many there are."""
+    """Return a tuple as printed: a long one shows its first items and its length."""
     if len(values) <= _SHOWN:
         return repr(values)
     return f"({', '.join(map(repr, values[:_SHOWN]))}, ... {len(values):,} in all)"
@@ -38,17 +38,17 @@ def _short(values: tuple[object, ...]) -> str:
 class Variable:
     """A categorical variable: its name and its categories in code order.
 
-    A discretized number carries `representatives`: the number that stands for each category, for
-    models that need one (Ma 2.3).
+    A discretized number has `representatives`, one number for each category, for models that
+    compute with numbers (Ma 2.3).
 
     Args:
-        name: what it is called.
-        categories: their labels; the code of a category is its place.
-        representatives: a number for each category, or None.
+        name: the variable's name.
+        categories: the labels; the code of a category is its index.
+        representatives: one number for each category, or None.
 
     Raises:
-        DomainError: the name is empty, there are fewer than two categories, or one repeats; the
-            representatives are not one finite number for each category.
+        DomainError: the name is empty, there are fewer than two categories, a category repeats, or
+            the representatives are not one finite number for each category.
 
     Examples:
         >>> import pramana as pm
@@ -69,9 +69,8 @@ class Variable:
             )
         if len(self.categories) < 2:
             raise DomainError(
-                f"Variable {self.name!r} has {'one category' if self.categories else 'none'}; it"
-                " needs two or more; list every category that it can take, and leave out a column"
-                " that is the same for everybody.",
+                f"Variable {self.name!r} has {'one' if self.categories else 'no'} category; list"
+                " all categories that it can take, at least two, or leave the column out.",
                 where=self.name,
             )
         if len(set(self.categories)) < self.size:
@@ -80,7 +79,7 @@ class Variable:
                 f"Variable {self.name!r} lists a category twice: {repeated}.", where=self.name
             )
         if self.representatives is not None:
-            # One form of each number, or equal variables could have different digests.
+            # Only one form of each number, or equal variables could have different digests.
             try:
                 numbers = tuple(float(number) + 0.0 for number in self.representatives)
             except (TypeError, ValueError):
@@ -100,7 +99,7 @@ class Variable:
         return f"Variable(name={self.name!r}, categories={_short(self.categories)}{words})"
 
     def _listed(self) -> tuple[str, ...]:
-        """Return the categories as a tuple of texts. Raises DomainError where they are not."""
+        """Return the categories as a tuple of texts. Raises DomainError."""
         given: object = self.categories
         if not isinstance(self.name, str):
             raise DomainError(f"A variable's name must be text, not {self.name!r}.")
@@ -117,10 +116,10 @@ class Variable:
     def _require_numbers(self, numbers: tuple[float, ...]) -> None:
         if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
             raise DomainError(
-                f"Variable {self.name!r} has {self.size} categories and needs as many finite"
-                " representatives.",
+                f"The {len(numbers)} representatives of {self.name!r} are not finite numbers, one"
+                f" for each of its {self.size} categories.",
                 where=self.name,
-                remedy="Give one representative for each category, or none at all.",
+                remedy="Give one finite representative for each category, or leave them all out.",
             )
 
     @property
@@ -150,10 +149,10 @@ class Domain:
     """An ordered set of variables.
 
     Args:
-        variables: in the order of a table's axes.
+        variables: the variables, in the order of a table's axes.
 
     Raises:
-        DomainError: two variables have one name.
+        DomainError: two variables have the same name.
 
     Examples:
         >>> import pramana as pm
@@ -167,7 +166,7 @@ class Domain:
     def __post_init__(self) -> None:
         given: object = self.variables
         if not isinstance(given, Sequence) or not all(isinstance(v, Variable) for v in given):
-            raise DomainError(f"A domain is made of a list of variables, not of {given!r}.")
+            raise DomainError(f"A domain takes a list of variables, not {given!r}.")
         object.__setattr__(self, "variables", tuple(given))
         if repeated := repeated_in(self.names):
             raise DomainError(f"The domain names a variable twice: {repeated}.")
@@ -178,11 +177,11 @@ class Domain:
     ) -> Domain:
         """Build a domain from `name=categories` pairs, or a dict of them, in their order.
 
-        Raises DomainError: what was passed is no dict, or a variable cannot be.
+        Raises DomainError: `listed` is not a dict, or a variable is invalid.
         """
         if listed is not None and not isinstance(listed, Mapping):
             raise DomainError(
-                "Domain.of takes name=[categories] pairs, or a dict of them, not a"
+                "Domain.of takes name=[categories] pairs or a dict of them, not a"
                 f" {type(listed).__name__}."
             )
         every = {**(listed or {}), **categories}
@@ -195,12 +194,12 @@ class Domain:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The number of categories per axis: the shape of a count tensor over this domain."""
+        """The count of categories on each axis: the shape of a count tensor over this domain."""
         return tuple(v.size for v in self.variables)
 
     @cached_property
     def size(self) -> int:
-        """The number of cells, an exact integer of any length."""
+        """The number of cells, an exact integer of any size."""
         return math.prod(self.shape)
 
     @cached_property
@@ -236,11 +235,11 @@ class Domain:
             ) from None
 
     def project(self, names: Sequence[str]) -> Domain:
-        """Return the domain of variables in the order of `names`. Raises UnknownVariable."""
+        """Return the domain of the named variables, in that order. Raises UnknownVariable."""
         if isinstance(names, str) and names in self:
             names = [names]
         return Domain(tuple(self[name] for name in names))
 
     def join(self, other: Domain) -> Domain:
-        """Return this domain followed by another with no name in common."""
+        """Return this domain followed by another one; the two share no name."""
         return Domain(self.variables + other.variables)

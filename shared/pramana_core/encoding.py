@@ -1,4 +1,4 @@
-"""The codes of cells: each text or number becomes the code of its variable's category."""
+"""Codes of cells: each text or number becomes the code of its category."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 UNKNOWN, EMPTY_CELL = -1, -2
-"""The codes of a cell that holds no category, and of one that holds nothing."""
+"""The codes of a cell whose value is not a category, and of an empty cell."""
 
 Value = str | float
-"""A category's label, or a number where the categories are intervals of numbers."""
+"""A category's label, or a number if the categories are intervals."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -34,9 +34,9 @@ def encode(
     empty: int = EMPTY_CELL,
     unknown: int = UNKNOWN,
 ) -> npt.NDArray[np.int64]:
-    """Return the code of each of n cells: labels, spellings of labels, or numbers within intervals.
+    """Return the codes of n cells. A cell is a label, another spelling of one, or a number.
 
-    An empty text that is no category has the code `empty`, any other cell without one `unknown`.
+    An empty text that is not a category has the code `empty`, any other unknown value `unknown`.
     """
     reader = CategoryReader(categories)
 
@@ -52,7 +52,7 @@ def encode(
     codes = np.full(len(arrow), unknown, dtype=np.int64)
     singly = np.ones(len(arrow), dtype=np.bool_)
     if reader.cuts is not None:
-        # Numbers may all be different: those in an interval are found at once.
+        # Numbers may all differ, so those within intervals are looked up together.
         values = numbers(arrow)
         singly = ~np.isfinite(values) | np.isin(values, [*map(number_of, categories)])
         codes[~singly] = np.searchsorted(reader.cuts, values[~singly], side="right")
@@ -64,7 +64,7 @@ def encode(
 
 
 def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
-    """Return each cell of n as a number, NaN where it is not one, shape (n,)."""
+    """Return n cells as numbers, shape (n,), with NaN for a cell that is not a number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -81,12 +81,12 @@ def numbers(text: pa.Array) -> npt.NDArray[np.float64]:
 class CategoryReader:
     """Reads labels and numbers as codes of categories.
 
-    A label comes first, then another unique spelling of its value (1 as 1.0, True as true or 1),
+    An exact label comes first, then a unique other spelling of it (1 as 1.0, True as true or 1),
     then the interval that contains the number. Text is stripped and in Unicode NFC.
     """
 
     def __init__(self, categories: Sequence[str]):
-        # Of two labels that only their Unicode form tells apart, the first.
+        # Of two labels that differ only in their Unicode form, the first wins.
         ordered = list(reversed([*enumerate(categories)]))
         self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
         spellings = {label: plainest(label) for label in self._labels}
@@ -99,7 +99,7 @@ class CategoryReader:
         self.cuts = interval_cuts(categories)
 
     def code(self, value: Value) -> int | None:
-        """Return a value's code; None where it is none of the categories."""
+        """Return a value's code, or None if it is not a category."""
         for text in _written(value):
             plain = plainest(text)
             for known, label in (
@@ -115,10 +115,7 @@ class CategoryReader:
 
 
 def interval_cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the cuts between categories written "<30", "30-45", ">=45", else None.
-
-    One more category may come last, for missing cells.
-    """
+    """Return the cuts between categories written as "<30", "30-45", ">=45", else None."""
     cuts = _cuts(categories)
     if cuts is None and len(categories) >= 3:
         cuts = _cuts(categories[:-1])
@@ -130,7 +127,7 @@ def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
         return None
     texts = [categories[0].removeprefix("<")]
     for label in categories[1:-1]:
-        # A cut may be negative or have an exponent, so a hyphen alone does not part two of them.
+        # A cut may be negative or have an exponent, so a hyphen alone does not separate two cuts.
         if not label.startswith(f"{texts[-1]}-"):
             return None
         texts.append(label[len(texts[-1]) + 1 :])
@@ -144,7 +141,7 @@ def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
 
 
 def _written(value: Value) -> tuple[str, ...]:
-    """Return the labels that a value may stand for."""
+    """Return the labels that a value may have."""
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value)
         return text, text.strip()
@@ -155,7 +152,7 @@ def _written(value: Value) -> tuple[str, ...]:
 
 
 def number_of(value: object) -> float:
-    """Return a number, also from its text; NaN where it is not one."""
+    """Return a number or the number that a text spells, and NaN for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | Real):
         return math.nan
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):

@@ -1,6 +1,6 @@
-"""Every error Pramana raises on purpose, in one tree, with a table of codes and statuses.
+"""Every error that Pramana raises on purpose, in one tree, with a table of codes and statuses.
 
-An error says what was wrong (`message`), where (`where`) and what to do (`remedy`). None carries a
+An error states the problem (`message`), its location (`where`) and the solution (`remedy`), but no
 true value of a sensitive column. `pramana_core.wire.services` sends errors over HTTP.
 """
 
@@ -11,82 +11,82 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 PUBLIC = "pramana"
-"""The package that users take these classes from, all of them."""
+"""The package that users import these classes from."""
 
 
 _TABLE: Mapping[str, tuple[Any, ...]] = {
-    "InputError": ("input-invalid", "The input is wrong", 422, 2),
+    "InputError": ("input-invalid", "The input is invalid", 422, 2),
     "DomainError": ("domain-invalid", "The domain is invalid"),
     "UnknownVariable": ("unknown-variable", "Unknown variable"),
     "UnknownCategory": ("unknown-category", "Unknown category"),
     "ChannelError": ("channel-invalid", "The transition matrix is invalid"),
     "PlanError": ("plan-invalid", "The plan is not consistent"),
     "UnprotectedVariable": ("sensitive-without-channel", "A sensitive variable is not randomized"),
-    "PlanConflict": ("plan-conflict", "Released before under another randomization", 409),
-    "RecordsCorrected": ("records-corrected", "Records were corrected since they were reported"),
-    "RecordsExchanged": ("records-exchanged", "Many records are others than were reported"),
+    "PlanConflict": ("plan-conflict", "Already released under another randomization", 409),
+    "RecordsCorrected": ("records-corrected", "Records have changed since their report"),
+    "RecordsExchanged": ("records-exchanged", "Many records were added or removed"),
     "StructureError": ("structure-invalid", "The structure is not a network"),
     "OptionError": ("option-invalid", "An option is out of range"),
     "ProtocolUnsupported": (
         "protocol-unsupported",
-        "The version of the protocol is not served",
+        "The protocol version is not supported",
         400,
     ),
-    "ConfigError": ("config-invalid", "The configuration is wrong"),
-    "TableError": ("table-invalid", "The table is wrong"),
+    "ConfigError": ("config-invalid", "The configuration is invalid"),
+    "TableError": ("table-invalid", "The table is invalid"),
     "DuplicateRecordId": ("record-id-duplicate", "Record ids occur twice"),
-    "ModelError": ("model-invalid", "The shared tree is wrong"),
+    "ModelError": ("model-invalid", "The shared model is invalid"),
     "RequirementUnmet": ("requirement-unmet", "No tree meets the requirement"),
-    "KeyFileError": ("key-file", "A secret of the service is absent or unsafe", 500, 3),
+    "KeyFileError": ("key-file", "A secret of the service is missing or unsafe", 500, 3),
     "EstimationError": ("estimation-failed", "The data cannot support the estimate", 422, 6),
     "NotConverged": ("not-converged", "The estimate did not converge"),
     "StateError": ("state", "The state forbids the request", 409, 4),
     "NotFound": ("not-found", "Not found", 404),
-    "Conflict": ("conflict", "In conflict with what is stored"),
-    "ChangedSinceShown": ("changed-since-shown", "It changed since it was shown"),
-    "PartInvalid": ("part-invalid", "The part does not hold what was announced", 422),
-    "BudgetExceeded": ("budget-exceeded", "More than the study's privacy budget leaves"),
+    "Conflict": ("conflict", "The request conflicts with stored data"),
+    "ChangedSinceShown": ("changed-since-shown", "The data changed since the preview"),
+    "PartInvalid": ("part-invalid", "The part differs from its announcement", 422),
+    "BudgetExceeded": ("budget-exceeded", "The study's privacy budget is exceeded"),
     "StudyPlanNotFollowed": (
         "study-plan-not-followed",
         "The release does not follow the study's plan",
     ),
-    "LinkageDiffers": ("linkage-differs", "The linkage secret is another one"),
-    "RecordsDoNotAlign": ("records-do-not-align", "The owners' records are not the same"),
+    "LinkageDiffers": ("linkage-differs", "The linkage secrets differ"),
+    "RecordsDoNotAlign": ("records-do-not-align", "The owners' records differ"),
     "VariablesMissing": ("variables-missing", "Variables are not reported"),
     "NotReady": ("not-ready", "Not ready", 503),
-    "StorageFull": ("storage-full", "No room to store it", 507),
+    "StorageFull": ("storage-full", "The storage is full", 507),
     "TooManyRequests": ("too-many-requests", "Too many requests at once", 429),
     "NotInstalled": ("not-installed", "An optional extra is not installed", 501),
-    "SmallCounts": ("counts-too-small", "Exact parameters would rest on too few records"),
+    "SmallCounts": ("counts-too-small", "Too few records for exact parameters"),
     "OtherGroupings": (
         "other-groupings",
         "Exact parameters would reveal other groupings of a column",
     ),
     "SessionEnded": ("session-ended", "The joint session was ended"),
     "StoreCorrupt": ("store-corrupt", "Stored data are damaged", 500),
-    "HistoryLost": ("history-lost", "It is not known what has left", 409),
-    "WorkerLost": ("worker-lost", "Its worker was lost", 500),
+    "HistoryLost": ("history-lost", "The history of releases is incomplete", 409),
+    "WorkerLost": ("worker-lost", "The job's worker ended", 500),
     "Forbidden": ("forbidden", "Not allowed", 403, 4),
     "Unauthenticated": ("unauthenticated", "A valid token is needed", 401),
-    "LimitExceeded": ("limit-exceeded", "Larger than this service allows", 413, 4),
-    "TransportError": ("transport", "Another service did not answer as agreed", 502, 5),
+    "LimitExceeded": ("limit-exceeded", "Larger than the service allows", 413, 4),
+    "TransportError": ("transport", "Another service did not answer as specified", 502, 5),
     "Unreachable": ("miner-unreachable", "The miner did not answer"),
-    "Refused": ("miner-refused", "The miner refused", 502, 4),
+    "Refused": ("miner-refused", "The miner rejected the request", 502, 4),
     "PeerUnreachable": ("peer-unreachable", "Another owner did not answer"),
-    "PeerDeviated": ("peer-deviated", "Another owner did not do as announced"),
+    "PeerDeviated": ("peer-deviated", "Another owner departed from the protocol"),
 }
-"""By class: code, title, HTTP status and exit code, where they differ from those of its base."""
+"""For each class its code, title, HTTP status and exit code; missing ones come from its base."""
 
 
 class PramanaError(Exception):
     """The base class of all errors of this package; `str(error)` is the message, then the remedy.
 
-    Code, title, HTTP status and exit code are those of `_TABLE`, or of the class above.
+    Code, title, HTTP status and exit code come from `_TABLE` or from the base class.
 
     Attributes:
-        message: what was wrong.
-        where: the parameter, column or field that was wrong, where there is one.
-        remedy: what to do, where that is not in the message.
+        message: the problem.
+        where: the invalid parameter, column or field, or None.
+        remedy: what to do, or None if the message says it.
 
     Examples:
         >>> import pramana as pm
@@ -101,8 +101,8 @@ class PramanaError(Exception):
     title: ClassVar[str] = "Unforeseen error"
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = 1
-    """What a command ends with: 1 unforeseen, 2 input, 3 keys, 4 refused by state or rights,
-    5 transport, 6 estimation."""
+    """A command's exit code: 1 unforeseen, 2 input, 3 keys, 4 rejected, 5 transport, 6 estimation.
+    """
 
     def __init_subclass__(cls) -> None:
         cls.__module__ = PUBLIC
@@ -120,7 +120,7 @@ class PramanaError(Exception):
         return f"{self.message} {self.remedy}" if self.remedy else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Not by its arguments: a class may take more of them than its message.
+        # Not by its arguments: a subclass may take more of them than its message.
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
@@ -128,7 +128,7 @@ PramanaError.__module__ = PUBLIC
 
 
 def error_classes() -> Iterator[type[PramanaError]]:
-    """Yield every class of the tree, root first (for tables that must be complete)."""
+    """Yield every class of the tree, root first, for tables that must be complete."""
     pending: list[type[PramanaError]] = [PramanaError]
     for current in pending:
         yield current
@@ -136,7 +136,7 @@ def error_classes() -> Iterator[type[PramanaError]]:
 
 
 class InputError(PramanaError):
-    """Something that was passed is wrong, and whoever passed it can correct it.
+    """An invalid input that the caller can correct.
 
     Examples:
         >>> import pramana as pm
@@ -149,11 +149,11 @@ class InputError(PramanaError):
 
 
 class DomainError(InputError):
-    """A variable or domain that cannot exist: no categories, a name twice."""
+    """An invalid variable or domain, such as one without categories or with a repeated name."""
 
 
 class UnknownVariable(InputError):
-    """A variable that the domain at hand does not have."""
+    """A variable that the domain does not contain."""
 
 
 class UnknownCategory(InputError):
@@ -161,31 +161,31 @@ class UnknownCategory(InputError):
 
 
 class ChannelError(InputError):
-    """A transition matrix that is not one, or does not fit its variables."""
+    """An invalid transition matrix, or one that does not fit its variables."""
 
 
 class SingularChannel(ChannelError):
-    """The inverse was asked of a transition matrix that has none."""
+    """A transition matrix that has no inverse."""
 
 
 class PlanError(InputError):
-    """Blocks that overlap, leave a variable out or name one that is not there."""
+    """Blocks that overlap, omit a variable or name an unknown one."""
 
 
 class UnprotectedVariable(PlanError):
-    """A sensitive variable would leave its owner unrandomized."""
+    """A sensitive variable that would be released without randomization."""
 
 
 class PlanConflict(PlanError):
-    """The same variable was already released under a different randomization."""
+    """A variable that was already released under a different randomization."""
 
 
 class RecordsCorrected(PlanConflict):
-    """Records that were reported before have other values now, and nobody said what to do."""
+    """Values of reported records have changed; the owner must say how to treat them."""
 
 
 class RecordsExchanged(PlanConflict):
-    """Many records are gone or new since the last release, and nobody said whose they are."""
+    """Many records are missing or new since the last release; the owner must say why."""
 
 
 class StructureError(InputError):
@@ -197,15 +197,15 @@ class OptionError(InputError):
 
 
 class ProtocolUnsupported(InputError):
-    """Client and miner have no version of the protocol in common."""
+    """Client and miner have no protocol version in common."""
 
 
 class ConfigError(InputError):
-    """A configuration file that cannot be read or says something impossible."""
+    """A configuration file that cannot be read or contains an impossible setting."""
 
 
 class TableError(InputError):
-    """The owner's table does not match what its configuration says."""
+    """The owner's table does not match its configuration."""
 
 
 class EmptyTable(TableError):
@@ -213,7 +213,7 @@ class EmptyTable(TableError):
 
 
 class MissingColumn(TableError):
-    """A configured column is not in the table."""
+    """A configured column is missing from the table."""
 
 
 class DuplicateRecordId(TableError):
@@ -221,7 +221,7 @@ class DuplicateRecordId(TableError):
 
 
 class MaskingError(InputError):
-    """Numeric columns cannot be masked as asked, or it would release true values."""
+    """Numeric columns cannot be masked as requested, or the mask would release true values."""
 
 
 class ModelError(InputError):
@@ -229,15 +229,15 @@ class ModelError(InputError):
 
 
 class RequirementUnmet(InputError):
-    """However a tree is pruned, nothing is left of it that is anonymous enough."""
+    """No pruning of the tree is anonymous enough."""
 
 
 class KeyFileError(PramanaError):
-    """A secret is absent, weak, a documented example, or readable by others."""
+    """A secret is missing, weak, a documented example, or readable by others."""
 
 
 class EstimationError(PramanaError):
-    """The counts cannot support the estimate that was asked."""
+    """The counts cannot support the requested estimate."""
 
 
 class NotConverged(EstimationError):
@@ -245,39 +245,39 @@ class NotConverged(EstimationError):
 
 
 class StateError(PramanaError):
-    """What is stored forbids the request; nothing was changed."""
+    """The stored state forbids the request; nothing was changed."""
 
 
 class NotFound(StateError):
-    """No such resource, or none that this caller may see."""
+    """The resource does not exist, or the caller may not see it."""
 
 
 class Conflict(StateError):
-    """The same key was used before with other content."""
+    """The same key was used before with different content."""
 
 
 class ChangedSinceShown(StateError):
-    """Somebody agreed to what was shown, and something else would be done now."""
+    """The data changed after the user confirmed their preview."""
 
 
 class PartInvalid(StateError):
-    """The bytes are those announced but do not hold what the release announced."""
+    """The bytes have the announced digest, but their content differs from the announced release."""
 
 
 class BudgetExceeded(StateError):
-    """A release would tell more than the study's budget of epsilon leaves."""
+    """A release would cost more epsilon than the study's budget has left."""
 
 
 class StudyPlanNotFollowed(StateError):
-    """A release randomizes other than the plan that the owners of the study agreed on."""
+    """A release whose randomization differs from the study plan that the owners agreed on."""
 
 
 class LinkageDiffers(StateError):
-    """A release was made under another linkage secret than those of the study's other owners."""
+    """A release under a different linkage secret than the study's other releases."""
 
 
 class RecordsDoNotAlign(StateError):
-    """The owners' records are not the same set."""
+    """The owners' sets of records differ."""
 
 
 class VariablesMissing(StateError):
@@ -285,27 +285,27 @@ class VariablesMissing(StateError):
 
 
 class NotReady(StateError):
-    """The result is not there yet."""
+    """The result is not available yet."""
 
 
 class StorageFull(StateError):
-    """The disk, or the store of objects, has no room; nothing was changed."""
+    """The disk or the object store is full; nothing was changed."""
 
 
 class TooManyRequests(StateError):
-    """Too many requests, or too many at once; the next can succeed after `retry_seconds`."""
+    """Too many requests, in total or at once; retry after `retry_seconds`."""
 
     retry_seconds: int = 1
 
 
 class NotInstalled(StateError):
-    """What was asked needs an optional extra that is not installed here."""
+    """The request needs an optional extra that is not installed."""
 
 
 class NotFitted(StateError, AttributeError):
-    """An estimator was asked for something that it only has after `fit`.
+    """A method or attribute of an estimator that is available only after `fit`.
 
-    It is an `AttributeError` too, so that `hasattr(model, "classes_")` is False before `fit`.
+    Also an `AttributeError`, so that `hasattr(model, "classes_")` is False before `fit`.
 
     Examples:
         >>> import pramana as pm
@@ -326,31 +326,31 @@ class SmallCounts(StateError):
 
 
 class OtherGroupings(StateError):
-    """Exact parameters by two groupings of a column would reveal the records between them."""
+    """Exact parameters for two groupings of a column would reveal the difference."""
 
 
 class SessionEnded(StateError):
-    """A joint session was ended before its result: interrupted, or past its deadline."""
+    """A joint session ended before its result: it was interrupted or passed its deadline."""
 
 
 class StoreCorrupt(StateError):
-    """Stored bytes are not those that were acknowledged."""
+    """Stored bytes differ from the acknowledged bytes."""
 
 
 class HistoryLost(StoreCorrupt):
-    """A state directory does not know all that left from it, or may have left."""
+    """A state directory may lack a record of some past releases."""
 
 
 class WorkerLost(StateError):
-    """A job was given up: its worker ended in the middle of it, time after time."""
+    """A job was abandoned because its worker ended repeatedly."""
 
 
 class Forbidden(PramanaError):
-    """The caller may not do this: the token is good, but not for that."""
+    """The token is valid, but does not permit this request."""
 
 
 class Unauthenticated(Forbidden):
-    """No token, or one that is wrong, expired or revoked."""
+    """The token is missing, wrong, expired or revoked."""
 
 
 class LimitExceeded(PramanaError):
@@ -360,19 +360,21 @@ class LimitExceeded(PramanaError):
 def require_at_most(
     number: float, most: float, what: str, where: str | None = None, remedy: str | None = None
 ) -> None:
-    """Check that there are at most so many of what is counted. Raises LimitExceeded."""
+    """Check that a count is at most `most`. Raises LimitExceeded."""
     if number > most:
         raise LimitExceeded(
-            f"There would be {number:,} {what}; {most:,} are allowed.", where=where, remedy=remedy
+            f"There would be {number:,} {what}; the limit is {most:,}.",
+            where=where,
+            remedy=remedy,
         )
 
 
 class TransportError(PramanaError):
-    """The other side did not answer as agreed."""
+    """The other side did not answer as specified."""
 
 
 class Unreachable(TransportError):
-    """No answer, or none that speaks the contract, after all retries."""
+    """The miner gave no valid answer after all retries."""
 
 
 class Refused(TransportError):
@@ -390,8 +392,8 @@ class Refused(TransportError):
 
 
 class PeerUnreachable(TransportError):
-    """Another owner did not answer, not in time, or not as an owner's agent does."""
+    """Another owner gave no valid answer in time."""
 
 
 class PeerDeviated(TransportError):
-    """Another owner sent other data than it announced, or the owners disagree on a result."""
+    """Another owner sent data that differ from its announcement, or the owners' results differ."""

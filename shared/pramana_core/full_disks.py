@@ -1,6 +1,6 @@
-"""What the system says when there is no room for a file, told as StorageFull.
+"""Translates a full disk into StorageFull.
 
-What was to be written is told, and where if its reader may know that; what was in it is not.
+The error names what could not be stored, and its path if the reader may know it, never content.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from pathlib import Path
 from pramana_core.errors import StorageFull
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The disk is full, somebody's share of it is used up, or a file may become no longer."""
+"""The disk is full, a quota is used up, or a file has reached its largest size."""
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a system error says that there is no room."""
+    """Return whether a system error means that the disk is full."""
     return error.errno in NO_ROOM
 
 
 def no_room(what: str, path: Path | None = None) -> StorageFull:
-    """Return the error of what could not be stored, at a path if its reader may know it."""
+    """Return a StorageFull for `what`, at `path` if its reader may know it."""
     place = "" if path is None else f" at {path}"
     return StorageFull(
         f"There is no room for {what}{place}; nothing was changed.",
         where=what if path is None else str(path),
-        remedy="Make room on that disk, and do the same again.",
+        remedy="Free space on that disk and try again.",
     )
 
 
 @contextmanager
 def storing(what: str, path: Path | None = None) -> Iterator[None]:
-    """Turn errors of a full disk into StorageFull; all others pass."""
+    """Turn errors of a full disk into StorageFull; other errors pass unchanged."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Tables of numbers and categories, and their matrices for least squares.
+"""Tables of numbers and categories, and their design matrices for least squares.
 
-A category is an indicator, but for the first of a column. Columns are standardized; constant and
-redundant ones are left out.
+Each category of a column but the first becomes an indicator. Columns are standardized; constant and
+redundant columns are omitted.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 LARGEST = 1e100
-"""Numbers beyond it, whose squares cannot be added up, are refused."""
+"""The largest absolute value accepted: squares of larger numbers overflow in sums."""
 
 
 def _own(name: str, values: Any, kind: type[np.generic]) -> npt.NDArray[Any]:
-    """Return a column's values as an array that nobody can write to. Raises TableError."""
+    """Return a column's values as a read-only array. Raises TableError."""
     found: npt.NDArray[Any] = np.array(values, dtype=kind, order="C")
     if found.ndim != 1:
         raise TableError(f"Column {name!r} must have one dimension, not {found.ndim}.", where=name)
@@ -36,7 +36,7 @@ def _own(name: str, values: Any, kind: type[np.generic]) -> npt.NDArray[Any]:
 
 
 def without_variation(values: Floats) -> bool:
-    """Return whether numbers are all the same, up to the rounding of their last digits."""
+    """Return whether all numbers are equal up to rounding of their last digits."""
     if not len(values):
         return True
     largest, smallest = float(np.max(values)), float(np.min(values))
@@ -59,7 +59,7 @@ class NumericColumn:
                 f"Column {self.name!r} has {wrong} values that are missing, infinite or beyond"
                 f" {LARGEST:g}.",
                 where=self.name,
-                remedy="Leave those records out or fill them in before.",
+                remedy="Remove those records or fill in the values first.",
             )
         object.__setattr__(self, "values", values)
 
@@ -68,11 +68,11 @@ class NumericColumn:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all values are the same, up to rounding."""
+        """Whether all values are equal up to rounding."""
         return without_variation(self.values)
 
     def rows(self, chosen: npt.NDArray[Any]) -> NumericColumn:
-        """Return some of the rows, by a mask or by indices."""
+        """Return rows selected by a mask or by indices."""
         return NumericColumn(self.name, self.values[chosen])
 
 
@@ -92,13 +92,13 @@ class CategoricalColumn:
                 f"Column {self.name!r} has {wrong} values that are missing or in none of its"
                 f" {len(self.categories)} categories.",
                 where=self.name,
-                remedy="Leave those records out or give them a category of their own before.",
+                remedy="Remove those records or give them a category of their own first.",
             )
         if len(set(self.categories)) < len(self.categories):
             raise TableError(
-                f"Column {self.name!r} has two categories of one name.",
+                f"Column {self.name!r} has two categories with the same name.",
                 where=self.name,
-                remedy="Give each a name of its own; numbers and their text count as the same.",
+                remedy="Give each category its own name; a number and its text are the same name.",
             )
         object.__setattr__(self, "codes", codes)
 
@@ -107,16 +107,17 @@ class CategoricalColumn:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all records are of one category."""
+        """Whether all records have the same category."""
         return not len(self.codes) or bool(np.all(self.codes == self.codes[0]))
 
     def rows(self, chosen: npt.NDArray[Any]) -> CategoricalColumn:
-        """Return some of the rows, by a mask or by indices; the categories stay."""
+        """Return rows selected by a mask or by indices; the categories stay."""
         return CategoricalColumn(self.name, self.codes[chosen], self.categories)
 
     def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
-        """Return the same values coded among other labels. Raises UnknownCategory, in words
-        `unknown`.
+        """Return the same values coded by other labels.
+
+        Raises UnknownCategory for values outside them; `unknown` and `remedy` are its words.
         """
         places = {label: place for place, label in enumerate(labels)}
         found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
@@ -134,7 +135,7 @@ Column = NumericColumn | CategoricalColumn
 
 @dataclass(frozen=True, eq=False)
 class MixedTable:
-    """Columns of one length, each name once; there may be none."""
+    """Columns of equal length with unique names; possibly no columns."""
 
     columns: tuple[Column, ...]
     records: int
@@ -165,19 +166,19 @@ class MixedTable:
             if column.name == name:
                 return column
         raise MissingColumn(
-            f"There is no column {name!r}; there are {list(self.names)}.", where=name
+            f"There is no column {name!r}; the columns are {list(self.names)}.", where=name
         )
 
     def project(self, names: Iterable[str]) -> MixedTable:
-        """Return some columns in the order named. Raises MissingColumn."""
+        """Return the named columns in that order. Raises MissingColumn."""
         return MixedTable(tuple(self[name] for name in names), self.records)
 
     def beside(self, other: MixedTable) -> MixedTable:
-        """Return the columns of both. Raises TableError if lengths differ or names are shared."""
+        """Return the columns of both. Raises TableError if lengths differ or a name repeats."""
         return MixedTable((*self.columns, *other.columns), self.records)
 
     def rows(self, chosen: npt.NDArray[Any]) -> MixedTable:
-        """Return some of the rows, by a mask or by indices."""
+        """Return rows selected by a mask or by indices."""
         kept = np.arange(self.records)[chosen]
         return MixedTable(tuple(column.rows(kept) for column in self.columns), len(kept))
 
@@ -185,18 +186,18 @@ class MixedTable:
         """Return the columns as an n x k matrix. Raises TableError unless all are numeric."""
         if wrong := [name for name in self.names if name not in self.numeric]:
             raise TableError(
-                f"Columns {wrong} hold categories; numbers are wanted.", where=", ".join(wrong)
+                f"Columns {wrong} have categories; numbers are needed.", where=", ".join(wrong)
             )
         found = [c.values for c in self.columns if isinstance(c, NumericColumn)]
         return np.column_stack(found) if found else np.empty((self.records, 0))
 
 
 def read_mixed(data: Any, what: str = "S") -> MixedTable:
-    """Return an array of n or n x k numbers, or a data frame, as a table.
+    """Return a data frame, or an array of n or n x k numbers, as a table.
 
-    Text, categories and truth values become categorical, in the order of a categorical column or
-    sorted. Columns of an array are `what`1, ... Raises EmptyTable, and TableError: missing or
-    infinite values, dates, or more than two dimensions.
+    Text, categories and truth values become categories, in the order of a categorical column or
+    sorted. The columns of an array are named `what`1, `what`2, ... Raises EmptyTable, and
+    TableError: missing or infinite values, dates, or more than two dimensions.
     """
     if isinstance(data, MixedTable):
         return data
@@ -212,21 +213,22 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
 
 
 def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
-    """Return a column coded as `what` knows it; None is numbers. Raises TableError,
-    UnknownCategory.
+    """Return a column coded by the `known` categories, where None means numbers.
+
+    Raises TableError, UnknownCategory; `what` names the table or model in the message.
     """
     if isinstance(column, NumericColumn) != (known is None):
         kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
         raise TableError(
-            f"Column {column.name!r} has {kinds[0]}; the {what} knows it with {kinds[1]}.",
+            f"Column {column.name!r} has {kinds[0]}; the {what} has {kinds[1]} for it.",
             where=column.name,
         )
     if known is None or not isinstance(column, CategoricalColumn) or column.categories == known:
         return column
     return column.among(
         known,
-        f"in categories that the {what} does not know",
-        "Leave those records out, or declare all categories before it is learned.",
+        f"in categories that the {what} does not have",
+        "Remove those records, or declare all categories before learning.",
     )
 
 
@@ -237,7 +239,7 @@ def numeric_table(names: Sequence[str], matrix: Floats) -> MixedTable:
 
 
 def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
-    """Yield the numeric columns and an indicator of every category, with their labels."""
+    """Yield each numeric column and an indicator of every category, with its label."""
     for column in table.columns:
         if isinstance(column, CategoricalColumn):
             for code, label in enumerate(column.categories):
@@ -280,12 +282,12 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
     if kind.is_numeric_dtype(series.dtype) and not kind.is_bool_dtype(series.dtype):
         if kind.is_complex_dtype(series.dtype):
             raise TableError(f"Column {name!r} holds complex numbers.", where=name)
-        if series.dtype == np.float32:  # The digits that other readers see: 0.7, not 0.699999988.
+        if series.dtype == np.float32:  # The digits that people see: 0.7, not 0.699999988.
             series = series.astype(str)
         return NumericColumn(name, series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind.is_datetime64_any_dtype(series.dtype) or kind.is_timedelta64_dtype(series.dtype):
         raise TableError(
-            f"Column {name!r} holds times.", where=name, remedy="Make them numbers, such as days."
+            f"Column {name!r} has times.", where=name, remedy="Make them numbers, such as days."
         )
     known = isinstance(series.dtype, pd.CategoricalDtype)
     if known:
@@ -298,10 +300,10 @@ def _of_series(name: str, series: pd.Series[Any]) -> Column:
 
 
 TOLERANCE = 1e-8
-"""A standardized column is redundant if less of it than this is new to the columns before it."""
+"""A standardized column is redundant if its part outside earlier columns is below this share."""
 
 RANK_TOLERANCE = 1e-10
-"""A unit column adds a direction to a basis if more of it than this is new."""
+"""A unit column adds a direction to a basis if its part outside the basis is above this share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,10 +312,9 @@ class DesignMatrix:
 
     Attributes:
         matrix: n x k standardized columns.
-        labels, sources: of the k columns `variable` or `variable=category`, and both separately.
-        centres, scales: k means and standard deviations before; n in the denominator.
-        constant, redundant: columns left out: without variation, or determined by those before
-            them.
+        labels, sources: the k labels `variable` or `variable=category`, and their two parts.
+        centres, scales: the k original means and standard deviations; n in the denominator.
+        constant, redundant: omitted columns, which do not vary or depend on earlier columns.
     """
 
     matrix: Floats
@@ -326,12 +327,12 @@ class DesignMatrix:
 
 
 def design_of(table: MixedTable) -> DesignMatrix:
-    """Return the design of a table, without constant and redundant columns. Raises TableError."""
+    """Return the design of a table without constant and redundant columns. Raises TableError."""
     columns = list(_columns(table))
     labels = [label for label, *_ in columns]
     if twice := repeated_in(labels):
         raise TableError(
-            f"Columns {twice} are named like categories of others.",
+            f"Columns {twice} have the names of other columns' categories.",
             where=", ".join(twice),
             remedy="Rename them.",
         )
@@ -355,14 +356,15 @@ def design_of(table: MixedTable) -> DesignMatrix:
 
 
 def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return columns that vary with mean 0 and variance 1 (n in the denominator), n x k, and the k
-    means and the k standard deviations."""
+    """Return n x k varying columns with mean 0 and variance 1 (n in the denominator), and their k
+    means and k standard deviations before.
+    """
     centres = np.mean(matrix, axis=0)
-    # The mean of large numbers is rounded; that of what remains mends it.
+    # The mean of large numbers is rounded; the mean of the differences corrects it.
     rest = matrix - centres
     shift = np.mean(rest, axis=0)
     rest -= shift
-    # Squares of very small or large numbers would leave the range of floats.
+    # Squares of very small or very large numbers would overflow or underflow.
     largest = np.max(np.abs(rest), axis=0)
     rest /= largest
     length = np.sqrt(np.mean(rest**2, axis=0))
@@ -371,7 +373,7 @@ def standardized(matrix: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def basis_of(matrix: Floats) -> Floats:
-    """Return an orthonormal basis of the columns of a matrix, n x rank, by pivoted QR."""
+    """Return an orthonormal basis of a matrix's columns, n x rank, by pivoted QR."""
     largest = np.max(np.abs(matrix), axis=0, initial=0.0)
     scaled = matrix[:, largest > 0] / largest[largest > 0]
     if not scaled.shape[1]:
@@ -384,25 +386,25 @@ def basis_of(matrix: Floats) -> Floats:
 
 
 def with_constant(matrix: Floats) -> Floats:
-    """Return a matrix with a column of ones before it."""
+    """Return a matrix with a column of ones in front."""
     return np.column_stack([np.ones(len(matrix)), matrix])
 
 
 def residual(values: Floats, basis: Floats) -> Floats:
-    """Return the residual of columns on an orthonormal basis, twice against rounding."""
+    """Return the residual of columns on an orthonormal basis, computed twice against rounding."""
     once = values - basis @ (basis.T @ values)
     again: Floats = once - basis @ (basis.T @ once)
     return again
 
 
 def leverages(basis: Floats) -> Floats:
-    """Return the leverage of each of n records: the diagonal of the projection on a basis."""
+    """Return the leverages of n records: the diagonal of the projection onto a basis."""
     found: Floats = np.einsum("ij,ij->i", basis, basis)
     return found
 
 
 def _columns(table: MixedTable) -> Iterator[tuple[str, tuple[str, str | None], Floats]]:
-    """Yield each column of numbers: its label, its source and its values."""
+    """Yield the label, source and values of each numeric column and each indicator."""
     for column in table.columns:
         if isinstance(column, CategoricalColumn):
             for code, category in enumerate(column.categories[1:], 1):
@@ -413,10 +415,10 @@ def _columns(table: MixedTable) -> Iterator[tuple[str, tuple[str, str | None], F
 
 
 def _redundant(matrix: Floats) -> set[int]:
-    """Return the indices of columns that the constant and those before them determine."""
+    """Return the indices of columns that depend on the constant and earlier columns."""
     if not matrix.shape[1]:
         return set()
-    # The columns of r have the lengths and angles of the matrix's own, and few rows.
+    # The columns of r have the same lengths and angles as the matrix's, but fewer rows.
     r: Floats = np.asarray(np.linalg.qr(matrix, mode="r"))
     basis = np.zeros((len(r), min(r.shape)))
     rank, redundant = 0, set()

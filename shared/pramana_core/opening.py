@@ -1,4 +1,4 @@
-"""One process at a time opens what is in a folder; the others wait for it, however slow it is."""
+"""A lock on a folder: one process at a time opens files in it, and the others wait."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LOCK = "opening.lock"
 
 @contextmanager
 def opening_alone(folder: Path) -> Iterator[None]:
-    """Hold a folder against all who open something in it; wait for whoever holds it.
+    """Lock a folder for the caller; wait while another process has the lock.
 
-    An empty file in it is locked, which is opened for writing: NFS locks no other. The system lets
-    go of it if the process dies.
+    The lock is on an empty file in the folder, opened for writing because NFS locks no other files.
+    The system releases the lock if the process dies.
     """
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -35,41 +35,40 @@ _OTHERS_THAN_THE_GROUP = 0o037
 
 
 def require_own_folder(folder: Path) -> None:
-    """Make or check a folder that only its owner may write in. Raises KeyFileError."""
+    """Create or check a folder that only its owner may write to. Raises KeyFileError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & _OTHERS_WRITE:
         raise KeyFileError(
-            f"The folder {folder} has mode {mode:04o}: people other than its owner may replace what"
-            " is in it.",
+            f"The folder {folder} has mode {mode:04o}: users other than its owner may replace its"
+            " files.",
             where="data",
-            remedy=f"Run `chmod 700 {folder}`, and check who may have changed it.",
+            remedy=f"Run `chmod 700 {folder}`, and check whether anyone has changed its files.",
         )
 
 
 def require_private_key(key: Path) -> None:
-    """Check that only its owner may use a private key, as PostgreSQL does. Raises KeyFileError,
-    OSError.
+    """Check that only its owner may read a private key, as PostgreSQL does.
 
-    A key that belongs to root may be read by its group: systems keep keys that several services use
-    in this way.
+    The group may also read a key that belongs to root: systems share keys between services in this
+    way. Raises KeyFileError, OSError.
     """
     state = key.stat()
     mode = stat.S_IMODE(state.st_mode)
     if mode & (_OTHERS_THAN_THE_GROUP if state.st_uid == 0 else _OTHERS):
         raise KeyFileError(
-            f"The private key {key} has mode {mode:04o}: people other than its owner may use it.",
+            f"The private key {key} has mode {mode:04o}: users other than its owner may read it.",
             where="private_key",
             remedy=f"Run `chmod 600 {key}`, and check who may have read it. A key that belongs to"
-            " root may have mode 640, and the service's user be of its group.",
+            " root may have mode 640 if the service's user is in its group.",
         )
 
 
 def require_tls_files(certificate: Path, private_key: Path | None, authority: Path | None) -> None:
-    """Check the PEM files by which a process speaks TLS.
+    """Check the PEM files that a process uses for TLS.
 
-    Raises OptionError: they cannot be read, or do not fit together, or the key has a passphrase.
-    KeyFileError: people other than its owner may use the private key.
+    Raises OptionError: they cannot be read or do not match, or the key has a passphrase.
+    KeyFileError: users other than its owner may read the private key.
     """
 
     import ssl
@@ -84,24 +83,26 @@ def require_tls_files(certificate: Path, private_key: Path | None, authority: Pa
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
         raise OptionError(
-            f"The files of TLS ({', '.join(map(str, files))}) cannot be used:"
+            f"The TLS files ({', '.join(map(str, files))}) cannot be used:"
             f" {_TLS_WORDS.get(str(reason), reason or type(error).__name__)}.",
             where="certificate",
-            remedy="Give PEM files that this process may read: a certificate with its chain, the"
-            " private key of it without a passphrase, and the authority of the others.",
+            remedy="Give PEM files that this process may read: a certificate with its chain, its"
+            " private key without a passphrase, and the certificate authority of the other side.",
         ) from None
 
 
 _TLS_WORDS = {
-    "KEY_VALUES_MISMATCH": "the private key is not that of the certificate",
-    "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in the authority's file",
+    "KEY_VALUES_MISMATCH": "the private key does not match the certificate",
+    "NO_CERTIFICATE_OR_CRL_FOUND": "the authority's file has no certificate",
 }
-"""What OpenSSL calls its commonest refusals, in words."""
+"""Plain words for OpenSSL's most common errors."""
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file with mode 600, unless it exists: opening a SQLite file and closing it
-    would release all locks of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    """Create an empty file with mode 600 unless it exists.
+
+    An existing SQLite file is not opened: closing it would release all locks of the process
+    (https://www.sqlite.org/howtocorrupt.html, 2.2).
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

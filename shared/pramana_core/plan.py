@@ -1,7 +1,7 @@
-"""What is done to which variables: blocks of variables, each randomized by one channel.
+"""Plans: blocks of variables, each randomized by one channel.
 
-A `Plan` is the mechanism; `privacy` says what it costs. Its canonical JSON has names, categories,
-integers and representatives, and its SHA-256 digest is its identity on every machine.
+A `Plan` describes the mechanism; `privacy` computes its cost. Its canonical JSON contains names,
+categories, integers and representatives. The SHA-256 digest of that JSON identifies the plan.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PlanError
 
 _SHOWN = 10
-"""The printed form of a plan names so many blocks, and that of a block so many variables."""
+"""The most blocks of a plan, and variables of a block, that the printed form names."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Variables of one owner randomized together by one channel (Ma 2.1).
+    """Variables of one owner that one channel randomizes together (Ma 2.1).
 
-    A joint block's channel acts on the product of its variables' categories, the last variable
-    changing fastest; it reports a code of each variable.
+    The channel of a joint block acts on the product of its variables' categories, with the last
+    variable changing fastest. It reports a code for each variable.
 
     Args:
-        variables: in the order that the channel takes them.
-        channel: K x L, K the number of combinations of their categories.
+        variables: the variables in the order of the channel's axes.
+        channel: a K x L channel, where K is the number of combinations of their categories.
 
     Raises:
-        PlanError: no variables, or a channel that does not fit them.
+        PlanError: there are no variables, or the channel does not fit them.
 
     Examples:
         >>> import pramana as pm
@@ -59,7 +59,7 @@ class Block:
         object.__setattr__(self, "variables", domain.variables)
         if not isinstance(self.channel, Transition):
             raise PlanError(
-                f"The channel of block {list(domain.names)} must be a channel, not"
+                f"The channel of block {list(domain.names)} must be a Transition, not"
                 f" {self.channel!r}.",
                 where=self.name,
             )
@@ -72,17 +72,17 @@ class Block:
             )
         if self.channel.report_sizes(domain.shape) is None:
             raise PlanError(
-                f"The joint block {list(domain.names)} reports {reported} categories for {true};"
-                " a joint block must report each of its variables.",
+                f"The joint block {list(domain.names)} has {true} combinations and {reported}"
+                " reports; its channel must report each of its variables.",
                 where=self.name,
             )
 
     def __repr__(self) -> str:
-        return f"Block({_told(self)})"
+        return f"Block({_summary(self)})"
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of the block's variables, in the order its channel takes them."""
+        """The names of the block's variables in the order of the channel's axes."""
         return tuple(v.name for v in self.variables)
 
     @property
@@ -92,14 +92,14 @@ class Block:
 
     @property
     def widest(self) -> int:
-        """The largest number of categories of one of the variables."""
+        """The largest number of categories of any variable."""
         return max(v.size for v in self.variables)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the block's canonical JSON, in hexadecimal: names its keyed draws."""
-        # Representatives are left out: they change what a category stands for, not what is drawn,
-        # and other draws of the same values would be another loss.
+        """SHA-256 of the block's canonical JSON in hexadecimal, which keys its random draws."""
+        # Representatives are left out: they change a category's meaning, not the randomization.
+        # A new digest would draw the same values again, which is a further privacy loss.
         variables = [{"name": v.name, "categories": list(v.categories)} for v in self.variables]
         return digest_of({"variables": variables, "channel": self.channel.as_dict()})
 
@@ -112,40 +112,40 @@ class Block:
 
     @property
     def reported_shape(self) -> tuple[int, ...]:
-        """The number of reported codes per variable."""
+        """The number of reported codes of each variable."""
         sizes = tuple(v.size for v in self.variables)
         return self.channel.report_sizes(sizes) or sizes
 
     def restrict(self, names: Sequence[str]) -> Transition | None:
-        """Return the channel of some of the block's variables alone, in their block order, or None.
+        """Return the channel of some of the block's variables, in block order, or None.
 
-        It exists only if P is lumpable: reports on `names` do not depend on the true values of the
-        others (Ma prop. 7.2; FRAPP eq. 28).
+        The channel exists only if P is lumpable: reports on `names` do not depend on the true
+        values of the other variables (Ma prop. 7.2; FRAPP eq. 28).
         """
         wanted = set(names)
         sizes = [v.size for v in self.variables]
         return self.channel.restrict(sizes, [v.name in wanted for v in self.variables])
 
     def reports_together(self, names: Collection[str]) -> bool:
-        """Return whether a record may report all of these variables of the block."""
+        """Return whether a record may report all named variables of the block."""
         axes = [place for place, name in enumerate(self.names) if name in names]
         return self.channel.reports_together(axes)
 
     @property
     def together(self) -> int:
-        """The most of its variables that a record reports together."""
+        """The most variables of the block that one record reports."""
         return self.channel.together(len(self.variables))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Blocks that together hold each of their variables exactly once.
+    """Blocks that contain each variable exactly once.
 
     Args:
-        blocks: what is randomized together, and how.
+        blocks: the variables randomized together, with their channels.
 
     Raises:
-        PlanError: no blocks, or a variable in two of them.
+        PlanError: there are no blocks, or a variable is in two of them.
 
     Examples:
         >>> import pramana as pm
@@ -161,28 +161,27 @@ class Plan:
     def __post_init__(self) -> None:
         given: object = self.blocks
         if not isinstance(given, Sequence) or not all(isinstance(b, Block) for b in given):
-            raise PlanError(f"A plan is made of a list of blocks, not of {given!r}.")
+            raise PlanError(f"A plan takes a list of blocks, not {given!r}.")
         object.__setattr__(self, "blocks", tuple(given))
         names = [name for block in self.blocks for name in block.names]
         repeated = repeated_in(names)
         if not names or repeated:
             raise PlanError(
-                f"A plan randomizes each variable in exactly one block; repeated: {repeated}."
+                f"A plan has each variable in exactly one block; repeated: {repeated}."
                 if names
                 else "The plan has no blocks.",
                 where=", ".join(repeated) or None,
             )
 
     def __repr__(self) -> str:
-        parts = [_told(block) for block in self.blocks[:_SHOWN]]
+        parts = [_summary(block) for block in self.blocks[:_SHOWN]]
         return f"Plan({'; '.join(parts)}{'; ...' * (len(self.blocks) > _SHOWN)})"
 
     @classmethod
     def combine(cls, plans: Iterable[Plan]) -> Plan:
-        """Join the plans of owners that have different variables of the same records. Raises
-        PlanError.
+        """Join the plans of owners that have different variables of the same records.
 
-        Parts of one study plan draw by one coin and become one sampled block.
+        Parts of one study plan share a coin, so they become one sampled block. Raises PlanError.
         """
         if isinstance(plans, Plan):
             plans = [plans]
@@ -194,7 +193,7 @@ class Plan:
         """Return the plan that reports every variable of a domain unchanged. Raises PlanError."""
         if not isinstance(domain, Domain):
             raise PlanError(
-                f"domain must be a Domain, not a {type(domain).__name__}; pm.domain makes one of a"
+                f"domain must be a Domain, not a {type(domain).__name__}; pm.domain builds one of a"
                 " table and the list of its categories.",
                 where="domain",
             )
@@ -202,11 +201,11 @@ class Plan:
 
     @cached_property
     def domain(self) -> Domain:
-        """The true domain: the blocks' variables in block order."""
+        """The domain of the true values: the blocks' variables in block order."""
         return Domain(tuple(v for block in self.blocks for v in block.variables))
 
     def reports_together(self, names: Collection[str]) -> bool:
-        """Return whether some record may report all of these variables (none is not known)."""
+        """Return whether a record may report all named variables; False for an unknown variable."""
         return set(names) <= set(self.domain.names) and all(
             block.reports_together([name for name in block.names if name in names])
             for block in self.blocks
@@ -214,12 +213,12 @@ class Plan:
 
     @cached_property
     def together(self) -> int:
-        """The most variables that a record reports together."""
+        """The most variables that one record reports."""
         return sum(block.together for block in self.blocks)
 
     @cached_property
     def reported_sizes(self) -> dict[str, int]:
-        """The number of categories each variable is reported in."""
+        """The number of reported categories of each variable."""
         return {
             name: size
             for block in self.blocks
@@ -227,7 +226,7 @@ class Plan:
         }
 
     def block_of(self, name: str) -> Block:
-        """Return the block that holds a variable. Raises UnknownVariable."""
+        """Return the block that contains a variable. Raises UnknownVariable."""
         self.domain.axis(name)
         return next(block for block in self.blocks if name in block.names)
 
@@ -236,7 +235,7 @@ class Plan:
         return {"blocks": [block.as_dict() for block in self.blocks]}
 
     def canonical_json(self) -> bytes:
-        """Return the bytes whose SHA-256 is the plan's identity (sorted keys, UTF-8)."""
+        """Return the bytes whose SHA-256 identifies the plan (sorted keys, UTF-8)."""
         return canonical_json(self.as_dict())
 
     @cached_property
@@ -245,14 +244,14 @@ class Plan:
         return digest_of(self.as_dict())
 
 
-def _told(block: Block) -> str:
-    """Return a block's names and channel in a few words."""
+def _summary(block: Block) -> str:
+    """Return a block's names and a short description of its channel."""
     names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
     return f"{names}: {block.channel.describe()}"
 
 
 def _coordinated(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks with those of one coin joined, where the first of them stood."""
+    """Return blocks in order; those of one coin are joined at the first one's position."""
     together: dict[str, list[tuple[Block, Coordinated]]] = {}
     made: list[list[tuple[Block, Coordinated]] | Block] = []
     for block in blocks:
@@ -266,7 +265,7 @@ def _coordinated(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
-    """Return parts of one study plan as one block, the variables in the blocks' order."""
+    """Return the parts of one study plan as one block, with variables in block order."""
     if len(blocks) == 1:
         return blocks[0][0]
     variables = tuple(v for block, _ in blocks for v in block.variables)
@@ -274,14 +273,14 @@ def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
     firsts = list(itertools.accumulate((len(part.sizes) for part in parts), initial=0))[:-1]
     weights: dict[tuple[tuple[int, ...], Transition], int] = {}
     for weight, chosen in pieces([part.spans for part in parts]):
-        held = [
+        reported = [
             (first, part.choices[index])
             for first, part, index in zip(firsts, parts, chosen, strict=True)
             if index is not None
         ]
-        axes = tuple(first + axis for first, choice in held for axis in choice.axes)
-        channels = tuple(choice.channel for _, choice in held)
-        widths = tuple(len(choice.axes) for _, choice in held)
+        axes = tuple(first + axis for first, choice in reported for axis in choice.axes)
+        channels = tuple(choice.channel for _, choice in reported)
+        widths = tuple(len(choice.axes) for _, choice in reported)
         channel = channels[0] if len(channels) == 1 else Product(widths, channels)
         weights[axes, channel] = weights.get((axes, channel), 0) + weight
     sizes = tuple(v.size for v in variables)
@@ -290,7 +289,7 @@ def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
 
 
 def _variable(variable: Variable) -> dict[str, Any]:
-    """Return a variable's canonical JSON form, in which absent representatives leave no trace."""
+    """Return a variable's canonical JSON, without a key for missing representatives."""
     form: dict[str, Any] = {"name": variable.name, "categories": list(variable.categories)}
     if variable.representatives is not None:
         form["representatives"] = list(variable.representatives)

@@ -1,4 +1,4 @@
-"""How long work says how far it is, and how it is stopped: by what it calls after each step."""
+"""Callbacks by which long work reports progress and can be stopped."""
 
 from __future__ import annotations
 
@@ -7,54 +7,57 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called with how many steps are done, and of how many; it may raise to stop the work."""
+    """A callback that takes the steps done and their total; it may raise to stop the work."""
 
     def __call__(self, done: int, total: int, /) -> None:
-        """Take note."""
+        """Receive the progress."""
 
 
 class StagedProgress(Protocol):
-    """The same for work in several stages, each of which has a name and steps of its own."""
+    """A callback for work in named stages, each with its own count of steps."""
 
     def __call__(self, stage: str, done: int, total: int, /) -> None:
-        """Take note."""
+        """Receive the progress."""
 
 
 Tick = Callable[[], None]
-"""Called often in the midst of long work; may raise to stop it."""
+"""A callback made frequently during long work; it may raise to stop the work."""
 
 
 OnShare = Callable[[float], None]
-"""Called with the share of a piece of work that is done; may raise to stop."""
+"""A callback that takes the finished share of the work; it may raise to stop the work."""
 
 
 class Repeating:
-    """Progress that can repeat its last step, so that work within a step may be stopped."""
+    """A progress callback that can repeat its last report, so that a step can be stopped midway."""
 
     def __init__(self, report: Progress):
         self._report = report
         self._last = (0, 1)
 
     def __call__(self, done: int, total: int, /) -> None:
-        """Take note."""
+        """Report the progress."""
         self._last = done, total
         self._report(done, total)
 
     def again(self) -> None:
-        """Repeat what was told last."""
+        """Repeat the last report."""
         self._report(*self._last)
 
 
 def no_cancel() -> None:
-    """Be called in the midst of work that nobody stops."""
+    """Do nothing: a callback for work that nobody stops."""
 
 
 def unwatched(done: int, total: int, /) -> None:
-    """Report progress to nobody."""
+    """Do nothing: a progress callback for work that nobody watches."""
 
 
 def part_of(on_step: Progress, start: int, length: int) -> Progress:
-    """Report a stage as its share of the whole, in hundredths; a search may step back."""
+    """Return a callback that reports a stage as a share of the whole, in hundredths.
+
+    A stage may step back; the reported share does not.
+    """
     furthest = start
 
     def step(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""Spellings of values in cells, and whether digits are numbers or codes."""
+"""Spellings of values in cells, and the distinction between numbers and codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TRUTH = {"true": "1", "false": "0"}
 
 
 def plainest(text: str) -> str:
-    """Return the plainest spelling of a cell's value: 7.50 as 7.5, a midnight as its date."""
+    """Return the simplest spelling of a cell's value: 7.50 as 7.5, midnight as its date."""
     for pattern in (_DECIMALS, _MIDNIGHT, _CLOCK):
         if found := pattern.fullmatch(text):
             return "".join(part or "" for part in found.groups())
@@ -31,29 +31,29 @@ _LEAST_ALIKE = 7
 
 
 def why_codes(name: str, texts: Collection[str]) -> str:
-    """Return why the digits of a column are codes and no numbers; nothing where they are numbers.
+    """Return why the digits of a column are codes, or an empty text if they are numbers.
 
-    A number is not written 02116, 1E5 or +49301234, and a date is not cut as a number is. The
-    column's name may say that it holds codes; `texts` are its different texts, written as numbers.
+    Numbers are not written as 02116, 1E5 or +49301234, and dates cannot be cut into intervals.
+    `name` is the column's name, which may indicate codes. `texts` are its distinct values.
     """
     if any(re.match(r"[+-]?0[0-9]", text) for text in texts):
-        return "numbers with zeros before them"
+        return "numbers with leading zeros"
     if any(re.fullmatch(r"[+-]?[0-9]+[eE][0-9]+", text) for text in texts):
         return "codes with an E"
     if any(re.fullmatch(r"\+[0-9]+", text) for text in texts):
-        return "digits after a plus, as telephone numbers have"
+        return "digits after a plus sign, like telephone numbers"
     if not all(re.fullmatch(r"[0-9]+", plainest(text)) for text in texts):
         return ""
     if _NAMED_CODE.search(name):
-        return "codes, by its name"
+        return "codes, according to the column's name"
     whole = [plainest(text) for text in texts]
     if len(whole) > 1 and all(map(_DAY.fullmatch, whole)):
         return "dates written as YYYYMMDD"
     if max(map(len, whole)) > _LONGEST_NUMBER:
-        return "more digits than a number has"
+        return "numbers with too many digits"
     lengths = set(map(len, whole))
     if len(whole) > 1 and len(lengths) == 1 and lengths.pop() >= _LEAST_ALIKE:
-        return "numbers that all have as many digits, as identifiers do"
+        return "numbers of equal length, like identifiers"
     return ""
 
 
@@ -63,10 +63,10 @@ def are_years(texts: Collection[str]) -> bool:
 
 
 def looks_like_record(header: Sequence[str], columns: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row of a table is probably a record and no header.
+    """Return whether the first row of a table is probably a record instead of a header.
 
-    More than half of its cells look like the cells of their column: a value that is there too, a
-    number above numbers, or digits in the same places.
+    More than half of its cells look like the other cells of their columns: the same value, a number
+    above numbers, or digits in the same positions.
     """
     alike = 0
     for name, cells in zip(header, columns, strict=True):

@@ -1,10 +1,9 @@
-"""The plan of a whole study: which variables, at which owners, each record reports together.
+"""The plan of a study: the variables, possibly of several owners, that a record reports together.
 
-Under a bound on the whole record each record reports one small set of variables, which may lie at
-several owners. A keyed coin of the pseudonym, named by the plan's digest, chooses the set for all
-of them, so that the loss of a record is the largest of the sets' losses over all owners. That is
-the whole loss only if an owner releases its part of the plan whole, beside columns that are public
-or withheld (`StudyPlan.departures`).
+Under a bound on the whole record, each record reports one small set of variables. A keyed coin,
+computed from the pseudonym and the plan's digest, chooses the same set at every owner. A record's
+loss is therefore the largest loss of any set over all owners. The bound applies only if each owner
+releases its part of the plan in full and no other randomized column (`StudyPlan.departures`).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class StudyPart:
-    """What one owner, by its place, reports in a set: places of its variables, and the channel."""
+    """The owner's index, the indices of the variables it reports in a set, and the channel."""
 
     owner: Annotated[int, Ge(0), Lt(OWNERS)]
     axes: Annotated[tuple[Annotated[int, Ge(0)], ...], Len(1, VARIABLES)]
@@ -49,7 +48,7 @@ class StudyPart:
 
 @dataclass(frozen=True)
 class StudySet:
-    """A set of variables that a record reports with probability `weight` / 2^32, owner by owner."""
+    """A set of variables that a record reports with probability `weight` / 2^32, by owner."""
 
     weight: Annotated[int, Ge(1), Le(RESOLUTION)]
     parts: Annotated[tuple[StudyPart, ...], Len(1, OWNERS)]
@@ -57,11 +56,10 @@ class StudySet:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The owners' variables, (name, variables) in the study's order, and the sets that records
-    report.
+    """The owners' variables, as (name, variables) in the study's order, and the sets to report.
 
     `sets` are in the order of the coin. The digest covers names, categories and integers. Raises
-    PlanError: repeated owners or variables, a set that does not fit, or weights above 1 in sum.
+    PlanError: repeated owners or variables, a set that does not fit, or weights that sum to over 1.
     """
 
     owners: tuple[tuple[str, tuple[Variable, ...]], ...]
@@ -79,8 +77,8 @@ class StudyPlan:
             )
         if min(one.weight for one in self.sets) < 1 or total > RESOLUTION:
             raise PlanError(
-                "The probabilities of the sets are not positive or sum to"
-                f" {total / RESOLUTION:.9g}; they may sum to at most 1.",
+                "The probabilities of the sets must be positive and sum to at most 1; they sum to"
+                f" {total / RESOLUTION:.9g}.",
                 where="sets",
             )
         fitting: set[StudyPart] = set()
@@ -89,10 +87,10 @@ class StudyPlan:
             if not _ascending(places, len(self.owners)):
                 raise PlanError(
                     f"Set {number} names the owners {places}; it must name some of the"
-                    f" {len(self.owners)}, each once and in the study's order.",
+                    f" {len(self.owners)} owners, each once and in the study's order.",
                     where=f"set {number}",
                 )
-            # Thousands of sets have few different parts.
+            # Thousands of sets share a few distinct parts.
             for part in one.parts:
                 if part not in fitting:
                     self._require_fitting(number, part)
@@ -103,7 +101,7 @@ class StudyPlan:
         if not _ascending(part.axes, len(variables)):
             raise PlanError(
                 f"Set {number} names the variables {list(part.axes)} of {name!r}; it must name some"
-                f" of its {len(variables)}, in ascending order.",
+                f" of its {len(variables)} variables in ascending order.",
                 where=f"set {number}",
             )
         sizes = tuple(variables[axis].size for axis in part.axes)
@@ -116,23 +114,22 @@ class StudyPlan:
 
     @classmethod
     def of(cls, plan: Plan, owners: Sequence[tuple[str, Sequence[str]]]) -> StudyPlan:
-        """Return the study plan of one sampled block, its variables owner by owner. Raises
-        PlanError.
+        """Return the study plan of a sampled block whose variables are sorted by owner.
 
-        Sets within one owner are reported by any channel; those over several by a `Product` with
-        channels for each owner's part.
+        A set within one owner may have any channel. A set over several owners needs a `Product`
+        with separate channels for each owner's variables. Raises PlanError.
         """
         block = plan.blocks[0]
-        names = [name for _, held in owners for name in held]
+        names = [name for _, own in owners for name in own]
         sampled = len(plan.blocks) == 1 and isinstance(block.channel, Sampled)
         if not sampled or list(block.names) != names:
             raise PlanError(
-                "A study plan is made of one sampled block over the owners' variables in order.",
-                remedy="Design it with the owners of the variables stated.",
+                "A study plan takes one sampled block over the owners' variables in order.",
+                remedy="Design the plan with the owner of each variable stated.",
             )
-        ends = list(itertools.accumulate(len(held) for _, held in owners))
+        ends = list(itertools.accumulate(len(own) for _, own in owners))
         starts = [0, *ends[:-1]]
-        place = [i for i, (_, held) in enumerate(owners) for _ in held]
+        place = [i for i, (_, own) in enumerate(owners) for _ in own]
         sets = tuple(
             StudySet(
                 choice.weight,
@@ -162,21 +159,21 @@ class StudyPlan:
         }
 
     def canonical_json(self) -> bytes:
-        """Return the bytes whose SHA-256 is the plan's identity."""
+        """Return the bytes whose SHA-256 identifies the plan."""
         return canonical_json(self.as_dict())
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON, in hexadecimal: its identity and the coin's name."""
+        """SHA-256 of the canonical JSON in hexadecimal, which identifies the plan and its coin."""
         return digest_of(self.as_dict())
 
     def reports(self, owner: str) -> bool:
-        """Whether an owner has a part in any set."""
+        """Return whether an owner has variables in any set."""
         place = self._place(owner)
         return any(part.owner == place for one in self.sets for part in one.parts)
 
     def block(self, owner: str) -> Block:
-        """Return an owner's part as a block. Raises PlanError for an owner who reports nothing."""
+        """Return an owner's part as a block. Raises PlanError if no set has its variables."""
         place = self._place(owner)
         if place is None:
             raise PlanError(
@@ -199,10 +196,10 @@ class StudyPlan:
         return Block(variables, channel)
 
     def departures(self, owner: str, plan: Plan) -> Iterator[str]:
-        """Yield in words where the plan of an owner's release does not follow this one.
+        """Yield a description of each way in which a release's plan departs from this study plan.
 
-        It follows if its randomized blocks are exactly the owner's part. Columns outside the plan
-        may be public or withheld; any other would add to the loss that the study plan states.
+        A release follows the study plan if its randomized blocks are exactly the owner's part.
+        Columns outside the plan may be public or withheld; any other would add to the stated loss.
         """
         wanted = self.block(owner) if self.reports(owner) else None
         found = False
@@ -214,7 +211,7 @@ class StudyPlan:
             elif not (block.channel.is_identity or block.channel.withheld):
                 yield (
                     f"it randomizes {_shown(block)} outside the study plan, which would add to"
-                    " what is told of a record"
+                    " the privacy loss of a record"
                 )
         if wanted is not None and not found:
             yield f"it lacks the part of {owner!r}, a block of {_shown(wanted)}"
@@ -223,11 +220,11 @@ class StudyPlan:
         if channel.coin != self.digest:
             return (
                 f"its block {_shown(block)} follows the study plan {channel.coin[:12]}...,"
-                f" another than {self.digest[:12]}..."
+                f" not {self.digest[:12]}..."
             )
         if wanted is None or block.variables != wanted.variables:
-            return f"the study plan has no such part {_shown(block)} of this owner"
-        return f"its block {_shown(block)} has other sets or channels than the study plan's"
+            return f"the study plan has no part {_shown(block)} for this owner"
+        return f"its block {_shown(block)} differs from the study plan in its sets or channels"
 
     @property
     def domain(self) -> Domain:
@@ -236,26 +233,24 @@ class StudyPlan:
 
     @property
     def together(self) -> Plan:
-        """The plan of all owners' reports of one record, as the miner sees it."""
+        """The plan of the miner's view: a record's reports from all owners."""
         return Plan.combine(
             Plan((self.block(name),)) for name, _ in self.owners if self.reports(name)
         )
 
     @cached_property
     def amplification(self) -> Amplification:
-        """The loss of a record over all owners, also to who knows the coin: the largest of its
-        sets.
-        """
+        """The largest loss of any set over all owners; an attacker may know the coin."""
         return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
 
     def loss_at(self, owner: str) -> Amplification:
-        """Return the largest loss of a record through one owner, in any set."""
+        """Return the largest loss of a record through one owner, over all sets."""
         parts = (part for one in self.sets for part in one.parts)
         place = self._place(owner)
         return max((self._costs[p.channel] for p in parts if p.owner == place), default=NOTHING)
 
     def reported(self, owner: str) -> dict[str, float]:
-        """Return the share of records that report each variable of an owner."""
+        """Return the share of records that report each of an owner's variables."""
         place = self._place(owner)
         variables = () if place is None else self.owners[place][1]
         units = [0] * len(variables)
@@ -274,7 +269,7 @@ class StudyPlan:
 
 
 def _ascending(places: Sequence[int], size: int) -> bool:
-    """Whether there are indices below a size, ascending."""
+    """Return whether indices are below a size and ascending."""
     return bool(places) and list(places) == sorted({*places} & {*range(size)})
 
 
@@ -296,25 +291,25 @@ def _require_once(what: str, names: Sequence[str]) -> None:
 def _by_owner(
     choice: Choice, place: Sequence[int]
 ) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
-    """Yield each owner's part of a set, by the owners' `place` of each variable."""
-    held = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
-    if len(held) == 1:
-        yield (*held[0], choice.channel)
+    """Yield each owner's part of a set; `place` has the owner's index of each variable."""
+    groups = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
+    if len(groups) == 1:
+        yield (*groups[0], choice.channel)
         return
     if not isinstance(choice.channel, Product):
         raise PlanError(
-            f"The set of the variables {list(choice.axes)} lies at {len(held)} owners; it must be"
-            " reported by a product of channels, some for each owner."
+            f"The set of the variables {list(choice.axes)} spans {len(groups)} owners; its channel"
+            " must be a product with separate channels for each owner."
         )
     left = list(zip(choice.channel.widths, choice.channel.channels, strict=True))
-    for owner, axes in held:
+    for owner, axes in groups:
         taken: list[tuple[int, Transition]] = []
         while left and sum(width for width, _ in taken) < len(axes):
             taken.append(left.pop(0))
         if sum(width for width, _ in taken) != len(axes):
             raise PlanError(
-                f"A channel of the set of the variables {list(choice.axes)} is over the variables"
-                " of two owners; each owner draws its part alone."
+                f"A channel of the set of variables {list(choice.axes)} spans the variables"
+                " of two owners; each owner must randomize its part alone."
             )
         widths, channels = zip(*taken, strict=True)
         yield owner, axes, channels[0] if len(taken) == 1 else Product(widths, channels)

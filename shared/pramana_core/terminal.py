@@ -1,7 +1,7 @@
-"""How the commands speak to people and scripts: colour and width, `--json`, exit codes.
+"""The commands' output for people and scripts: colour, width, `--json`, exit codes.
 
-Exit codes of every command: 0 done; 1 unforeseen failure; 2 bad usage, configuration or data;
-3 a secret is missing or unsafe; 4 refused (by the miner, by what is stored, or by rights);
+Exit codes of every command: 0 done; 1 unforeseen failure; 2 invalid usage, configuration or data;
+3 a secret is missing or unsafe; 4 rejected (by the miner, by stored state, or by rights);
 5 the other side did not answer; 6 the data cannot support the estimate.
 """
 
@@ -15,9 +15,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from pramana_core.errors import NotInstalled, OptionError, PramanaError
 from pramana_core.full_disks import is_full, no_room
@@ -33,7 +34,7 @@ PATIENCE = 2.0
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console no wider than `MAX_WIDTH` columns; colour only where a person looks."""
+    """Return a console of at most `MAX_WIDTH` columns; it uses colour only on a terminal."""
     from rich.console import Console
 
     made = Console(stderr=stderr, highlight=False)
@@ -56,28 +57,30 @@ def _print_version(wanted: bool) -> None:
 
 
 def at_terminal() -> bool:
-    """Whether a person reads and answers; a script is told by options instead."""
+    """Return whether a person is at the terminal; scripts use options instead of answers."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON document to standard output, for scripts."""
+    """Write a JSON document to standard output."""
     plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
 
 
 def report_error(error: PramanaError) -> None:
-    """Write an error to standard error: its code, what was wrong, and what to do."""
+    """Write an error's code, message, option and remedy to standard error."""
     out = console(stderr=True)
     out.print(f"error ({error.code}): ", style="bold red", end="")
     out.print(error.message, markup=False, soft_wrap=True)
+    for note in getattr(error, "__notes__", ()):
+        out.print(f"  {note}", markup=False, soft_wrap=True)
     if error.remedy:
         out.print("  what to do: ", style="bold", end="")
         out.print(error.remedy, markup=False, soft_wrap=True)
 
 
 class Bar:
-    """A progress bar: called as `Progress` is, or with the stage that the work is in."""
+    """A progress bar; call it as a `Progress`, or call `stage` for work in stages."""
 
     def __init__(self, bar: progress.Progress, doing: str, patience: float):
         self._bar = bar
@@ -86,20 +89,20 @@ class Bar:
         self._began = bar.get_time()
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Show how much of the total is done; work of unknown length is shown at once."""
+        """Show the finished part of the total; work of unknown length shows at once."""
         self._bar.update(self._task, completed=done)
-        # Rich takes a total of None for none that is new.
+        # Rich's update ignores a total of None, so the total is set here.
         self._bar.tasks[0].total = total
         if total is None or self._bar.get_time() - self._began >= self._patience:
             self._bar.start()
 
     def stage(self, doing: str, done: float, total: float | None) -> None:
-        """Show what is being done, and how much of it is done."""
+        """Show the current stage and its progress."""
         self._bar.update(self._task, description=doing)
         self(done, total)
 
     def end(self) -> None:
-        """Take the bar away, for what is printed next; the next call shows it again."""
+        """Hide the bar before other output; the next call shows it again."""
         self._bar.stop()
 
 
@@ -111,8 +114,10 @@ def progress_bar(
     on: Console | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Iterator[Bar]:
-    """Show a bar with the time left, on standard error of a terminal, where the work takes longer
-    than `patience` seconds; tests give another console and clock."""
+    """Show a bar with the remaining time on a terminal's standard error.
+
+    The bar appears after `patience` seconds. Tests pass another console and clock.
+    """
     from rich.progress import (
         BarColumn,
         Progress,
@@ -141,16 +146,16 @@ def progress_bar(
 
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 unforeseen failure; 2 bad usage, configuration or data; 3 a secret is"
-    " missing or unsafe; 4 refused; 5 the other side did not answer; 6 the data cannot support it."
+    "Exit codes: 0 done; 1 unforeseen failure; 2 invalid usage, configuration or data; 3 a secret"
+    " is missing or unsafe; 4 rejected; 5 the other side did not answer; 6 the data do not suffice."
 )
 
 _SHOWN_OF_A_GROUP = 3
-"""The examples in the help of a group of commands."""
+"""The number of examples in the help of a command group."""
 
 
 def application(about: str, **settings: Any) -> typer.Typer:
-    """Return a program without commands: `--version`, completion, and no value in a traceback."""
+    """Return an application without commands, whose tracebacks show no values."""
     # A traceback with local variables would print cells of a table.
     app = typer.Typer(help=about, no_args_is_help=True, pretty_exceptions_enable=False, **settings)
     app.callback()(_root)
@@ -169,10 +174,10 @@ def _root(
 
 
 def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -> typer.Typer:
-    """End the help of every command with an example and the exit codes; return the application.
+    """Add an example and the exit codes to the help of every command; return the application.
 
-    Every command refuses options that are `nan` or `inf`. `examples` has what is typed after
-    `program`, by the words of each command.
+    Every command then rejects options that are `nan` or `inf`. `examples` has the command line
+    after `program`, by command name.
     """
     for command in app.registered_commands:
         if command.callback is not None and not hasattr(command.callback, "finite"):
@@ -201,10 +206,27 @@ def _with_finite_numbers(command: Callable[..., Any]) -> Callable[..., Any]:
                 if isinstance(one, float) and not math.isfinite(one):
                     option = f"--{name.replace('_', '-')}"
                     raise OptionError(f"{option} is {one}; give a finite number.", where=option)
-        return command(*context, **options)
+        try:
+            return command(*context, **options)
+        except OptionError as error:
+            _name_option(command, error)
+            raise
 
     checked.finite = True  # type: ignore[attr-defined]  # groups are shared between programs
     return checked
+
+
+def _name_option(command: Callable[..., Any], error: OptionError) -> None:
+    """Add the option of a command at which an error lies, if the error's text has none."""
+    wrong = (error.where or "").rpartition(".")[2].replace("-", "_")
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        for info in getattr(hint, "__metadata__", ()):
+            if isinstance(info, OptionInfo) and wrong in (name, f"{name}s"):
+                # Within Annotated, typer takes the first name of an option for its default.
+                words = (info.default, *(info.param_decls or ()), f"--{name.replace('_', '-')}")
+                option = next(str(word) for word in words if str(word).startswith("--"))
+                if option not in str(error):
+                    error.add_note(f"option: {option}")
 
 
 def _epilog(program: str, examples: Sequence[str]) -> str:
@@ -213,18 +235,18 @@ def _epilog(program: str, examples: Sequence[str]) -> str:
 
 
 OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
-"""The packages whose absence no extra mends."""
+"""Pramana's own packages, which no extra installs."""
 
 
 def run(app: typer.Typer, extra: str = "all") -> NoReturn:
-    """Run a command-line application; PramanaErrors become a message and their exit code.
+    """Run an application. A PramanaError becomes a message and an exit code.
 
-    So do a file or folder that cannot be used, a full disk, and a library that is not installed,
-    which the optional dependencies `extra` have.
+    So does a file or folder that cannot be used, a full disk, and a missing library, for which the
+    message names the optional dependencies `extra`.
     """
     command: Callable[..., Any] = typer.main.get_command(app)
     for stream in (sys.stdout, sys.stderr):
-        # A console of another encoding shows names that it lacks by their numbers.
+        # A console with another encoding shows the names it lacks as escapes.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -251,7 +273,7 @@ def run(app: typer.Typer, extra: str = "all") -> NoReturn:
             else OptionError(
                 f"{what} cannot be used: {error.strerror or error}.",
                 where=what,
-                remedy="Check that it exists and that you may read and write it.",
+                remedy="Check that it exists and that you have permission to read and write it.",
             )
         )
         report_error(refused)

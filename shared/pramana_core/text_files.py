@@ -1,4 +1,4 @@
-"""Text files, read in one way: the encoding by the mark at the start, line ends as one."""
+"""Reads text files of any Unicode encoding that starts with a byte order mark, else UTF-8."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _MARKS = (
 
 
 def encoding_of(start: bytes) -> str:
-    """Return the encoding that the first bytes of a file say: UTF-8 where they say nothing."""
+    """Return the encoding that a file's byte order mark indicates; UTF-8 without a mark."""
     return next((encoding for mark, encoding in _MARKS if start.startswith(mark)), "utf-8")
 
 
 def decoded(content: bytes) -> str:
-    r"""Return the text of a file's bytes, every line of it ended by `\n`.
+    r"""Return the text of a file's bytes with every line ended by `\n`.
 
     Raises:
-        UnicodeDecodeError: it is not in its encoding; the reason says from which line on.
+        UnicodeDecodeError: a line is not in the encoding; the reason names the first.
     """
     try:
         text = content.decode(encoding_of(content))
@@ -40,7 +40,7 @@ def read_text(path: Path) -> str:
 
 
 def unreadable(error: OSError | UnicodeDecodeError) -> str:
-    """Return why a text file cannot be read, and what to do about another encoding."""
+    """Return why a text file cannot be read, with advice on its encoding."""
     if isinstance(error, OSError):
         return str(error.strerror)
-    return f"{error.reason}; save the file again with the encoding UTF-8"
+    return f"{error.reason}; save the file again as UTF-8"

@@ -1,10 +1,9 @@
-"""Decisions that do not hang on the last digits: near ties go by the order of the candidates.
+"""Comparisons that do not depend on the last digits: candidates that nearly tie keep their order.
 
-Processors and libraries round differently, so that numbers which are equal in exact arithmetic, or
-nearly so, compare one way here and another there. What is decided by comparing such numbers is
-decided here: what differs by less than a relative tolerance is a tie, and of a tie the first
-candidate wins. Callers list their candidates in an order that means something (the simpler first,
-then by name) and say so.
+Processors and libraries round differently, so numbers that are equal in exact arithmetic, or nearly
+so, can compare differently on two machines. Here numbers that differ by less than a relative
+tolerance tie, and the first candidate of a tie wins. Callers list their candidates in a meaningful
+order (the simpler first, then by name) and document it.
 """
 
 from __future__ import annotations
@@ -15,23 +14,24 @@ import numpy as np
 import numpy.typing as npt
 
 TIE: Final = 1e-9
-"""Numbers that differ by less than this share of their scale are equal: far more than rounding
-changes in closed forms, far less than anything that matters."""
+"""The relative difference below which numbers tie. Rounding in closed forms is far smaller, and any
+difference of practical importance is far larger.
+"""
 FITTED_TIE: Final = 1e-5
-"""The same for numbers that an iteration ended at, which are exact to its stopping tolerance."""
+"""The tolerance for results of an iteration, which are exact only to its stopping tolerance."""
 _ROUNDING: Final = 1e-3
-"""This share of a tie is rounding: what differs by no more never gets different levels."""
+"""Numbers that differ by at most this share of a tie always have the same level."""
 
 
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
     """Return the index of the first of N values that ties with the largest; NaN never wins.
 
-    Values tie within `tie` times `scale`, the size of the numbers they were computed from, if
-    larger than theirs. Raises ValueError: there are no values, or none is a number.
+    Values tie within `tie` times the largest magnitude, or times `scale` if that is larger: the
+    size of the numbers that the values were computed from. Raises ValueError: no value is a number.
     """
     numbers = np.asarray(values, dtype=float)
     if np.isnan(numbers).all():
-        raise ValueError("there is no number to choose the largest of")
+        raise ValueError("the values contain no number, so none of them is the largest")
     best = float(np.nanmax(numbers))
     if np.isinf(best):
         return int(np.flatnonzero(numbers == best)[0])
@@ -39,17 +39,14 @@ def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 
 
 def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
-    """Return the place of the first of N values that ties with the smallest.
-
-    See `first_largest`.
-    """
+    """Return the index of the first value that ties with the smallest: see `first_largest`."""
     return first_largest(-np.asarray(values, dtype=float), scale=scale, tie=tie)
 
 
 def first_largest_of_rows(
     rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return for each of n rows the index of the first that ties with its largest, else 0."""
+    """Return for each of n rows the index of the first value that ties with the largest, else 0."""
     numbers = np.asarray(rows, dtype=float)
     known = np.where(np.isnan(numbers), -np.inf, numbers)
     best = known.max(axis=1, keepdims=True)
@@ -63,10 +60,10 @@ def first_largest_of_rows(
 def descending(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return the order of N values from the largest down; those that tie stay as they stand.
+    """Return the indices of N values from the largest down; ties keep their order.
 
-    What ties is said by `levels`, of which the first here begins at the largest value: nothing
-    smaller by more than a tie stands before it. Those that are not a number come last.
+    Ties are those of `levels`, whose first level here starts at the largest value. A value that is
+    smaller by more than a tie never comes before it. NaN comes last.
     """
     return np.argsort(levels(-np.asarray(values, dtype=float), scale=scale, tie=tie), kind="stable")
 
@@ -74,17 +71,17 @@ def descending(
 def ascending(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.intp]:
-    """Return the order of N values from the smallest up; see `descending`."""
+    """Return the indices of N values from the smallest up; see `descending`."""
     return np.argsort(levels(values, scale=scale, tie=tie), kind="stable")
 
 
 def levels(
     values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
 ) -> npt.NDArray[np.float64]:
-    """Return which of N values tie, as levels 0, 1, ... from the smallest up; NaN stays NaN.
+    """Return levels 0, 1, ... of N values from the smallest up; equal levels tie, NaN stays.
 
-    A level has the values within `tie` times the largest finite value, or `scale`, of its smallest.
-    Values a thousandth of a tie from each other always share a level.
+    A level contains the values within `tie` times the largest finite value, or `scale`, of its
+    smallest value. Values within a thousandth of a tie of each other always share a level.
     """
     numbers = np.asarray(values, dtype=float)
     order = np.argsort(numbers, kind="stable")[: np.count_nonzero(~np.isnan(numbers))]
@@ -95,10 +92,10 @@ def levels(
 
 
 def _begins(ordered: npt.NDArray[np.float64], slack: float) -> npt.NDArray[np.bool_]:
-    """Return which of some values, from the smallest up, begin a level (see `levels`)."""
+    """Return which of the ascending values start a level (see `levels`)."""
     gaps = np.full(ordered.shape, np.inf)
     with np.errstate(invalid="ignore"):
-        # Infinities that are the same differ by nothing.
+        # Equal infinities differ by zero.
         gaps[1:] = np.where(ordered[1:] == ordered[:-1], 0.0, np.diff(ordered))
     begins = gaps > slack
     before = np.maximum.accumulate(np.where(begins, np.arange(len(ordered)), 0))
@@ -119,6 +116,6 @@ def exceeds(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
 
 
 def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE) -> bool:
-    """Return whether a value is at least a bound, or smaller by no more than a tie; NaN is not."""
+    """Return whether a value is at least a bound, or ties with it; False for NaN."""
     known = not (np.isnan(value) or np.isnan(bound))
     return known and not exceeds(bound, value, scale=scale, tie=tie)

@@ -198,7 +198,7 @@ def run_everything(machine: Machine, until: Callable[..., None]) -> None:
         machine.to_its_end("organizer")  # containers may start again
         with start("clinic"), start("laboratory"), start("registry"):
             said = machine.to_its_end("analyst")
-    assert "95 % intervals hold the true value" in said
+    assert "95 % intervals contain the true value" in said
     results = machine.volume("results")
     result = json.loads((results / "result.json").read_text())
     assert result["records"] == 20_000

@@ -100,7 +100,7 @@ def test_a_plan_that_was_changed_is_refused(tmp_path):
     path = tmp_path / "plan.json"
     save(PLANS["symmetric"], path)
     changed(path, content=PLANS["one-hot"].as_dict())
-    with pytest.raises(StoreCorrupt, match="holds another plan than was saved"):
+    with pytest.raises(StoreCorrupt, match="contains another plan than was saved"):
         load(path)
 
 
@@ -126,10 +126,10 @@ OTHERS = {
     "nothing": (b"", "neither JSON nor Parquet"),
     "a list": (b"[1, 2]", "other JSON"),
     "an object": (b'{"a": 1}', "other JSON"),
-    "another kind": (b'{"kind": "forest"}', "it is a 'forest', and models are of the kinds"),
+    "another kind": (b'{"kind": "forest"}', "it is a 'forest', and the kinds of models are"),
     "a later kind": (
         b'{"format": "pramana", "version": 1, "kind": "budget"}',
-        "it holds a 'budget'",
+        "it contains a 'budget'",
     ),
     "half a plan": (b'{"blocks": [{}]}', "blocks.0.variables"),
     "half a tree": (b'{"kind": "decision-tree"}', "path"),

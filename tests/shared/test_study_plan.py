@@ -237,10 +237,10 @@ def test_what_does_not_follow_is_said():
     (more,) = departures("north", north, MORE)
     assert more.startswith("it randomizes ['q'] outside the study plan")
     swapped, lacks = departures("north", PLAN.block("south"))
-    assert swapped == "the study plan has no such part ['c'] of this owner"
+    assert swapped == "the study plan has no part ['c'] for this owner"
     assert lacks.startswith("it lacks")
     stranger = departures("stranger", north)
-    assert stranger == ["the study plan has no such part ['a', 'b'] of this owner"]
+    assert stranger == ["the study plan has no part ['a', 'b'] for this owner"]
 
 
 def test_another_coin_and_other_sets_of_this_one_are_told_apart():
@@ -253,4 +253,4 @@ def test_another_coin_and_other_sets_of_this_one_are_told_apart():
     stronger = replace(north.channel.choices[0], channel=Mixture.from_gamma(6, 100.0))
     liar = replace(north.channel, choices=(stronger, *north.channel.choices[1:]))
     said, _ = departures("north", Block(north.variables, liar))
-    assert said == "its block ['a', 'b'] has other sets or channels than the study plan's"
+    assert said == "its block ['a', 'b'] differs from the study plan in its sets or channels"

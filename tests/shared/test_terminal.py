@@ -5,13 +5,15 @@ import json
 import os
 import subprocess
 import sys
+from typing import Annotated
 
 import pytest
 import typer
 from rich.console import Console
 
 from pramana_core import terminal
-from pramana_core.terminal import PATIENCE, progress_bar
+from pramana_core.errors import OptionError
+from pramana_core.terminal import PATIENCE, progress_bar, with_examples
 
 
 def shown(acts, *, waited=0.0, terminal=True, **options):
@@ -134,3 +136,27 @@ def test_a_console_of_any_encoding_shows_every_name(encoding, how):
         assert json.loads(said) == {"咳嗽": "é 😀"}
     else:
         assert ("咳嗽" if encoding == "utf-8" else "\\u54b3\\u55fd") in said
+
+
+@pytest.mark.parametrize(
+    ("where", "named"),
+    [("gamma", "--gamma"), ("spec.columns", "--column"), ("in-all", "--all"), ("table", None)],
+)
+def test_an_error_in_an_option_names_the_option(where, named, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["program"])
+    app = typer.Typer()
+
+    @app.command()
+    def work(
+        table: Annotated[str, typer.Argument()] = "t",
+        gamma: Annotated[float, typer.Option()] = 1.0,
+        column: Annotated[str, typer.Option()] = "",
+        in_all: Annotated[bool, typer.Option("--all")] = False,
+    ):
+        raise OptionError("It is wrong.", where=where)
+
+    with pytest.raises(SystemExit):
+        terminal.run(with_examples(app, "program", {}))
+    shown = capsys.readouterr().err
+    assert ("option: " in shown) is (named is not None)
+    assert named is None or f"option: {named}" in shown

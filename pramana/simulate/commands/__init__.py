@@ -1,4 +1,4 @@
 """The `pramana simulate` commands: options, tables of results and JSON.
 
-Each turns options into one study of `pramana.simulate`.
+Each command turns its options into one study of `pramana.simulate`.
 """

@@ -1,4 +1,4 @@
-"""`pramana simulate`: what can be learned from randomized records, before anyone commits."""
+"""`pramana simulate`: accuracy of models from randomized records, before a real study."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 
 Kind = Literal["bayes-net", "tree", "linear", "classifier", "rules", "model-sharing"]
 
-KindArgument = Annotated[Kind, typer.Argument(help="What is learned.", show_default=False)]
+KindArgument = Annotated[Kind, typer.Argument(help="The learner.", show_default=False)]
 
 CLASSIFIERS = ("tree", "linear", "classifier")
 
 HOLDOUT = 0.3
 
 L2 = 1e-3
-"""The default weight of the squared weights: weights stay finite where the classes
-can be separated."""
+"""The default weight of the squared weights, which keeps weights finite for separable classes."""
 
 
 def simulate(
@@ -56,12 +55,12 @@ def simulate(
     seed: given.Seed = 1,
     json: given.Json = False,
 ) -> None:
-    """Learn from randomized records, or from shared trees, of a known table, many times.
+    """Learn many times from randomized records, or from shared trees, of a known table.
 
-    bayes-net counts the links in error; tree, linear and classifier measure how often they are
-    right on records held out, and rules the errors of frequent itemsets; model-sharing learns from
-    trees that owners share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the
-    reports cannot support the estimate.
+    bayes-net counts wrong links; tree, linear and classifier measure accuracy on held-out records;
+    rules measures the errors of frequent itemsets; model-sharing learns from trees that owners
+    share in place of records. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot
+    support the estimate.
     """
     from pramana_core.terminal import print_json
 
@@ -105,7 +104,7 @@ def simulate(
 
 
 class _Chosen:
-    """A learner and its options, as typed."""
+    """A learner and its options from the command line."""
 
     def __init__(self, kind: Kind, typed: list[str]) -> None:
         from pramana.simulate.bayes_net import RunOptions
@@ -132,7 +131,7 @@ class _Chosen:
         self.kinds = kinds[kind]
         renamed = {(Scoring, "name"): "score", (Search, "method"): "search"}
         renamed |= {(SimulationOptions, "model"): "global"}
-        # What the command has options for, and what changes nothing that is measured.
+        # Fields with command options of their own, and fields without effect on the results.
         left_out = {
             "rules": ["confidence", "against", "consistent"],
             "model-sharing": ["runs", "seed"],
@@ -143,7 +142,7 @@ class _Chosen:
         )
 
     def goal(self, domain: Domain, target: str | None) -> Goal:
-        """Return the goal of a design."""
+        """Return the goal for the designer."""
         from pramana.simulate.designs import for_itemsets
         from pramana_core.design import goal
 
@@ -156,7 +155,7 @@ class _Chosen:
         return goal(domain, "classifier", target=target)
 
     def options(self) -> Any:
-        """Return the options of the learner; of bayes-net score and search, in a tuple.
+        """Return the learner's options; for bayes-net a tuple of score and search.
 
         Raises OptionError.
         """
@@ -177,14 +176,14 @@ class _Chosen:
 def _learn(
     chosen: _Chosen, where: given.Setup, target: str | None, repeated: tuple[float, int, int]
 ) -> Outcome:
-    """Simulate a learner of randomized records."""
+    """Simulate a learner on randomized records."""
     from pramana.simulate.study import simulate
 
     holdout, runs, seed = repeated
     options = chosen.options()
     pocket = chosen.kind == "linear" and options.loss == "perceptron"
     if pocket and where.estimator is None and where.design is None:
-        # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
+        # The pocket algorithm cannot use negative estimates, which moments can give.
         where = replace(where, estimator="ml")
     with _watched(f"{runs} runs") as watch:
         trials, estimator = where.prepare(
@@ -217,7 +216,7 @@ def _simulated(
         options = replace(options, l2=chosen.settings.of(kind).get("l2", L2))
 
     def fitting(marginals: Marginals) -> Any:
-        """Return the options: weights of naive Bayes take no penalty that is the default."""
+        """Return the options; weights of naive Bayes have no default penalty."""
         together = marginals.can_estimate(marginals.domain.names)
         return options if together or plain.l2 else plain
 
@@ -233,7 +232,7 @@ def _share(where: given.Setup, target: str, settings: Settings, runs: int, seed:
     from pramana_core.model_sharing.requirements import Requirement
 
     if where.table is None or where != given.Setup(table=where.table):
-        raise OptionError("model-sharing takes the records of a --table alone.", where="--table")
+        raise OptionError("model-sharing needs the records of a --table.", where="--table")
     wanted, own = settings.of(Requirement), settings.of(SimulationOptions)
     with options_as_typed():
         requirement = Requirement(**{"exact": False} | wanted) if wanted else None

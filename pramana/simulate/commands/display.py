@@ -1,4 +1,4 @@
-"""The report of a simulation: what was simulated, its results, and warnings."""
+"""The report of a simulation: its setting, results and warnings."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ _SHARED = {
     "accuracy": "right",
     "class_match": "the class of the global basis model",
     "path_match": "paths shared with the global basis tree",
-    "basis_accuracy": "the global basis model, right",
-    "majority": "the most frequent class, right",
+    "basis_accuracy": "accuracy of the global basis model",
+    "majority": "accuracy of the most frequent class",
     "leaves": "leaves of a released tree",
 }
 
 
 def sharing_report(outcome: Simulation) -> Report:
-    """Return the report of shared trees: the means over all folds, and what was refused."""
+    """Return the report on shared trees: the means over all folds, and the trees not released."""
     options, table, found = outcome.options, outcome.table, outcome.as_dict()
     title = (
         f"{table.name}: {table.records.records:,} records, target {table.target},"
         f" {plural(options.owners, 'owner')}, {options.method}, global {options.model},"
         f" {_requirement(options)}, {plural(options.runs, 'run')} of {options.folds} folds"
     )
-    said = [Sentence("sd is the deviation over all folds of all runs.")]
+    said = [Sentence("sd is the standard deviation over all folds of all runs.")]
     if outcome.refused:
         advice = "" if options.by == "growing" else " With by=growing splits can meet it."
         words = f"{outcome.refused} of {found['trees']} trees could not meet the requirement"
@@ -70,7 +70,7 @@ def sharing_report(outcome: Simulation) -> Report:
     if table.note:
         said.append(Sentence(table.note))
     sections = [
-        Section(table=spread_table("share of the records held out", _SHARED, found)),
+        Section(table=spread_table("share of held-out records", _SHARED, found)),
         Section(sentences=said),
     ]
     return Report(title, sections, found)

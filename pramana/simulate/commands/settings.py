@@ -1,4 +1,4 @@
-"""Options of learners on the command line: `--set name=value`, by their dataclasses."""
+"""Learners' options on the command line: `--set name=value`, from their dataclasses."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pramana_core.learn.common.options import limits_of, types_of
 WHERE = "--set"
 
 NONE = "none"
-"""The value that stands for no value."""
+"""The text that means None."""
 
 
 class Settings:
-    """The options of some dataclasses, and the values typed for them as `name=value`.
+    """The options of some dataclasses, and their values from `name=value` texts.
 
-    `renamed` has an option's name by (dataclass, field), where it is not the field's; `left_out`
-    has names of options that are given otherwise, or have no effect here. Raises OptionError.
+    `renamed` gives an option's name by (dataclass, field) if it differs from the field's;
+    `left_out` names options that are set elsewhere or have no effect here. Raises OptionError.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Settings:
         return tuple(self._fields)
 
     def of(self, kind: type) -> dict[str, Any]:
-        """Return the values typed for one of the dataclasses, by field."""
+        """Return the values given for one of the dataclasses, by field."""
         return self._values[kind]
 
     def described(self) -> str:
-        """Return every option with its choices or limits and its default."""
+        """Return all options with their choices or limits and their defaults, as text."""
         return ", ".join(
             f"{name}{_limits(types_of(kind)[field.name])}{_default(field)}"
             for name, (kind, field) in self._fields.items()
@@ -75,13 +75,13 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 
 
 def _typed(kind: Any) -> bool:
-    """Whether values of a type can be typed: choices, numbers, true and false."""
+    """Return whether a type can be given as text: choices, numbers, true and false."""
     plain = (get_args(p)[0] if hasattr(p, "__metadata__") else p for p in _parts(kind))
     return all(get_origin(p) is Literal or p in (bool, int, float, NoneType) for p in plain)
 
 
 def _read(name: str, value: str, kind: Any) -> Any:
-    """Return a typed value as its option holds it."""
+    """Return the option's value for its text."""
     from pydantic import TypeAdapter, ValidationError
 
     if value == NONE and NoneType in get_args(kind):
@@ -106,7 +106,7 @@ def _default(field: Any) -> str:
 
 @contextmanager
 def options_as_typed() -> Iterator[None]:
-    """Let errors name options by their names on the command line."""
+    """Make errors use the options' names on the command line."""
     try:
         yield
     except OptionError as error:

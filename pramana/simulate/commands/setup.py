@@ -1,4 +1,4 @@
-"""The options of every simulation: records, randomization, runs, result."""
+"""The options of every simulation: records, randomization, runs and result."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from pramana_core.domain import Domain
     from pramana_core.estimation.estimated import Estimator
 
-Bif = Annotated[Path | None, typer.Option(help="Draw the records from this network (BIF).")]
+Bif = Annotated[Path | None, typer.Option(help="Draw records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
 Variables = Annotated[
     list[str] | None,
-    typer.Option(help="The table's columns to use, with commas between; may be given again."),
+    typer.Option(help="The table's columns to use, separated by commas. Repeatable."),
 ]
 Intervals = Annotated[
     int | None,
     typer.Option(
-        help="Cut columns of more different numbers into this many equal intervals (default: more"
-        " than 8 into 3 to 8 of nearly equal numbers of records)."
+        help="Cut columns of more different numbers into this many equal intervals (default: cut"
+        " more than 8 numbers into 3 to 8 intervals with nearly equal counts of records)."
     ),
 ]
 Records = Annotated[
@@ -39,72 +39,70 @@ Records = Annotated[
     typer.Option(
         min=2,
         max=20_000_000,
-        help="Records in each run (default 10000 of a network, all of a table).",
+        help="Records per run (default: 10000 of a network, all of a table).",
     ),
 ]
 Probability = Annotated[
     float | None,
     typer.Option(
         "--p",
-        help="Replace every variable's category with this probability, by each of the K - 1"
-        " others with p / (K - 1).",
+        help="Replace every variable's category with this probability; each of the K - 1 others"
+        " has p / (K - 1).",
     ),
 ]
 Design = Annotated[
     str | None,
     typer.Option(
-        help="Instead of --p, a plan designed for --gamma: auto, the designer's choice, or of a"
-        " family: independent, gamma-diagonal, random-gamma-diagonal,"
-        " mask, cut-and-paste, sampled."
+        help="Instead of --p, a plan designed for --gamma: auto (the designer's choice) or one of"
+        " independent, gamma-diagonal, random-gamma-diagonal, mask, cut-and-paste, sampled."
     ),
 ]
 Gamma = Annotated[
-    float | None, typer.Option(help="The largest amplification of the whole record, of --design.")
+    float | None, typer.Option(help="With --design, the largest amplification of the whole record.")
 ]
 CentralEpsilon = Annotated[
     float | None,
     typer.Option(
-        help="The largest epsilon for whoever does not know whose report is whose, of --design;"
-        " --gamma, by default 10,000, limits gamma besides."
+        help="With --design, the largest epsilon against anyone who cannot link reports to people;"
+        " --gamma, by default 10,000, also limits gamma."
     ),
 ]
 Delta = Annotated[
-    float | None, typer.Option(help="The chance that --central-epsilon fails; 1e-8 by default.")
+    float | None,
+    typer.Option(help="The probability that --central-epsilon fails; 1e-8 by default."),
 ]
 Owners = Annotated[
     str | None,
     typer.Option(
-        help="Several owners report parts of each record by one study plan, of --design: how many"
-        ' owners, or the columns of each ("a,b; c,d").',
+        help="With --design, several owners report parts of each record under one study plan: the"
+        ' number of owners, or the columns of each ("a,b; c,d").',
     ),
 ]
 EstimatorOption = Annotated[
     Literal["moment", "ml", "pooled"] | None,
     typer.Option(
         "--estimator",
-        help="Of the counts; default by moments, with --design what is predicted to err less.",
+        help="Estimator of the counts (default: moment; with --design the more accurate one).",
     ),
 ]
 Target = Annotated[
-    str | None, typer.Option(help="The variable to predict, of tree, linear and classifier.")
+    str | None, typer.Option(help="The variable to predict, for tree, linear and classifier.")
 ]
 Holdout = Annotated[
     float,
-    typer.Option(min=0, max=0.9, help="The share of each run's records kept, true, for the test."),
+    typer.Option(min=0, max=0.9, help="The share of each run's records held out for the test."),
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="How often to draw, randomize and learn (default 10; of model-sharing 1)."
-    ),
+    typer.Option(min=1, help="Runs: draw, randomize, learn (default 10; for model-sharing 1)."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Decides records and reports.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of records and reports.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="An option of the learner as name=value; may be given again. `pramana simulate KIND"
+        help="An option of the learner as name=value. Repeatable. `pramana simulate KIND"
         " --set help` lists them.",
     ),
 ]
@@ -112,7 +110,7 @@ Settings = Annotated[
 
 @dataclass(frozen=True)
 class Setup:
-    """The options on records and randomization, as typed; one of a kind must be given."""
+    """The options on records and randomization; one option of each kind is required."""
 
     bif: Bif = None
     table: Table = None
@@ -137,7 +135,7 @@ class Setup:
         target: str | None = None,
         on_step: OnShare = lambda _share: None,
     ) -> tuple[Trials, Estimator]:
-        """Return the trials, and the estimator of the counts; `wanted` is the goal of a design.
+        """Return the trials and the estimator of the counts; `wanted` gives the goal of a design.
 
         Raises OptionError, UnknownVariable.
         """
@@ -149,14 +147,14 @@ class Setup:
         source = self._source()
         if target not in (None, *source.domain.names):
             raise UnknownVariable(
-                f"{source.name} has no variable {target!r} that can be predicted. {source.note}",
+                f"{source.name} has no variable {target!r} to predict. {source.note}",
                 where="--target",
                 remedy=f"The variables are {list(source.domain.names)}.",
             )
         records = source.records if self.records is None else self.records
         if holdout and not 0 < round(holdout * records) < records - 1:
             raise OptionError(
-                f"Holding out {holdout:g} of {records} records leaves too few on one side.",
+                f"Holding out {holdout:g} of {records} records makes one side too small.",
                 where="--holdout",
             )
         if self.design is None:
@@ -181,18 +179,18 @@ class Setup:
         _require_one("--p", "--design", self.p, self.design)
         if self.owners is not None and self.design is None:
             raise OptionError(
-                "--owners belongs to --design.",
+                "--owners needs --design.",
                 where="--owners",
-                remedy="Give --design and --gamma with it, the bound over all owners.",
+                remedy="Add --design, and --gamma as the bound over all owners.",
             )
         bounded = self.gamma is not None or self.central_epsilon is not None
         if (self.design is None) == bounded:
             raise OptionError(
-                "--gamma and --central-epsilon belong to --design."
+                "--gamma and --central-epsilon need --design."
                 if bounded
                 else "--design needs --gamma or --central-epsilon.",
                 where="--gamma",
-                remedy="Give --design with --gamma or --central-epsilon, or --p alone.",
+                remedy="Pass --design with --gamma or --central-epsilon, or --p alone.",
             )
 
     def _source(self) -> Source:
@@ -205,7 +203,7 @@ class Setup:
         for option, value in (("--variables", self.variables), ("--intervals", self.intervals)):
             if value:
                 raise OptionError(
-                    f"{option} is for the columns of a table; a network is simulated whole.",
+                    f"{option} is only for tables; a network is simulated whole.",
                     where=option,
                 )
         assert self.bif is not None  # noqa: S101 - narrows the type
@@ -218,7 +216,7 @@ def _require_one(one: str, other: str, *values: object) -> None:
         raise OptionError(
             f"{one} and {other} exclude each other."
             if given
-            else f"Neither {one} nor {other} is given.",
+            else f"Both {one} and {other} are missing.",
             where=one,
-            remedy=f"Give either {one} or {other}.",
+            remedy=f"Pass either {one} or {other}.",
         )

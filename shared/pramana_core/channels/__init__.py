@@ -1,9 +1,9 @@
 """Transition matrices P[true, reported] that keep their structure.
 
-A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are made of integers,
-so that the published matrix and the mechanism that draws from it are the same object. Each family
-applies and inverts itself along one axis of a count tensor without ever building the Kronecker
-product; with `P` the matrix and `x` the vectors along the axis:
+A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are integers over a
+fixed denominator, so the published matrix and the mechanism that draws from it are the same object.
+Each family applies and inverts itself along one axis of a count tensor without ever building the
+Kronecker product. With `P` the matrix and `x` the vectors along the axis:
 
     apply           P' x        expected reported counts of true counts (Ma theorem 1a)
     apply_adjoint   P x         expectation over the report of a function of the report
@@ -11,10 +11,10 @@ product; with `P` the matrix and `x` the vectors along the axis:
     solve_adjoint   D' x        the function of the report that estimates a function of the truth
     solve_square    (D o D) x   elementwise squares: the second moments of the estimate
 
-A family is one class here: its fields are what is published of it, each with its range, of which
-its canonical document and its message on the wire are made; it has its words for people, and says
-of itself what others need to know. What a channel costs in privacy, how reports are drawn by it and
-how a site file asks for it are not here but dispatched on these classes, each in its own room.
+A family is one class here. Its fields are its published parameters with their ranges; the canonical
+document and the message on the wire follow from them. The class also describes itself in words.
+The privacy cost of a channel, the drawing of reports and the site-file keys are computed elsewhere,
+each in its own room, by functions that dispatch on these classes.
 """
 
 from pramana_core.channels.base import (
@@ -61,7 +61,7 @@ FAMILIES: tuple[type[Transition], ...] = (
     Coordinated,
     Product,
 )
-"""Every family that can be published, in the order of the API's document."""
+"""Every family that can be published, in the order of the API document."""
 
 __all__ = [
     "CHOICES",

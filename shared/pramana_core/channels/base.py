@@ -1,8 +1,8 @@
-"""The interface of all channels and what a matrix does by default.
+"""The interface of all channels, and the default methods of a matrix.
 
-A family is a frozen dataclass whose fields are integers, tuples of them, other channels, or tuples
-of dataclasses of the same kind. Its canonical document has a key for each field; messages on the
-wire are made from the same fields (`pramana_core.wire.channels`), ranges included.
+A family is a frozen dataclass whose fields are integers, tuples of integers, other channels, or
+tuples of dataclasses of the same kind. Its canonical document has a key for each field. Messages on
+the wire have the same fields with the same ranges (`pramana_core.wire.channels`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pramana_core.domain import CATEGORIES, VARIABLES
 from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 RESOLUTION = 1 << 32
-"""Probabilities are integers over this denominator."""
+"""The denominator of all probabilities, which are integers over it."""
 
 Code = Annotated[int, Ge(0)]
 Size = Annotated[int, Ge(2), Le(RESOLUTION)]
@@ -34,14 +34,14 @@ Sizes = Annotated[tuple[Annotated[int, Ge(2), Le(CATEGORIES)], ...], Len(1, VARI
 
 @cache
 def keys_of(declared: Any) -> dict[str, str]:
-    """Return the name of each field of a family and its key in documents, without `_units`."""
+    """Return each field name of a family with its key in documents, which lacks `_units`."""
     return {field.name: field.name.removesuffix("_units") for field in fields(declared)}
 
 
 def document(declared: Any) -> Any:
     """Return the JSON form of a channel or of a parameter."""
     if isinstance(declared, tuple):
-        # A matrix has millions of numbers, which are not looked at one by one.
+        # A matrix has millions of numbers, so only the first is checked.
         numbers = all(isinstance(first, int) for first in declared[:1])
         return list(declared) if numbers else [document(item) for item in declared]
     if not is_dataclass(declared):
@@ -55,38 +55,39 @@ Tensor = npt.NDArray[np.float64]
 Units = npt.NDArray[np.int64]
 
 CONDITION_LIMIT = 1e8
-"""A matrix with a larger condition number is called singular: beyond it, the rounding of the
-published probabilities to 2^-32 decides what the inverse is."""
+"""The condition number above which a matrix counts as singular: beyond it, the rounding of the
+published probabilities to 2^-32 determines the inverse.
+"""
 
 LISTED_ENTRIES = 1 << 26
-"""A matrix with more entries than this is never listed (half a gigabyte)."""
+"""The most entries of a matrix that is listed (half a gigabyte)."""
 
 
 class Transition(ABC):
     """A row-stochastic channel from K true to L reported categories.
 
-    A family is a frozen dataclass of its published parameters (`pramana_core.channels.base`).
+    A family is a frozen dataclass of its published parameters (see `pramana_core.channels.base`).
     """
 
     family: ClassVar[str]
     """The family's name in documents and messages."""
 
     choices: tuple[Choice, ...] = ()
-    """The subsets of its variables among which a sampled channel chooses."""
+    """The subsets of the variables among which a sampled channel chooses."""
 
     kind: ClassVar[str] = ""
-    """What a site file calls a designed channel of the family, where that is not the family."""
+    """The name of a designed channel in a site file, if it differs from the family."""
 
     alone: ClassVar[bool] = False
-    """Whether a design gives each variable a channel of its own, and not all of them one."""
+    """Whether a design gives each variable its own channel instead of one for the whole record."""
 
     items: ClassVar[bool] = False
-    """Whether what is reported of a variable is a set of its categories, and not one of them."""
+    """Whether a variable's report is a set of its categories instead of a single category."""
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(K, L): the numbers of true and of reported categories."""
+        """(K, L): the numbers of true and reported categories."""
 
     @abstractmethod
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
@@ -100,8 +101,8 @@ class Transition(ABC):
     def solve(self, tensor: Tensor, axis: int) -> Tensor:
         """Return D x along `axis` (length L in, K out), with D P' = I: the moment estimate.
 
-        D is P'^-1 for a square matrix and a left inverse of P' for one with more reports than
-        truths. Raises SingularChannel where there is none.
+        D is P'^-1 for a square matrix, and a left inverse of P' if there are more reports than true
+        categories. Raises SingularChannel if D does not exist.
         """
 
     @abstractmethod
@@ -115,7 +116,7 @@ class Transition(ABC):
     @property
     @abstractmethod
     def condition_number(self) -> float:
-        """The 2-norm condition number of P (infinite where the truth cannot be estimated)."""
+        """The 2-norm condition number of P, infinite if the true counts cannot be estimated."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the canonical JSON form: a family name and integers only."""
@@ -123,40 +124,40 @@ class Transition(ABC):
         return form
 
     def describe(self) -> str:
-        """Return the family and its strength in a few words, for people."""
+        """Return the family and its strength in a few words."""
         return type(self).__name__.lower()
 
     @property
     def factors(self) -> tuple[tuple[slice, Transition], ...]:
-        """The channels of a product, each with the places of its variables among those of all."""
+        """The channels of a product, each with the slice of its variables."""
         return ()
 
     @property
     def told(self) -> str:
-        """What is done to a record by a design of this family, in a sentence."""
-        each = "each variable is randomized by itself."
-        return each if self.alone else "the whole record is randomized as one."
+        """A sentence that describes how a design of this family randomizes a record."""
+        each = "each variable is randomized separately."
+        return each if self.alone else "the whole record is randomized together."
 
     def site_keys(self, gamma: float, share: float) -> dict[str, Any]:
-        """Return the keys of a site file for a designed channel, of all `gamma` or its `share`."""
+        """Return a designed channel's site-file keys, with `gamma` or the variable's `share`."""
         return {"kind": self.kind or self.family, "gamma": share if self.alone else gamma}
 
     @abstractmethod
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
-        """Return the channel of some of the variables alone, in their order.
+        """Return the channel of some of the variables, in their order, or None.
 
-        None where P is not lumpable: the distribution of the reports on the kept variables must
-        not depend on the truth of the others (Ma prop. 7.2; FRAPP eq. 28).
+        It exists only if P is lumpable: the distribution of reports on the kept variables must not
+        depend on the true values of the others (Ma prop. 7.2; FRAPP eq. 28).
 
         Args:
-            sizes: the number of true categories of each variable of the product, K in all.
-            kept: which variables to keep; at least one.
+            sizes: the number of true categories of each variable; their product is K.
+            kept: for each variable whether to keep it; at least one is kept.
         """
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
-        """Return how many codes each variable is reported in; None if the sizes do not fit.
+        """Return the number of reported codes of each variable, or None if the sizes do not fit.
 
-        Their product is L.
+        The product of the numbers is L.
         """
         true, reported = self.shape
         if math.prod(sizes) != true:
@@ -167,52 +168,52 @@ class Transition(ABC):
 
     @property
     def is_identity(self) -> bool:
-        """Whether every category is reported as itself with certainty."""
+        """Whether every category is reported unchanged with certainty."""
         return False
 
     @property
     def deterministic(self) -> bool:
-        """Whether the report is a fixed function of the truth."""
+        """Whether the report is a fixed function of the true category."""
         return self.is_identity
 
     @property
     def withheld(self) -> bool:
-        """Whether there is one report for all truths: nothing is reported."""
+        """Whether all true categories have the same report, so that nothing is reported."""
         return self.shape[1] == 1
 
     @property
     def mixture(self) -> tuple[float, float] | None:
-        """(a, b) with P = a I + b 11'; None if P is not of this form."""
+        """(a, b) with P = a I + b 11', or None if P does not have this form."""
         return None
 
     @property
     def inverse_mixture(self) -> tuple[float, float] | None:
-        """(a, b) with P^-1 = a I + b 11', None as `mixture` is. Raises SingularChannel."""
+        """(a, b) with P^-1 = a I + b 11', or None like `mixture`. Raises SingularChannel."""
         return None
 
     @property
     def exact_mixture(self) -> tuple[Fraction, Fraction] | None:
-        """The probabilities of the truth itself and of each other report; None as `mixture` is.
+        """The probabilities of the true report and of each other report, or None like `mixture`.
 
-        Of what is not reported both are alike, for the same is learned: nothing.
+        A withheld variable has two equal probabilities, because its report reveals nothing.
         """
         return None
 
     @property
     def amplification(self) -> float | None:
-        """The exact gamma; None where it is found in the columns of P."""
+        """The exact gamma, or None if the columns of P must be searched for it."""
         return None
 
     @property
     def replaced(self) -> float | None:
-        """The probability that a truth is reported as another; None where it is not one number."""
+        """The probability that a category is replaced, or None if it differs between categories."""
         return None
 
     @property
     def truthful(self) -> float:
-        """The probability that what is reported is true, NaN where there is no such number.
+        """The probability of a true report, or NaN if undefined.
 
-        Where it depends on the truth it is the largest; of reported items, each item's.
+        This is the largest probability of any true category; for reported items, that of each item.
         """
         if self.replaced is not None:
             return 1 - self.replaced
@@ -222,22 +223,22 @@ class Transition(ABC):
         return float(np.diagonal(self.matrix()).max())
 
     def reports_together(self, axes: Collection[int]) -> bool:  # noqa: ARG002 - all of them
-        """Return whether a record may report all of these variables (none is not known)."""
+        """Return whether a record may report all of these variables."""
         return True
 
     def together(self, variables: int) -> int:
-        """Return how many of the variables that it acts on a record reports together, at most."""
+        """Return the most of the channel's variables that a record reports together."""
         return 0 if self.withheld else variables
 
     @property
     def uniform_mean_square(self) -> float:
-        """The mean square of a cell's estimate from one report, if all cells are as frequent."""
+        """The mean square of a cell's estimate from one report, for equally frequent cells."""
         uniform = np.full(self.shape[0], 1 / self.shape[0])
         return float(np.mean(self.solve_square(self.apply(uniform, 0), 0)))
 
     @property
     def listed_rows(self) -> int:
-        """The number of rows of the largest matrix that the estimates must hold."""
+        """The number of rows of the largest matrix that the estimates keep in memory."""
         return self.shape[0]
 
     def share_reported(self, axis: int) -> float:  # noqa: ARG002 - of the variables all alike
@@ -246,11 +247,11 @@ class Transition(ABC):
 
     @property
     def normalized(self) -> bool:
-        """Whether the estimates of all categories add up to the number of reports, always."""
+        """Whether the estimates of all categories always sum to the number of reports."""
         return True
 
     def matrix(self) -> Tensor:
-        """Return the K x L matrix of probabilities. Raises LimitExceeded where it is too large."""
+        """Return the K x L matrix of probabilities. Raises LimitExceeded."""
         self._require_listable()
         return self.apply(np.eye(self.shape[0]), 1)
 
@@ -258,8 +259,8 @@ class Transition(ABC):
         """Return D, K x L: the estimator of each category as a function of the report.
 
         Raises:
-            SingularChannel: there is none.
-            LimitExceeded: it is too large to list.
+            SingularChannel: D does not exist.
+            LimitExceeded: D is too large to list.
         """
         self._require_listable()
         return self.solve(np.eye(self.shape[1]), 0)
@@ -269,16 +270,16 @@ class Transition(ABC):
         if true * reported > LISTED_ENTRIES:
             raise LimitExceeded(
                 f"A {true} x {reported} transition matrix is too large to list.",
-                remedy="Randomize fewer variables together, or by a symmetric or sampled channel,"
-                " which need no list.",
+                remedy="Randomize fewer variables together, or use a symmetric or sampled channel,"
+                " which is not listed.",
             )
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One subset of a sampled channel's variables and how it is reported.
+    """One subset of a sampled channel's variables, with its probability and its channel.
 
-    `axes` are the variables' places, ascending; `weight` / 2^32 is the probability of the choice;
+    `axes` are the variables' indices, ascending. The choice has probability `weight` / 2^32.
     `channel` acts on the product of these variables and reports a category of each.
     """
 
@@ -288,11 +289,11 @@ class Choice:
 
 
 class UnitTransition(Transition):
-    """A channel whose every probability is a multiple of 2^-32: one 32-bit draw makes a report."""
+    """A channel whose probabilities are multiples of 2^-32; a report takes one 32-bit draw."""
 
     @abstractmethod
     def units(self) -> Units:
-        """Return the K x L matrix as integers over `RESOLUTION`; each row sums to it."""
+        """Return the K x L matrix as integers over `RESOLUTION`; each row sums to `RESOLUTION`."""
 
     def matrix(self) -> Tensor:
         """Return the K x L matrix of probabilities, exact in binary floating point."""
@@ -301,7 +302,7 @@ class UnitTransition(Transition):
 
     @property
     def is_identity(self) -> bool:
-        """Whether every category is reported as itself with certainty."""
+        """Whether every category is reported unchanged with certainty."""
         rows, columns = self.shape
         return rows == columns and bool(np.all(np.diagonal(self.units()) == RESOLUTION))
 
@@ -311,7 +312,7 @@ class UnitTransition(Transition):
 
 
 class DecodedTransition(Transition):
-    """A channel that estimates by a listed decoder."""
+    """A channel that estimates with a listed decoder."""
 
     @property
     @abstractmethod
@@ -332,7 +333,7 @@ class DecodedTransition(Transition):
 
 
 class ListedTransition(DecodedTransition):
-    """A channel that acts by its listed matrix, too."""
+    """A channel that also applies its listed matrix."""
 
     @property
     @abstractmethod
@@ -356,8 +357,9 @@ class ListedTransition(DecodedTransition):
             rank = int(np.linalg.matrix_rank(self._matrix))
             raise SingularChannel(
                 f"The {true} x {reported} transition matrix is singular (rank {rank}, condition"
-                f" number above {CONDITION_LIMIT:.0e}): some true categories cannot be told apart.",
-                remedy="Change the rows so that none is a mixture of the others.",
+                f" number above {CONDITION_LIMIT:.0e}): reports cannot separate some true"
+                " categories.",
+                remedy="Change the rows so that no row is a mixture of the others.",
             )
         return left_inverse(self._matrix)
 
@@ -371,11 +373,11 @@ class ListedTransition(DecodedTransition):
 
 
 class ComposedTransition(Transition):
-    """A channel that acts by the channels of its parts."""
+    """A channel that acts through the channels of its parts."""
 
     @abstractmethod
     def _act(self, turn: str, tensor: Tensor, axis: int) -> Tensor:
-        """Return what the parts' methods of the name `turn` make of the tensor together."""
+        """Apply the method `turn` of each part to the tensor and return the combined result."""
 
     def apply(self, tensor: Tensor, axis: int) -> Tensor:
         return self._act("apply", tensor, axis)
@@ -394,17 +396,17 @@ class ComposedTransition(Transition):
 
 
 def left_inverse(matrix: Tensor) -> Tensor:
-    """Return D with D P' = I for a K x L matrix P of rank K; P'^-1 if it is square.
+    """Return D with D P' = I for a K x L matrix P of rank K; for a square P it is P'^-1.
 
-    Else it is the generalized least-squares one,
+    Otherwise it is the generalized least-squares inverse
 
         D = (P W^-1 P')^-1 P W^-1,  W = diag(P'u),  u uniform,
 
-    the linear unbiased estimator of least variance where all categories are equally frequent. Its
-    columns sum to 1: the estimates add up to the number of reports.
+    the linear unbiased estimator of least variance if all categories are equally frequent. Its
+    columns sum to 1, so the estimates sum to the number of reports.
 
     Raises:
-        SingularChannel: P has not rank K.
+        SingularChannel: the rank of P is below K.
     """
     true, reported = matrix.shape
     try:
@@ -413,9 +415,9 @@ def left_inverse(matrix: Tensor) -> Tensor:
         return _least_squares(matrix)
     except np.linalg.LinAlgError:
         raise SingularChannel(
-            f"The {true} x {reported} transition matrix is singular: some true categories cannot be"
-            " told apart.",
-            remedy="Change the rows so that none is a mixture of the others.",
+            f"The {true} x {reported} transition matrix is singular: reports cannot separate some"
+            " true categories.",
+            remedy="Change the rows so that no row is a mixture of the others.",
         ) from None
 
 
@@ -427,25 +429,25 @@ def _least_squares(matrix: Tensor) -> Tensor:
 
 
 def condition_number(matrix: Tensor) -> float:
-    """Return the 2-norm condition number; infinite where there are fewer reports than truths."""
+    """Return the 2-norm condition number, infinite if there are fewer reports than categories."""
     true, reported = matrix.shape
     return math.inf if reported < true else float(np.linalg.cond(matrix))
 
 
 def along_axis(matrix: Tensor, tensor: Tensor, axis: int) -> Tensor:
-    """Return the mode-wise product: `matrix` (m x n) times `tensor` along an axis of length n."""
+    """Return the mode-wise product of `matrix` (m x n) and `tensor` along an axis of length n."""
     return np.moveaxis(np.tensordot(matrix, tensor, axes=(1, axis)), 0, axis)
 
 
 def require_size(size: int) -> None:
-    """Refuse a channel over fewer than two categories. Raises ChannelError."""
+    """Check that a channel has two or more categories. Raises ChannelError."""
     if not isinstance(size, Integral) or size < 2:
         raise ChannelError(f"A channel needs two or more categories, not {size!r}.")
 
 
 @cache
 def _ranges(kind: type[Transition]) -> dict[str, tuple[int, int]]:
-    """Return the least and the largest value of each whole number among a family's fields."""
+    """Return the smallest and largest permitted value of each integer field of a family."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         if get_args(hint)[:1] == (int,):
@@ -456,7 +458,7 @@ def _ranges(kind: type[Transition]) -> dict[str, tuple[int, int]]:
 
 
 def require_ranges(channel: Transition) -> None:
-    """Raise ChannelError unless a channel's whole numbers lie in their declared ranges."""
+    """Check that a channel's integers lie in their declared ranges. Raises ChannelError."""
     for name, (low, high) in _ranges(type(channel)).items():
         value = getattr(channel, name)
         whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -465,7 +467,8 @@ def require_ranges(channel: Transition) -> None:
                 f"{name} of a {channel.family} channel must be a whole number from {low} to {high},"
                 f" not {value!r}.",
                 where=name,
-                remedy="Constructors such as from_gamma and from_probability take plain numbers.",
+                remedy="Constructors such as from_gamma and from_probability take ordinary numbers."
+                "",
             )
 
 
@@ -478,11 +481,11 @@ def require_probability(what: str, p: float) -> None:
 def require_gamma(gamma: float) -> None:
     """Check that `gamma` is a finite amplification. Raises ChannelError."""
     if not (isinstance(gamma, Real) and gamma >= 1 and math.isfinite(gamma)):
-        raise ChannelError(f"gamma must be a finite number of 1 or more, not {gamma!r}.")
+        raise ChannelError(f"gamma must be a finite number that is at least 1, not {gamma!r}.")
 
 
 def require_sizes(sizes: object) -> None:
-    """Refuse what is no list of numbers of categories. Raises ChannelError."""
+    """Check that `sizes` is a list of numbers of categories. Raises ChannelError."""
     if not isinstance(sizes, Sequence):
         raise ChannelError(
             f"sizes must list each variable's number of categories, such as (2, 3), not {sizes!r}."
@@ -490,15 +493,14 @@ def require_sizes(sizes: object) -> None:
 
 
 def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
-    """Sum a square joint channel over the reports not kept.
+    """Return a square joint channel summed over the reports of dropped variables, or None.
 
-    Returns None if the truth of the variables not kept still matters; integers make that test
-    exact.
+    It is None if the true values of dropped variables matter; integers make the test exact.
 
     Args:
-        units: n x n over 2^32, n the product of `sizes`.
+        units: an n x n matrix over 2^32, where n is the product of `sizes`.
         sizes: the number of categories of each variable.
-        kept: which variables to keep.
+        kept: for each variable whether to keep it.
     """
     shape = tuple(sizes)
     dropped = [axis for axis, keep in enumerate(kept) if not keep]

@@ -1,4 +1,4 @@
-"""Matrices given row by row, and groups of categories each with a matrix of its own."""
+"""Matrices listed row by row, and groups of categories with a matrix for each group."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _Few = Len(2, CATEGORIES)
 
 @dataclass(frozen=True)
 class Dense(ListedTransition, UnitTransition):
-    """Any K x L channel, given row by row as integers over 2^32.
+    """Any K x L channel, listed row by row as integers over 2^32.
 
     Args:
-        rows: K rows of L integers, each of which sums to 2^32.
+        rows: K rows of L integers; each row sums to 2^32.
 
     Raises:
-        ChannelError: rows of different lengths, or fewer than two categories on a side.
-        ChannelError: a negative entry, or a row that does not sum to `RESOLUTION`.
+        ChannelError: rows differ in length, or there are fewer than two rows or columns.
+        ChannelError: an entry is negative, or a row does not sum to `RESOLUTION`.
 
     Examples:
         >>> import pramana as pm
@@ -68,10 +68,10 @@ class Dense(ListedTransition, UnitTransition):
 
     @classmethod
     def from_probabilities(cls, rows: Sequence[Sequence[float]]) -> Dense:
-        """Build from probabilities, rounding each row to multiples of 2^-32 that sum to 1.
+        """Build from probabilities; each row is rounded to multiples of 2^-32 that sum to 1.
 
         Raises:
-            ChannelError: a negative probability, or a row whose sum is not 1 within 1e-9.
+            ChannelError: a probability is negative, or a row does not sum to 1 within 1e-9.
             ChannelError: the rows are not a matrix, or a positive probability is below 2^-33.
         """
         _require_rectangular(rows)
@@ -126,7 +126,7 @@ class Dense(ListedTransition, UnitTransition):
 
 
 def _is_lists(given: object) -> bool:
-    """Return whether something is a list of lists of numbers."""
+    """Return whether the value is a list of lists of numbers."""
     return isinstance(given, Sequence) and all(
         isinstance(row, Sequence) and all(issubclass(kind, Real) for kind in set(map(type, row)))
         for row in given
@@ -137,34 +137,34 @@ def _require_rectangular(rows: Sequence[Sequence[float]]) -> None:
     lengths = {len(row) for row in rows}
     if len(rows) < 2 or len(lengths) != 1 or min(lengths) < 2:
         raise ChannelError(
-            f"A transition matrix has two or more rows of one length of two or more; this one has"
-            f" {len(rows)} rows of lengths {sorted(lengths)}."
+            "A transition matrix needs two or more rows of equal length, which is at least two;"
+            f" this one has {len(rows)} rows of lengths {sorted(lengths)}."
         )
 
 
 def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
-    """Round a row to integers over 2^32 with the largest-remainder method (sum kept exactly)."""
+    """Round a row to integers over 2^32 by the largest-remainder method; the sum is exact."""
     values = np.asarray(row, dtype=np.float64)
     total = float(values.sum())
     if not np.all(np.isfinite(values)) or values.min() < 0:
         raise ChannelError(
             f"Row {index} of the transition matrix has a probability of {float(values.min()):.6g}.",
             where=f"row {index}",
-            remedy="Probabilities lie between 0 and 1.",
+            remedy="Give probabilities between 0 and 1.",
         )
     if abs(total - 1) > _ROW_SUM_TOLERANCE:
         raise ChannelError(
             f"Row {index} of the transition matrix sums to {total:.9g}, not 1; a row lists the"
-            " probabilities of all reports of one true category.",
+            " probabilities of all reports for one true category.",
             where=f"row {index}",
         )
     scaled = values / total * RESOLUTION
     if bool(np.any((values > 0) & (scaled < 0.5))):
         raise ChannelError(
             f"Row {index} of the transition matrix has a probability below 2^-33, which cannot be"
-            " published.",
+            " published as a multiple of 2^-32.",
             where=f"row {index}",
-            remedy="Make it 0 or larger.",
+            remedy="Set it to 0 or raise it.",
         )
     units = np.floor(scaled).astype(np.int64)
     units[(values > 0) & (units == 0)] = 1
@@ -178,10 +178,10 @@ def _quantize_row(row: Sequence[float], index: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Grouped(ComposedTransition, UnitTransition):
-    """Categories in groups; a category is only ever replaced by one of its own group (Ma 2.2).
+    """Categories in groups; a category is replaced only by a category of its own group (Ma 2.2).
 
     P is block diagonal: `channels[g]` acts on the categories `groups[g]`, in that order. The group
-    itself is reported truthfully. A group of one category takes `None`.
+    is reported truthfully. The channel of a group with one category is None.
 
     Args:
         groups: the codes of each group's categories.
@@ -208,19 +208,20 @@ class Grouped(ComposedTransition, UnitTransition):
         wrong = [code for code in range(len(members)) if seen[code] != 1]
         if wrong or len(members) < 2:
             raise ChannelError(
-                "Groups must hold each of two or more categories exactly once"
-                + (f"; see code {wrong[0]!r}." if wrong else "."),
+                "Groups must contain each of two or more categories exactly once"
+                + (f"; check code {wrong[0]!r}." if wrong else "."),
             )
         if len(self.groups) != len(self.channels):
             raise ChannelError(
-                f"There are {len(self.groups)} groups and {len(self.channels)} channels."
+                f"There are {len(self.groups)} groups and {len(self.channels)} channels; each group"
+                " needs one channel, or None."
             )
         for index, (group, channel) in enumerate(zip(self.groups, self.channels, strict=True)):
             _require_simple(channel)
             size = 1 if channel is None else channel.shape[0]
             if len(group) != size or (channel is not None and channel.shape != (size, size)):
                 raise ChannelError(
-                    f"Group {index} has {len(group)} categories, which its channel does not fit.",
+                    f"Group {index} has {len(group)} categories, but its channel has another size.",
                     where=f"group {index}",
                 )
 
@@ -228,7 +229,7 @@ class Grouped(ComposedTransition, UnitTransition):
     def alike(
         cls, groups: Sequence[Sequence[int]], make: Callable[[int], UnitTransition]
     ) -> Grouped:
-        """Build with the channel that `make` returns for the size of each group of two or more."""
+        """Build with `make(size)` as the channel of each group of two or more categories."""
         given: object = groups
         listed = isinstance(given, Sequence) and all(isinstance(g, Sequence) for g in given)
         if not listed or not all(isinstance(code, Integral) for g in groups for code in g):
@@ -242,7 +243,7 @@ class Grouped(ComposedTransition, UnitTransition):
 
     @classmethod
     def from_probability(cls, groups: Sequence[Sequence[int]], p: float) -> Grouped:
-        """Build with Ma's multi-category randomization, replacing with probability `p`, in each."""
+        """Build groups with Ma's multi-category randomization: replace with probability `p`."""
         return cls.alike(groups, lambda size: Symmetric.from_probability(size, p))
 
     @property
@@ -266,7 +267,7 @@ class Grouped(ComposedTransition, UnitTransition):
     @property
     def condition_number(self) -> float:
         if all(channel.mixture for _, channel in self._parts):
-            # Normal blocks: the singular values are 1 and one more of each symmetric channel.
+            # Normal blocks: each symmetric channel contributes one singular value besides 1.
             return max((channel.condition_number for _, channel in self._parts), default=1.0)
         return self._listed_condition_number
 
@@ -299,13 +300,13 @@ class Grouped(ComposedTransition, UnitTransition):
 
 
 PARTS = (Identity, Symmetric, Dense, Grouped)
-"""The families of which parts may be."""
+"""The families that a part of a grouped channel may have."""
 
 
 def _require_simple(channel: UnitTransition | None) -> None:
-    """Check that a part is of a family that parts may be. Raises ChannelError."""
+    """Check that a part has one of the families in `PARTS`. Raises ChannelError."""
     if channel is not None and type(channel) not in PARTS:
         raise ChannelError(
-            f"A part of a channel cannot be {type(channel).__name__}.",
-            remedy="Use a symmetric channel, a matrix, or groups of these.",
+            f"A part of a channel cannot be of type {type(channel).__name__}.",
+            remedy="Use a symmetric channel, a matrix, or a grouped channel.",
         )

@@ -1,4 +1,4 @@
-"""Channels that report items: every category of a variable as a bit of its own.
+"""Channels that report items: each category of a variable becomes a separate bit.
 
 A variable of K categories is one-hot: exactly one of its K items is true. Its report is any set of
 items, written as an integer below 2^K whose bit c is item c.
@@ -37,22 +37,22 @@ from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 ITEMS = 16
-"""A variable reported in items has at most this many categories: its reports are 2^K."""
+"""The most categories of a variable reported as items, which has 2^K possible reports."""
 
 
 @dataclass(frozen=True)
 class OneHot(ListedTransition):
-    """Every item of a one-hot variable flipped by itself (the MASK channel, FRAPP 7).
+    """Flips every item of a one-hot variable independently (the MASK channel, FRAPP 7).
 
-    P[l, y] = q^d (1 - q)^(K - d), q = flip_units / 2^32 and d the number of items in which the
-    set y differs from {l}.
+    P[l, y] = q^d (1 - q)^(K - d), where q = flip_units / 2^32 and d is the number of items in which
+    the set y differs from {l}.
 
     Args:
         size: the number of categories, K.
-        flip_units: the probability of flipping an item, times 2^32.
+        flip_units: the probability that an item is flipped, times 2^32.
 
     Raises:
-        ChannelError: fewer than 2 or more than `ITEMS` categories.
+        ChannelError: there are fewer than 2 or more than `ITEMS` categories.
         ChannelError: the probability of flipping is not between 0 and 1.
 
     Examples:
@@ -64,7 +64,7 @@ class OneHot(ListedTransition):
     family = "one-hot"
     kind = "mask"
     alone = True
-    told = "each category of each variable is flipped by itself."
+    told = "each category of each variable is flipped independently."
     items = True
     size: Annotated[int, Ge(2)]
     flip_units: Probability
@@ -75,13 +75,13 @@ class OneHot(ListedTransition):
 
     @classmethod
     def from_probability(cls, size: int, p: float) -> OneHot:
-        """Build from `p`, the probability that an item is reported as it is."""
+        """Build from `p`, the probability that an item is reported unchanged."""
         require_probability("The probability of keeping an item", p)
         return cls(size, round((1 - p) * RESOLUTION))
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> OneHot:
-        """Build the most accurate of amplification `gamma`: (p / (1 - p))^2 <= gamma.
+        """Build the most accurate channel of amplification `gamma`: (p / (1 - p))^2 <= gamma.
 
         Two one-hot records differ in two items. Raises ChannelError if `gamma` is below 1.
         """
@@ -124,7 +124,7 @@ class OneHot(ListedTransition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma: two records differ in two items."""
+        """The exact gamma; two records differ in two items."""
         low, high = sorted((self.flip_units, RESOLUTION - self.flip_units))
         return float(Fraction(high, low) ** 2) if low else math.inf
 
@@ -135,17 +135,15 @@ class OneHot(ListedTransition):
 
 @dataclass(frozen=True)
 class CutAndPaste(ListedTransition):
-    """Keep a few items of the record and insert others at random (Evfimievski; FRAPP eq. 12).
+    """Keeps a few items of the record and inserts others at random (Evfimievski; FRAPP eq. 12).
 
-    A number j is uniform over 0 .. `cut`; min(j, M) of the record's M items, chosen uniformly, are
-    kept, and every other item of the universe, the record's own included, is reported with
-    probability rho = `paste_units` / 2^32. The record has one item per variable.
+    A number j is uniform over 0 .. `cut`. The channel keeps min(j, M) of the record's M items,
+    chosen uniformly. It reports every other item, including the record's other items, with
+    probability rho = `paste_units` / 2^32. A record has one item per variable.
 
-    The estimator counts, for each combination of categories, how many of its items a report has
-    (its partial supports), and inverts the (k + 1) x (k + 1) matrix of these (FRAPP 7; Evfimievski
-    et al. 2002).
-
-    `of` is M; it is larger than the number of variables where this is the channel of some of them.
+    For each combination of categories the estimator counts the items that a report shares with it
+    (its partial supports). It inverts the (k + 1) x (k + 1) matrix of these counts (FRAPP 7;
+    Evfimievski et al. 2002). `of` is M, which may exceed the number of these variables.
 
     Args:
         sizes: the number of categories of each variable.
@@ -154,8 +152,8 @@ class CutAndPaste(ListedTransition):
         of: M, the number of the record's items.
 
     Raises:
-        ChannelError: a variable of more than `ITEMS` categories, a negative `cut`, `of` too small.
-        ChannelError: rho is not above 0 and at most 1.
+        ChannelError: a variable has more than `ITEMS` categories, or `cut` is negative.
+        ChannelError: `of` is too small, or rho is not above 0 and at most 1.
 
     Examples:
         >>> import pramana as pm
@@ -177,7 +175,7 @@ class CutAndPaste(ListedTransition):
             require_size(size)
         _require_items(self.sizes)
         if not 1 <= len(self.sizes) <= self.of:
-            raise ChannelError(f"Cut and paste must keep items of 1 to {self.of} variables.")
+            raise ChannelError(f"sizes must list 1 to {self.of} variables, not {len(self.sizes)}.")
         if self.paste_units == 0:
             raise ChannelError(
                 "rho must be above 0.", remedy="With rho = 0 every reported item would be true."
@@ -196,7 +194,7 @@ class CutAndPaste(ListedTransition):
 
         Raises:
             ChannelError: `gamma` is below 1.
-            OptionError: no rho reaches it with this K.
+            OptionError: no rho achieves `gamma` with this K.
         """
         require_gamma(gamma)
         require_sizes(sizes)
@@ -228,7 +226,7 @@ class CutAndPaste(ListedTransition):
 
     @cached_property
     def kept_items(self) -> tuple[Fraction, ...]:
-        """The probabilities of keeping 0, 1, ..., m of the items of this channel's m variables."""
+        """The probabilities of keeping 0, 1, ..., m items of the channel's m variables."""
         each = Fraction(1, self.cut + 1)
         whole = [each if z <= self.cut else Fraction(0) for z in range(self.of + 1)]
         whole[self.of] += each * max(0, self.cut - self.of)
@@ -249,11 +247,11 @@ class CutAndPaste(ListedTransition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma: a report with an item of each variable against one with none of the
+        """The exact gamma: a report with all of the record's items against one with none.
 
-        record's. P[l, y] depends on y and on how many items of l it has, q, through
-        sum_z f_z C(q, z) / C(m, z) rho^-z, which grows with q; y can have all of l's items and none
-        of another record's.
+        P[l, y] depends on y and on q, the number of items of l in y, through sum_z f_z C(q, z) /
+        C(m, z) rho^-z, which grows with q. A report y can have all
+        items of l and no item of another record.
         """
         rho = Fraction(self.paste_units, RESOLUTION)
         best = sum(f / rho**z for z, f in enumerate(self.kept_items))
@@ -266,7 +264,7 @@ class CutAndPaste(ListedTransition):
     def _matrix(self) -> Tensor:
         self._require_listable()
         m, rho = len(self.sizes), Fraction(self.paste_units, RESOLUTION)
-        # By how many of the record's items a report has.
+        # For each number of the record's items in a report.
         given = [
             sum(
                 f * Fraction(math.comb(q, z), math.comb(m, z)) / rho**z
@@ -285,7 +283,7 @@ class CutAndPaste(ListedTransition):
         return self._weights[self._overlaps()]
 
     def _overlaps(self) -> npt.NDArray[np.int64]:
-        """Return how many items of each combination each report has: K x L."""
+        """Return the number of items that each combination shares with each report, K x L."""
         rows = [_bits(size) for size in self.sizes]
         cells = np.ndindex(*self.sizes)
         found = (sum(np.ix_(*(r[c] for r, c in zip(rows, cell, strict=True)))) for cell in cells)
@@ -293,9 +291,10 @@ class CutAndPaste(ListedTransition):
 
     @cached_property
     def partial_supports(self) -> Tensor:
-        """The (k + 1) x (k + 1) matrix M[l', l]: the probability that a report has l' items of a
+        """The (k + 1) x (k + 1) matrix M[l', l] for k variables.
 
-        combination of k items if the record has l of them (k = the number of variables).
+        M[l', l] is the probability that a report has l' items of a combination of k items if the
+        record has l of them.
         """
         k, rho = len(self.sizes), self.rho
         table = np.zeros((k + 1, k + 1))
@@ -320,13 +319,13 @@ class CutAndPaste(ListedTransition):
 
     @cached_property
     def _weights(self) -> Tensor:
-        """The estimator of a combination as a function of how many of its items are reported."""
+        """The estimator of a combination, indexed by the number of its items in a report."""
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
-                f"Cut and paste with K = {self.cut} and rho = {self.rho:.4g} says (almost) nothing"
-                f" about {len(self.sizes)} items together (condition number"
+                f"Cut and paste with K = {self.cut} and rho = {self.rho:.4g} reveals (almost)"
+                f" nothing about {len(self.sizes)} items together (condition number"
                 f" above {CONDITION_LIMIT:.0e}).",
-                remedy="Choose a smaller rho, or ask for fewer variables.",
+                remedy="Choose a smaller rho, or request fewer variables.",
             )
         last = np.zeros(len(self.sizes) + 1)
         last[-1] = 1
@@ -343,10 +342,10 @@ class CutAndPaste(ListedTransition):
         return along_axis(self.decoder().T, tensor, axis)
 
     def _weigh(self, tensor: Tensor, axis: int, weights: Tensor) -> Tensor:
-        """Sum, for each combination, the reports weighed by how many of its items they have."""
+        """Sum the reports for each combination, weighted by the number of shared items."""
         source = np.moveaxis(tensor, axis, 0)
         rest = source.shape[1:]
-        # Leading axis: how many items so far; then one axis per variable, bits becoming categories.
+        # The leading axis counts shared items; the variables' axes change from bits to categories.
         counted = source.reshape(1, *(1 << size for size in self.sizes), *rest).astype(np.float64)
         for place, size in enumerate(self.sizes, start=1):
             bits = _bits(size).astype(np.float64)
@@ -386,12 +385,12 @@ class CutAndPaste(ListedTransition):
         return len(axes) <= self.cut
 
     def together(self, variables: int) -> int:
-        return min(variables, self.cut)  # of more it keeps no true values
+        return min(variables, self.cut)  # more variables are never all kept
 
     @property
     def uniform_mean_square(self) -> float:
-        # An estimate depends on how many of the cell's items are reported, and their law on how
-        # many of them the record has: no list of all reports is needed (FRAPP 7).
+        # An estimate depends only on how many of the cell's items the report has, and this on how
+        # many of them the record has. No list of all reports is needed (FRAPP 7).
         agree: Tensor = np.ones(1)
         for size in self.sizes:
             agree = np.convolve(agree, [1 - 1 / size, 1 / size])
@@ -399,14 +398,14 @@ class CutAndPaste(ListedTransition):
 
 
 def _bits(size: int) -> npt.NDArray[np.int64]:
-    """Return which reports of a variable hold each of its items: size x 2^size, of 0 and 1."""
+    """Return which reports of a variable contain each item: size x 2^size, entries 0 and 1."""
     return (np.arange(1 << size) >> np.arange(size)[:, None]) & 1
 
 
 def _require_items(sizes: Sequence[int]) -> None:
     if max(sizes, default=0) > ITEMS:
         raise ChannelError(
-            f"A variable of {max(sizes)} categories would be reported in 2^{max(sizes)} sets of"
-            f" items; {ITEMS} categories are the most.",
-            remedy="Use a symmetric or sampled channel, which any number of categories fits.",
+            f"A variable of {max(sizes)} categories would have 2^{max(sizes)} reports, one for each"
+            f" set of items; at most {ITEMS} categories are possible.",
+            remedy="Use a symmetric or sampled channel, which takes any number of categories.",
         )

@@ -1,4 +1,4 @@
-"""What several owners report of one record as one channel, independently or by a shared coin."""
+"""Several owners' reports of one record as one channel, drawn independently or by a shared coin."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pramana_core.domain import VARIABLES
 from pramana_core.errors import ChannelError
 
 _NAMED = 2
-"""So many channels are described one by one."""
+"""The most channels that a description lists individually."""
 
 _Width = Annotated[int, Ge(1), Le(VARIABLES)]
 
 
 @dataclass(frozen=True)
 class Product(ComposedTransition):
-    """Consecutive variables by channels that draw independently: each acts on its own ones.
+    """Channels that randomize consecutive variables independently.
 
-    `widths` says how many variables each channel takes, in the order of the product. Gammas of
+    `widths` has the number of variables of each channel, in the order of the product. The gammas of
     the channels multiply (Ma 7.1.3).
 
     Raises:
-        ChannelError: not one width for each channel.
+        ChannelError: the widths and the channels differ in number.
     """
 
     family = "product"
@@ -41,7 +41,7 @@ class Product(ComposedTransition):
     def __post_init__(self) -> None:
         if len(self.widths) != len(self.channels) or not self.channels:
             raise ChannelError(
-                f"A product of channels needs a width for each: there are {len(self.channels)}"
+                f"A product needs one width for each channel; there are {len(self.channels)}"
                 f" channels and {len(self.widths)} widths."
             )
 
@@ -71,7 +71,7 @@ class Product(ComposedTransition):
         return tuple(found)
 
     def _split(self, sizes: Sequence[int]) -> list[tuple[int, ...]] | None:
-        """Return each channel's part of the variables' sizes; None if they do not fit."""
+        """Return each channel's part of the variables' sizes, or None if they do not fit."""
         if sum(self.widths) != len(sizes):
             return None
         parts = [tuple(sizes[places]) for places, _ in self.factors]
@@ -128,7 +128,7 @@ class Product(ComposedTransition):
         for places, channel in self.factors:
             if axis < places.stop:
                 return channel.share_reported(axis - places.start)
-        raise ChannelError(f"A product over {sum(self.widths)} variables has no more of them.")
+        raise ChannelError(f"A product over {sum(self.widths)} variables has no axis {axis}.")
 
     def describe(self) -> str:
         if len(self.channels) > _NAMED:
@@ -142,17 +142,17 @@ COIN = 64
 
 @dataclass(frozen=True)
 class Coordinated(Sampled):
-    """One owner's part of a study plan: what it reports follows a coin that all owners share.
+    """One owner's part of a study plan, whose reports follow a coin that all owners share.
 
-    The coin of a record is a uniform 32-bit number, a keyed function of its pseudonym and of the
-    plan's digest `coin`; it looks at no data. The record reports choice i where its coin is in
-    [`starts[i]`, `starts[i]` + weight), and nothing elsewhere. Together with the other owners'
-    parts it is what `Plan.combine` makes of them. Alone, and restricted to some of its variables,
-    it is a sampled channel: parts are combined whole.
+    The coin of a record is a uniform 32-bit number: a keyed function of its pseudonym and of the
+    plan's digest `coin`, independent of the data. The record reports choice i if its coin is in
+    [`starts[i]`, `starts[i]` + weight), and nothing outside these ranges. `Plan.combine` joins the
+    owners' parts. A part alone, or restricted to some variables, is a sampled channel; only
+    complete parts are joined.
 
     Raises:
-        ChannelError: starts that are not one for each choice, ascending and without overlaps, or a
-            coin's name that is no digest; and what `Sampled` raises.
+        ChannelError: there is not one start for each choice, the starts are not ascending or
+            overlap, or `coin` is not a digest. Also the errors of `Sampled`.
     """
 
     family = "coordinated"
@@ -169,13 +169,13 @@ class Coordinated(Sampled):
         ends = [s + c.weight for s, c in zip(self.starts, self.choices, strict=True)]
         apart = all(end <= start for end, start in zip(ends, self.starts[1:], strict=False))
         if not apart or ends[-1] > RESOLUTION or min(self.starts) < 0:
-            raise ChannelError("The choices' parts of the coin overlap or are not in order.")
+            raise ChannelError("The choices' ranges of the coin overlap or are not ascending.")
         if len(self.coin) != COIN or set(self.coin) - set("0123456789abcdef"):
-            raise ChannelError("The coin must be named by a study plan's digest (64 hex digits).")
+            raise ChannelError("The coin's name must be a study plan's digest (64 hex digits).")
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """[start, end) of each choice's part of the coin."""
+        """The range [start, end) of the coin for each choice."""
         return tuple((s, s + c.weight) for s, c in zip(self.starts, self.choices, strict=True))
 
     def describe(self) -> str:
@@ -185,10 +185,11 @@ class Coordinated(Sampled):
 def pieces(
     spans: Sequence[Sequence[tuple[int, int]]],
 ) -> list[tuple[int, tuple[int | None, ...]]]:
-    """Return the joint choices of owners' parts: the weight of each and every owner's choice in it.
+    """Return the joint choices of the owners' parts: each weight with every owner's choice.
 
-    `spans` are [start, end) of each owner's choices, ascending. The coin's range is cut at each of
-    their ends; pieces in which nobody reports are left out. None: the owner reports nothing there.
+    `spans` are the ranges [start, end) of each owner's choices, ascending. The coin's range is cut
+    at all their ends; pieces in which no owner reports are omitted. None marks an owner that
+    reports nothing in a piece.
     """
     cuts = sorted({0, RESOLUTION, *itertools.chain(*itertools.chain(*spans))})
     places = [0] * len(spans)

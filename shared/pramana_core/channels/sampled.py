@@ -1,8 +1,8 @@
 """Sampled blocks: each record reports one of several subsets of its variables.
 
-Which subset is chosen by a draw that does not depend on the data, so that a report reveals the
-subset's channel and no more: the amplification about the whole record is the largest of the
-choices'. What the others would have cost is saved, and each subset may use all of it.
+The draw of the subset does not depend on the data, so a report reveals only what the subset's
+channel reveals. The amplification about the whole record is therefore the largest amplification of
+any choice, and each subset may use the whole privacy budget.
 """
 
 from __future__ import annotations
@@ -32,32 +32,30 @@ from pramana_core.channels.symmetric import Withheld
 from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
 
 CHOICES = 1 << 16
-"""A sampled channel has at most this many choices, such as all pairs of 362 variables. As a plan
-they are some megabytes, read and checked in a second or two."""
+"""The most choices of a sampled channel, such as all pairs of 362 variables. A plan with this many
+choices has a few megabytes and takes a second or two to read and check.
+"""
 
 CONDITION_ENTRIES = 1 << 23
-"""Up to this many entries the matrix is listed for its condition number."""
+"""The most entries of a matrix that is listed for its condition number."""
 
 APPLIED_ENTRIES = 1 << 28
-"""A tensor over all reports has at most this many entries (two gigabytes)."""
+"""The most entries of a tensor over all reports (two gigabytes)."""
 
 
 _RESTRICTED = 64
-"""So many restrictions of a channel are kept."""
+"""The most restrictions of a channel that are cached."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Choices of the same variables, whose reports cannot be told apart."""
+    """Choices of the same variables, which reports do not distinguish."""
 
     choices: tuple[Choice, ...]
 
     @cached_property
     def _mixture(self) -> tuple[float, float] | None:
-        """(a, b) where they act as a I + b 11' together, which is one step and not one for each.
-
-        A variable that is in pairs with many others has a channel for each of their sizes.
-        """
+        """(a, b) if the choices together act as a I + b 11': one step instead of one for each."""
         shares = [choice.channel.mixture for choice in self.choices]
         weights = [choice.weight / RESOLUTION for choice in self.choices]
         if len(shares) == 1 or None in shares:
@@ -66,7 +64,7 @@ class _Part:
         return float(known[0]), float(known[1])
 
     def act(self, turn: str, tensor: Tensor) -> Tensor:
-        """Return P' x ("apply") or P x ("apply_adjoint") along the first axis, P being weighed."""
+        """Return P' x ("apply") or P x ("apply_adjoint") along the first axis, P weighted."""
         if self._mixture is not None:
             a, b = self._mixture
             mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
@@ -79,22 +77,22 @@ class _Part:
 
 @dataclass(frozen=True)
 class Sampled(DecodedTransition):
-    """With probability `weight` / 2^32 a record reports a choice's variables and withholds others.
+    """Reports one choice of variables with probability `weight` / 2^32 and withholds the others.
 
-    A variable of K categories is reported in K + 1 codes, the last for "withheld". Weights that sum
-    to less than 1 leave records of which nothing is reported.
+    A variable of K categories has K + 1 reported codes; the last means "withheld". If the
+    weights sum to less than 1, some records report nothing.
 
-    The product of the variables may be of any size: 100 variables of ten categories have 10^100
-    combinations. What concerns the choices costs no more than they do; what would list the product
-    is refused.
+    The product of the variables may have any size: 100 variables of ten categories have 10^100
+    combinations. Methods that work by choice take time proportional to the choices. Methods that
+    would list the product raise LimitExceeded.
 
     Args:
         sizes: the number of categories of each variable.
         choices: the subsets with their weights and channels.
 
     Raises:
-        ChannelError: a choice names no variable, or not in order, or its channel does not fit.
-        ChannelError: weights that are negative or sum to more than 1.
+        ChannelError: a choice has no variables or unsorted ones, or its channel does not fit.
+        ChannelError: a weight is negative, or the weights sum to more than 1.
 
     Examples:
         >>> import pramana as pm
@@ -106,14 +104,14 @@ class Sampled(DecodedTransition):
 
     family = "sampled"
     sizes: Sizes
-    # Given by `field()`, for the base has none of these, which is no default here.
+    # With `field()`, because the base class has an empty default, which is not valid here.
     choices: Annotated[tuple[Choice, ...], Len(1, CHOICES)] = field()
 
     def __post_init__(self) -> None:
         require_sizes(self.sizes)
         choices: object = self.choices
         if not isinstance(choices, Sequence) or not all(isinstance(c, Choice) for c in choices):
-            raise ChannelError(f"choices must be a list of choices, not {choices!r}.")
+            raise ChannelError(f"choices must be a list of Choice, not {choices!r}.")
         if len(self.choices) > CHOICES:
             raise ChannelError(
                 f"A sampled channel has at most {CHOICES} choices, not {len(self.choices)}.",
@@ -127,21 +125,21 @@ class Sampled(DecodedTransition):
         weights = [choice.weight for choice in self.choices]
         if min(weights) < 1 or sum(weights) > RESOLUTION:
             raise ChannelError(
-                "The probabilities of the choices are not positive or sum to"
-                f" {sum(weights) / RESOLUTION:.9g}.",
+                "The probabilities of the choices must be positive and sum to at most 1; they sum"
+                f" to {sum(weights) / RESOLUTION:.9g}.",
                 remedy="Give positive weights that sum to 1.",
             )
 
     def _require_fitting(
         self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
     ) -> None:
-        """Check a choice; `fitting` has the channels, by identity, and sizes known to fit."""
+        """Check a choice; `fitting` has the channels (by identity) and sizes that passed."""
         axes = choice.axes
         inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
         if not inside or axes[-1] >= len(self.sizes):
             raise ChannelError(
                 f"Choice {index} names the variables {list(axes)}; it must name some of the"
-                f" {len(self.sizes)}, in ascending order.",
+                f" {len(self.sizes)} variables in ascending order.",
                 where=f"choice {index}",
             )
         sizes = self._sizes_of(choice)
@@ -150,8 +148,8 @@ class Sampled(DecodedTransition):
         if choice.channel.report_sizes(sizes) != sizes:
             raise ChannelError(
                 f"The channel of choice {index} is {choice.channel.shape[0]} x"
-                f" {choice.channel.shape[1]}; its variables have {math.prod(sizes)} categories"
-                " together and must be reported in as many.",
+                f" {choice.channel.shape[1]}; its variables have {math.prod(sizes)} combinations"
+                " and need the same number of reports.",
                 where=f"choice {index}",
             )
         fitting.add((id(choice.channel), sizes))
@@ -161,7 +159,7 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _hash(self) -> int:
-        # Of thousands of choices it takes milliseconds, and is asked for again and again.
+        # Hashing thousands of choices takes milliseconds and is requested repeatedly.
         return hash(tuple(getattr(self, declared.name) for declared in fields(self)))
 
     def _sizes_of(self, choice: Choice) -> tuple[int, ...]:
@@ -177,7 +175,7 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _parts(self) -> tuple[_Part, ...]:
-        """The choices, those of the same variables together."""
+        """The choices, grouped by their variables."""
         by_axes: dict[tuple[int, ...], list[Choice]] = {}
         for choice in self.choices:
             by_axes.setdefault(choice.axes, []).append(choice)
@@ -185,7 +183,7 @@ class Sampled(DecodedTransition):
 
     @cached_property
     def _holding(self) -> tuple[tuple[int, ...], ...]:
-        """Which choices, ascending, report each variable."""
+        """The indices, ascending, of the choices that report each variable."""
         holding: list[list[int]] = [[] for _ in self.sizes]
         for index, choice in enumerate(self.choices):
             for axis in choice.axes:
@@ -197,16 +195,16 @@ class Sampled(DecodedTransition):
         return tuple(map(frozenset, self._holding))
 
     def reports_together(self, axes: Collection[int]) -> bool:
-        # Asked of thousands of pairs, by learners of a wide table.
-        held = [self._choices_with[axis] for axis in axes]
-        return not held or bool(frozenset.intersection(*held))
+        # Learners of a wide table call this for thousands of pairs.
+        indices = [self._choices_with[axis] for axis in axes]
+        return not indices or bool(frozenset.intersection(*indices))
 
     def _require_listed(self, entries: int) -> None:
-        """Refuse what would list the product of the variables. Raises LimitExceeded."""
+        """Check that the product of the variables can be listed. Raises LimitExceeded."""
         if entries > APPLIED_ENTRIES:
             raise LimitExceeded(
                 f"The combinations of {len(self.sizes)} sampled variables are too many to list.",
-                remedy="Ask for some of the variables, such as those that are reported together.",
+                remedy="Request fewer variables, such as those that are reported together.",
             )
 
     def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
@@ -218,7 +216,7 @@ class Sampled(DecodedTransition):
         return RESOLUTION - sum(choice.weight for choice in self.choices)
 
     def place(self, choice: Choice) -> tuple[slice | int, ...]:
-        """Return where a choice's reports stand in a tensor with an axis per variable."""
+        """Return the index of a choice's reports in a tensor with one axis per variable."""
         return tuple(
             slice(0, size) if axis in choice.axes else size for axis, size in enumerate(self.sizes)
         )
@@ -236,7 +234,7 @@ class Sampled(DecodedTransition):
             made = part.act("apply", margin)
             reported[self.place(first)] += made.reshape(*self._sizes_of(first), *rest)
         if self.silent:
-            # `size` is the code of "withheld" on every axis.
+            # On every axis, index `size` is the code of "withheld".
             reported[self.sizes] += true.sum(axis=tuple(range(len(self.sizes)))) * (
                 self.silent / RESOLUTION
             )
@@ -250,16 +248,16 @@ class Sampled(DecodedTransition):
         true = np.zeros((*self.sizes, *rest))
         for part in self._parts:
             first = part.choices[0]
-            told = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
+            part_reports = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
             spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
-            true += part.act("apply_adjoint", told).reshape(*spread, *rest)
+            true += part.act("apply_adjoint", part_reports).reshape(*spread, *rest)
         if self.silent:
             true += reported[self.sizes] * (self.silent / RESOLUTION)
         return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)
 
     @property
     def _identified(self) -> bool:
-        """Whether some choice reports all variables: fewer leave the joint distribution open."""
+        """Whether some choice reports all variables, which moment estimates need."""
         return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
 
     @cached_property
@@ -268,14 +266,15 @@ class Sampled(DecodedTransition):
             raise SingularChannel(
                 f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
                 " be estimated by moments.",
-                remedy="Ask for variables that are sampled together, or use the estimator"
+                remedy="Request variables that are sampled together, or use the estimator"
                 " 'pooled'.",
             )
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
-                f"The sampled channel over {self.sizes} is singular (condition number"
-                f" above {CONDITION_LIMIT:.0e}): its reports say (almost) nothing of some truths.",
-                remedy="Choose channels that tell more, or use the estimator 'pooled'.",
+                f"The sampled channel over {self.sizes} is singular (condition number above"
+                f" {CONDITION_LIMIT:.0e}): its reports reveal (almost) nothing about some"
+                " categories.",
+                remedy="Choose channels that reveal more, or use the estimator 'pooled'.",
             )
         return left_inverse(self.matrix())
 
@@ -286,8 +285,8 @@ class Sampled(DecodedTransition):
         size, reports = self.shape
         if size * reports > CONDITION_ENTRIES:
             raise LimitExceeded(
-                f"Whether {size:,} combinations can be told apart by {reports:,} reports is not"
-                " computed.",
+                f"The condition number of a {size:,} x {reports:,} sampled channel takes too long"
+                " to compute.",
                 remedy="Sample subsets of fewer variables.",
             )
         return condition_number(self.matrix())
@@ -300,7 +299,7 @@ class Sampled(DecodedTransition):
         for axis in places:
             several |= seen & self._choices_with[axis]
             seen |= self._choices_with[axis]
-        # Each with the first choice that tells it: they stay in the order of the choices.
+        # Each entry has its first choice, because the result keeps the order of the choices.
         found: list[tuple[int, tuple[int, ...], Transition, int]] = []
         for place, axis in enumerate(places):
             for channel, indices, weight in self._alone(axis):
@@ -329,10 +328,7 @@ class Sampled(DecodedTransition):
         return self._once(Sampled(left, tuple(Choice(a, w, c) for _, a, c, w in found)))
 
     def _once(self, made: Sampled) -> Sampled:
-        """Return the same channel for the same restriction: it knows its decoder by then.
-
-        Thousands of pairs of a wide table are reported alike.
-        """
+        """Return the cached equal of `made`, which may have computed its decoder."""
         if made not in self._restricted:
             if len(self._restricted) >= _RESTRICTED:
                 self._restricted.pop(next(iter(self._restricted)))
@@ -344,7 +340,7 @@ class Sampled(DecodedTransition):
         return {}
 
     def _alone(self, axis: int) -> list[tuple[Transition | None, frozenset[int], int]]:
-        """Return what the choices of a variable tell of it alone, with their sum of weights."""
+        """Return the channels of one variable's reports with their choices and total weights."""
         if axis not in self._known_alone:
             made: dict[tuple[object, ...], Transition | None] = {}
             merged: dict[Transition | None, list[int]] = {}
@@ -364,15 +360,12 @@ class Sampled(DecodedTransition):
         kept: Sequence[bool],
         made: dict[tuple[object, ...], Transition | None],
     ) -> Transition | None:
-        """Return what a choice tells of some of its variables; `made` has what was made before.
-
-        Thousands of subsets share a channel or two, restricted in a few ways.
-        """
+        """Return a choice's channel restricted to some of its variables; `made` is a cache."""
         sizes = self._sizes_of(choice)
-        asked = (id(choice.channel), sizes, *kept)
-        if asked not in made:
-            made[asked] = choice.channel.restrict(sizes, kept)
-        return made[asked]
+        key = (id(choice.channel), sizes, *kept)
+        if key not in made:
+            made[key] = choice.channel.restrict(sizes, kept)
+        return made[key]
 
     @cached_property
     def _known_alone(self) -> dict[int, list[tuple[Transition | None, frozenset[int], int]]]:

@@ -1,4 +1,4 @@
-"""Subset selection, for a variable of many categories."""
+"""Subset selection, for a variable with many categories."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from pramana_core.domain import CATEGORIES
 from pramana_core.errors import ChannelError, SingularChannel
 
 SUBSETS = 64
-"""The number of published subsets: the errors are then at most 2.3 % above those of all subsets."""
+"""The number of published subsets; errors are at most 2.3 % above those of all subsets."""
 
 _Size = Annotated[int, Ge(3), Le(CATEGORIES)]
 
 
 @dataclass(frozen=True)
 class SubsetSelection(Transition):
-    """A report names a subset of the categories, which holds the true one more often than chance.
+    """Reports a subset of the categories that contains the true category more often than chance.
 
-    Subset selection (Ye and Barg 2018) with 64 published subsets D_j of Z_K and all their shifts,
-    in the place of all subsets. A report is the code j K + y: j is uniform, y = x + e modulo K for
-    the truth x, and e is uniform in D_j with the probability inside / 2^32, else uniform outside.
-    D_j has the numbers of the `chosen` smallest of the first K 64-bit words (little-endian) of
-    SHAKE-256 of "K,chosen,j".
+    Subset selection (Ye and Barg 2018) with 64 published subsets D_j of Z_K and all their shifts
+    instead of all subsets. A report is the code j K + y. j is uniform, and y = x + e modulo K for
+    the true category x. With probability inside / 2^32, e is uniform in D_j, else uniform outside
+    D_j. D_j contains the indices of the `chosen` smallest among the first K 64-bit words
+    (little-endian) of SHAKE-256 of "K,chosen,j".
 
     Args:
         size: the number of categories, K.
         chosen: the number of categories in a subset.
-        inside_units: the probability that the subset holds the truth, times 2^32.
+        inside_units: the probability that the subset contains the true category, times 2^32.
 
     Raises:
-        ChannelError: fewer than 3 categories, fewer than 2 of them in a subset, or all.
-        ChannelError: a subset holds the truth no more often than chance.
+        ChannelError: fewer than 3 categories, or fewer than 2 or all of them in a subset.
+        ChannelError: a subset contains the true category no more often than chance.
 
     Examples:
         >>> import pramana as pm
@@ -62,7 +62,7 @@ class SubsetSelection(Transition):
     family = "subset-selection"
     kind = "subset"
     alone = True
-    told = "of each variable a subset is reported, which holds the true category more often."
+    told = "each report is a subset that contains the true category more often than chance."
     size: _Size
     chosen: Annotated[int, Ge(2), Le(CATEGORIES)]
     inside_units: Probability
@@ -71,13 +71,13 @@ class SubsetSelection(Transition):
         require_ranges(self)
         if self.chosen >= self.size:
             raise ChannelError(
-                f"A subset of {self.chosen} of {self.size} categories rules nothing out.",
+                f"A subset of {self.chosen} of {self.size} categories excludes no category.",
                 where="chosen",
-                remedy=f"Choose fewer than {self.size}; from_gamma chooses the best number.",
+                remedy=f"Choose fewer than {self.size}; from_gamma computes the best number.",
             )
         if self.inside_units * self.size <= self.chosen * RESOLUTION:
             raise ChannelError(
-                f"A subset of {self.chosen} of {self.size} categories holds the true one with"
+                f"A subset of {self.chosen} of {self.size} categories contains the true one with"
                 f" probability {self.inside_units / RESOLUTION:.6g}, no more often than chance.",
                 where="inside_units",
                 remedy="Choose a larger gamma; from_gamma computes the probability.",
@@ -85,13 +85,12 @@ class SubsetSelection(Transition):
 
     @classmethod
     def from_gamma(cls, size: int, gamma: float) -> SubsetSelection | Symmetric:
-        """Build the most accurate of amplification `gamma`: symmetric where a subset has one.
+        """Build the most accurate channel of amplification `gamma`; symmetric for subsets of one.
 
         Rounding never raises the amplification above `gamma`.
 
         Raises:
-            ChannelError: `gamma` is below 1 or not finite, or so close to 1 that multiples of 2^-32
-                cannot express it.
+            ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of 2^-32.
         """
         require_size(size)
         require_gamma(gamma)
@@ -107,7 +106,7 @@ class SubsetSelection(Transition):
 
     @property
     def exact_amplification(self) -> Fraction | None:
-        """Gamma; None where it is infinite, because the subset always holds the truth."""
+        """The exact gamma, or None if infinite: the subset always contains the truth."""
         outside = RESOLUTION - self.inside_units
         if not outside:
             return None
@@ -115,34 +114,34 @@ class SubsetSelection(Transition):
 
     @property
     def amplification(self) -> float:
-        """The exact gamma: any two truths have a report inside for one and outside for the other.
+        """The exact gamma, infinite if the subset always contains the true category.
 
-        It is infinite where the subset always holds the truth.
+        For any two true categories, some report is inside the subset of only the first.
         """
         exact = self.exact_amplification
         return math.inf if exact is None else float(exact)
 
     @property
     def likelihoods(self) -> tuple[float, float]:
-        """The probabilities of each shift inside the subset and of each one outside."""
+        """The probabilities of each shift inside the subset and of each shift outside it."""
         inside = self.inside_units / RESOLUTION
         return inside / self.chosen, (1 - inside) / (self.size - self.chosen)
 
     @property
     def shifts(self) -> npt.NDArray[np.int64]:
-        """The numbers below K for each subset, 64 x K: those inside come first, each ascending."""
+        """The shifts of each subset, 64 x K: those inside come first, each part ascending."""
         return _shifts(self.size, self.chosen)
 
     @property
     def members(self) -> npt.NDArray[np.bool_]:
-        """Whether each subset has each number below K, 64 x K."""
+        """Whether each subset contains each shift, 64 x K."""
         found = np.zeros((SUBSETS, self.size), dtype=bool)
         np.put_along_axis(found, self.shifts[:, : self.chosen], values=True, axis=1)
         return found
 
     @cached_property
     def _law(self) -> npt.NDArray[np.complex128]:
-        """The transform of the probability of each subset and shift, 64 x (K // 2 + 1)."""
+        """The Fourier transform of the probabilities of each subset's shifts, 64 x (K // 2 + 1)."""
         inside, outside = self.likelihoods
         return np.fft.rfft(np.where(self.members, inside, outside) / SUBSETS)
 
@@ -158,28 +157,28 @@ class SubsetSelection(Transition):
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The channel over subsets of {self.chosen} of {self.size} categories is singular:"
-                " its reports hardly depend on the truth.",
+                " its reports hardly depend on the true category.",
                 remedy="Choose a larger gamma.",
             )
-        # Where all categories are equally frequent, so are all reports: this is least squares.
+        # If all categories are equally frequent, so are all reports: this is least squares.
         return np.asarray(np.conj(self._law) / self._powers, dtype=np.complex128)
 
     def matrix(self) -> Tensor:
         self._require_listable()
         inside, outside = self.likelihoods
-        # Without transforms: equal probabilities are equal numbers.
+        # Computed without transforms, so that equal probabilities are equal floats.
         shifts = (np.arange(self.size) - np.arange(self.size)[:, None]) % self.size
         listed = np.where(self.members[:, shifts], inside, outside) / SUBSETS
         return np.moveaxis(listed, 0, 1).reshape(self.shape)
 
     def _spread(self, kernel: npt.NDArray[np.complex128], tensor: Tensor, axis: int) -> Tensor:
-        """Convolve along an axis with a kernel for each subset: K in, 64 K out."""
+        """Return the convolution along an axis with each subset's kernel: K in, 64 K out."""
         moved = np.fft.rfft(np.moveaxis(tensor, axis, -1))[..., None, :]
         made = np.fft.irfft(moved * kernel, n=self.size)
         return np.moveaxis(made.reshape(*made.shape[:-2], self.shape[1]), -1, axis)
 
     def _gather(self, kernel: npt.NDArray[np.complex128], tensor: Tensor, axis: int) -> Tensor:
-        """Convolve each subset's reports with its kernel and add up: 64 K in, K out."""
+        """Return the sum of each subset's reports convolved with its kernel: 64 K in, K out."""
         moved = np.moveaxis(tensor, axis, -1)
         parts = np.fft.rfft(moved.reshape(*moved.shape[:-1], SUBSETS, self.size))
         summed = np.fft.irfft(np.einsum("...jf,jf->...f", parts, kernel), n=self.size)
@@ -222,9 +221,9 @@ class SubsetSelection(Transition):
 
 
 def subset_error(size: int, chosen: int | npt.NDArray[np.int64], gamma: float) -> Any:
-    """Return the variance times n of the estimated share of a rare category (Ye and Barg 2018).
+    """Return n times the variance of the estimated share of a rare category (Ye and Barg 2018).
 
-    It is that of subset selection with all subsets of `chosen` among `size` categories.
+    The variance is for subset selection with all subsets of `chosen` among `size` categories.
     """
     hit = gamma * chosen / (gamma * chosen + size - chosen)
     other = hit * (chosen - 1) / (size - 1) + (1 - hit) * chosen / (size - 1)
@@ -233,7 +232,7 @@ def subset_error(size: int, chosen: int | npt.NDArray[np.int64], gamma: float) -
 
 @lru_cache(maxsize=1 << 12)
 def best_subset(size: int, gamma: float) -> int:
-    """Return the number of categories in a subset that estimates best; it is near K/(gamma + 1)."""
+    """Return the subset size with the smallest error, which is near K/(gamma + 1)."""
     most = min(size - 1, math.floor(2 * size / (gamma + 1)) + 1)
     if gamma == 1 or most < 2:
         return 1
@@ -242,7 +241,7 @@ def best_subset(size: int, gamma: float) -> int:
 
 @lru_cache(maxsize=32)
 def _shifts(size: int, chosen: int) -> npt.NDArray[np.int64]:
-    """Return `SubsetSelection.shifts`, not to be changed."""
+    """Return the read-only array `SubsetSelection.shifts`."""
     found = np.empty((SUBSETS, size), dtype=np.int64)
     for subset, row in enumerate(found):
         digest = hashlib.shake_256(f"{size},{chosen},{subset}".encode()).digest(8 * size)

@@ -1,4 +1,4 @@
-"""Channels that treat all categories alike, and so are known by one or two probabilities."""
+"""Channels that treat all categories alike and have one or two probabilities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pramana_core.channels.base import (
 from pramana_core.errors import ChannelError, OptionError, SingularChannel
 
 SHARE = 0.5
-"""Alpha, as a share of the probability to keep the record, where a design has it drawn."""
+"""The default alpha of a design, as a share of the probability to keep the record."""
 
 
 class MixingTransition(Transition):
@@ -75,10 +75,10 @@ class MixingTransition(Transition):
 
 @dataclass(frozen=True)
 class Identity(MixingTransition, UnitTransition):
-    """Every category is reported as itself: a variable that is not randomized.
+    """Reports every category unchanged; the variable is not randomized.
 
     Args:
-        size: number of categories.
+        size: the number of categories.
 
     Examples:
         >>> import pramana as pm
@@ -133,19 +133,19 @@ class Identity(MixingTransition, UnitTransition):
 
 @dataclass(frozen=True)
 class Symmetric(MixingTransition, UnitTransition):
-    """Every category is kept with one probability and replaced by each other with another.
+    """Keeps every category with the same probability and replaces it uniformly by another one.
 
-    P = (keep - off) I + off 11' with off = `off_units` / 2^32. Binary symmetric randomization, Ma's
-    multi-category randomization (Ma 2.1) and FRAPP's gamma-diagonal matrix (FRAPP 3) are this
-    family.
+    P = (keep - off) I + off 11' with off = `off_units` / 2^32. This family includes binary
+    symmetric randomization, Ma's multi-category randomization (Ma 2.1) and FRAPP's gamma-diagonal
+    matrix (FRAPP 3).
 
     Args:
         size: the number of categories, K.
         off_units: the probability of each other category, times 2^32.
 
     Raises:
-        ChannelError: fewer than two categories.
-        ChannelError: `off_units` is negative or leaves a negative probability to keep.
+        ChannelError: there are fewer than two categories.
+        ChannelError: `off_units` is negative or makes the probability to keep negative.
 
     Examples:
         >>> import pramana as pm
@@ -164,9 +164,9 @@ class Symmetric(MixingTransition, UnitTransition):
         require_ranges(self)
         if self.keep_units < 0:
             raise ChannelError(
-                f"A symmetric channel over {self.size} categories cannot move to each other"
-                f" category with probability {self.off_units / RESOLUTION:.6g}.",
-                remedy=f"It must lie between 0 and 1/{self.size - 1}.",
+                f"In a symmetric channel over {self.size} categories, the probability of each other"
+                f" category cannot be {self.off_units / RESOLUTION:.6g}.",
+                remedy=f"Choose it between 0 and 1/{self.size - 1}.",
             )
 
     @classmethod
@@ -175,7 +175,7 @@ class Symmetric(MixingTransition, UnitTransition):
 
         Raises:
             ChannelError: `p` is not between 0 and 1.
-            ChannelError: `p` is positive but below what 2^-32 can express.
+            ChannelError: `p` is positive but too small for multiples of 2^-32.
         """
         require_size(size)
         require_probability("The probability of replacing a category", p)
@@ -185,11 +185,11 @@ class Symmetric(MixingTransition, UnitTransition):
     def from_gamma(cls, size: int, gamma: float) -> Symmetric:
         """Build the most accurate symmetric channel of amplification `gamma` (FRAPP eq. 13).
 
-        Quantization never raises the amplification above `gamma`.
+        Rounding never raises the amplification above `gamma`.
 
         Raises:
-            ChannelError: `gamma` is below 1 or not finite, or so close to 1 over so many
-                categories that multiples of 2^-32 cannot express it.
+            ChannelError: `gamma` is below 1, not finite, or too close to 1 for multiples of 2^-32
+                over this many categories.
         """
         require_size(size)
         require_gamma(gamma)
@@ -198,12 +198,12 @@ class Symmetric(MixingTransition, UnitTransition):
         if keep < off:
             if gamma == 1:
                 raise ChannelError(
-                    "A gamma of 1 makes all reports alike, whatever is true: it reports nothing.",
+                    "With a gamma of 1, reports do not depend on the true category.",
                     remedy="Choose a gamma above 1.",
                 )
-            # Rounding up has used more than there was: such a channel would hide nothing as asked.
+            # Rounding up exceeded the total, and the channel would not have the requested gamma.
             raise ChannelError(
-                f"A gamma of {gamma:g} over {size:.6g} categories is finer than multiples of"
+                f"A gamma of {gamma:g} over {size:.6g} categories needs probabilities finer than"
                 " 2^-32.",
                 remedy="Raise gamma, or randomize fewer categories together.",
             )
@@ -235,11 +235,11 @@ class Symmetric(MixingTransition, UnitTransition):
 
     @cached_property
     def inverse_mixture(self) -> tuple[float, float]:
-        """(a, b) with P^-1 = a I + b 11', by Sherman and Morrison. Raises SingularChannel."""
+        """(a, b) with P^-1 = a I + b 11' by Sherman and Morrison. Raises SingularChannel."""
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"The symmetric channel over {self.size} categories is singular: it reports every"
-                " category with (almost) one probability, so the reports say nothing.",
+                " category with (almost) equal probability, so the reports reveal nothing.",
                 remedy=f"Choose p other than {self.size - 1}/{self.size}.",
             )
         return 1 / self._spread, -(self.off_units / RESOLUTION) / self._spread
@@ -270,17 +270,18 @@ class Symmetric(MixingTransition, UnitTransition):
 
 @dataclass(frozen=True)
 class RandomSymmetric(Symmetric):
-    """A symmetric channel drawn anew, in secret, for every record (RAN-GD, FRAPP 4).
+    """A symmetric channel that the owner draws secretly for every record (RAN-GD, FRAPP 4).
 
     A record's own probability of each other category is uniform over the integers between
-    `off_units - spread_units` and `off_units + spread_units`; its probability to keep the category
-    lies within alpha = (size - 1) spread of the expected one. Only the owner knows it, so a report
-    is distributed as by the expected channel: estimates, gamma and posteriors are `Symmetric`'s.
+    `off_units - spread_units` and `off_units + spread_units`. Its probability to keep the category
+    lies within alpha = (size - 1) spread of the expected one. Because only the owner knows it, a
+    report has the distribution of the expected channel. Its estimates, gamma and posteriors
+    are those of `Symmetric`.
 
     Args:
         size: the number of categories, K.
         off_units: the expected probability of each other category, times 2^32.
-        spread_units: how far a record's own may lie from it, times 2^32.
+        spread_units: the largest difference of a record's probability from it, times 2^32.
 
     Raises:
         ChannelError: some of the channels would have a negative probability.
@@ -294,7 +295,7 @@ class RandomSymmetric(Symmetric):
     family = "random-symmetric"
     kind = "random-gamma-diagonal"
     alone = False
-    told = "the whole record is randomized as one, by a secret matrix."
+    told = "the whole record is randomized together, by a secret matrix."
     spread_units: Probability
 
     def __post_init__(self) -> None:
@@ -304,7 +305,7 @@ class RandomSymmetric(Symmetric):
         ):
             raise ChannelError(
                 f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
-                f" {self.off_units / RESOLUTION:.6g} gives numbers that are not probabilities.",
+                f" {self.off_units / RESOLUTION:.6g} leads to values outside 0 to 1.",
                 remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
             )
 
@@ -328,7 +329,7 @@ class RandomSymmetric(Symmetric):
 
     @property
     def alpha(self) -> float:
-        """How far a record's probability to keep its category can lie from the expected one."""
+        """The largest deviation of a record's probability to keep its category."""
         return (self.size - 1) * self.spread_units / RESOLUTION
 
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
@@ -354,30 +355,30 @@ def _quantize_off(size: int, off: float) -> int:
     units = min(round(off * RESOLUTION), RESOLUTION // (size - 1))
     if off > 0 and units == 0:
         raise ChannelError(
-            f"A probability of {off:.3g} per other category is finer than 2^-32.",
+            f"A probability of {off:.3g} for each other category is finer than 2^-32.",
             remedy="Raise p, or use fewer categories.",
         )
     return units
 
 
 MIXTURE_RESOLUTION = 1 << 64
-"""A mixture's one probability is an integer over this denominator."""
+"""The denominator of a mixture's probability, which is an integer over it."""
 
 MIXTURE_CELLS = 1 << 62
-"""A block has at most this many cells, so that a cell's number fits into 64 bits."""
+"""The most cells of a block, so that a cell's index fits into 64 bits."""
 
 FINE = 1 << 20
-"""Over more cells than this, 2^-32 is too coarse for a symmetric channel; a mixture takes 2^-64."""
+"""The most cells of a symmetric channel; over more, 2^-32 is too coarse and a mixture is used."""
 
 _Cells = Annotated[int, Ge(2), Le(MIXTURE_CELLS)]
 
 
 @dataclass(frozen=True)
 class Mixture(MixingTransition):
-    """Keep the whole record with probability a, else draw one uniformly from the domain.
+    """Keeps the whole record with probability a, else draws one uniformly from the domain.
 
-    P = a I + (1 - a)/n 11' with a = keep / 2^64: FRAPP's gamma-diagonal matrix over a product
-    domain of any size, which needs neither a list of cells nor probabilities per cell (FRAPP 5
+    P = a I + (1 - a)/n 11' with a = keep / 2^64. This is FRAPP's gamma-diagonal matrix over a
+    product domain of any size, without a list of cells or a probability for each cell (FRAPP 5
     draws the same matrix column by column). The uniform part is exactly uniform for every n.
 
     Args:
@@ -385,7 +386,7 @@ class Mixture(MixingTransition):
         keep: a, times 2^64.
 
     Raises:
-        ChannelError: fewer than two cells, or more than `MIXTURE_CELLS`.
+        ChannelError: there are fewer than two cells, or more than `MIXTURE_CELLS`.
         ChannelError: `keep` is not a probability over 2^64.
 
     Examples:
@@ -416,7 +417,7 @@ class Mixture(MixingTransition):
 
     @property
     def kept(self) -> float:
-        """The probability a of keeping the record for certain."""
+        """The probability a of certainly keeping the record."""
         return self.keep / MIXTURE_RESOLUTION
 
     @property
@@ -434,7 +435,7 @@ class Mixture(MixingTransition):
         if self.condition_number > CONDITION_LIMIT:
             raise SingularChannel(
                 f"Over {self.size} cells the record is kept with probability {self.kept:.3g}, too"
-                " small for anybody to estimate anything from the reports.",
+                " small to estimate anything from the reports.",
                 remedy="Raise gamma, or randomize fewer variables together.",
             )
         return 1 / self.kept, -(1 - self.kept) / self.kept / self.size
@@ -459,16 +460,16 @@ class Mixture(MixingTransition):
 
 
 def most_accurate(size: int, gamma: float) -> Symmetric | Mixture:
-    """Return the symmetric channel of amplification `gamma` over any number of categories."""
+    """Return the most accurate channel of amplification `gamma` over any number of categories."""
     return Symmetric.from_gamma(size, gamma) if size <= FINE else Mixture.from_gamma(size, gamma)
 
 
 @dataclass(frozen=True)
 class Withheld(UnitTransition):
-    """The variable is not reported: one report for all truths.
+    """Withholds the variable: all true categories have the same report.
 
     Args:
-        size: number of categories.
+        size: the number of categories.
 
     Examples:
         >>> import pramana as pm
@@ -503,7 +504,7 @@ class Withheld(UnitTransition):
     def solve(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
         raise SingularChannel(
             "A withheld variable cannot be estimated by moments.",
-            remedy="Leave it out, or use an estimator by maximum likelihood.",
+            remedy="Omit the variable, or use a maximum-likelihood estimator.",
         )
 
     solve_adjoint = solve_square = solve

@@ -1,6 +1,6 @@
-"""The best plan for a stated need: requirements, a goal, every family's predicted error.
+"""Designing the best plan for a need: requirements, a goal, and every family's predicted errors.
 
-`pramana_core.privacy` measures what a plan reveals; `owner_agent.design` has the custodian's
+`pramana_core.privacy` measures the privacy loss of a plan; `owner_agent.design` has the custodian's
 commands.
 """
 

@@ -1,4 +1,4 @@
-"""Every family of plans compared for a problem, and the one to use."""
+"""Comparing every family of plans for a problem, and choosing one."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ MIXED = "sampled-mixed"
 """The family of sampled sets of different sizes."""
 
 LITTLE = 0.1
-"""Tables that keep less of a moderate association show little of it."""
+"""Tables that keep less than this share of a moderate association show little of it."""
 
 USEFUL = 0.2
-"""Designs that keep less of a moderate association show strong ones only."""
+"""Designs that keep less of a moderate association than this share show only strong ones."""
 
 NOTE = (
-    "Errors are predicted as if the variables were independent and uniform and, for the estimator"
-    " pooled, as if there were no interaction above the order; it shrinks what the reports do not"
-    " show, which usually does better than predicted."
+    "Predicted errors assume that the variables are independent and uniform. For the estimator"
+    " pooled they also assume no interactions above the order; pooled usually does better than"
+    " predicted, because it shrinks interactions that the reports do not show."
 )
 
 _LOSSLESS = 1e-15
-"""A smaller loss is the rounding of one."""
+"""Smaller losses are rounding."""
 
 _LOOKS = 200_000
-"""The most pairs of a sampled set and a table that are predicted by moments."""
+"""The maximum number of pairs of a sampled set and a table that are predicted by moments."""
 
-_MANY = "There are too many tables and sets to restrict the plan to each table; they are pooled."
-_PARTLY = "Not all families of a structure are reported together."
+_MANY = "There are too many tables and sets to predict each table by moments; they are pooled."
+_PARTLY = "Reports do not contain all families of a structure."
 
 
 def unwatched(family: str, done: int, total: int) -> None:
-    """Report progress to nobody."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A design to be made: the requirements, the goal, and the number of records."""
+    """A design problem: the requirements, the goal, and the number of records."""
 
     needs: Requirements
     goal: Goal
@@ -66,9 +66,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Design:
-    """All families compared for a problem, the most accurate first, and the `chosen` one.
+    """All families compared for a problem, the most accurate first, and the `chosen` family.
 
-    `unserved` names tables too large for sampled sets, in words; "" if none.
+    `unserved` describes tables too large for sampled sets, or is "".
     """
 
     problem: Problem
@@ -83,21 +83,21 @@ class Design:
 
     @property
     def unable(self) -> tuple[Option, ...]:
-        """The others, each with its reason."""
+        """The other options, each with its reason."""
         return tuple(option for option in self.options if not option.able)
 
     @cached_property
     def study_plan(self) -> StudyPlan | None:
-        """The plan of the study where several owners hold the variables."""
+        """The study plan if several owners have the variables, else None."""
         owners, plan = self.problem.needs.owners, self.chosen.plan
         return StudyPlan.of(plan, owners) if owners and plan is not None else None
 
     @property
     def plan(self) -> Plan:
-        """The chosen plan, of all owners' reports together. Raises OptionError: there is none."""
+        """The chosen plan over the reports of all owners. Raises OptionError: it has no plan."""
         if self.chosen.plan is None:
             raise OptionError(
-                f"{self.chosen.family} has no plan. {self.chosen.reason}",
+                f"Family {self.chosen.family} has no plan. {self.chosen.reason}",
                 where="family",
                 remedy="Choose another family.",
             )
@@ -105,7 +105,7 @@ class Design:
 
     @property
     def drawn(self) -> Plan:
-        """The plan by which records are randomized: with several owners each owner's own part."""
+        """The plan by which records are randomized; for several owners, the parts of all owners."""
         study = self.study_plan
         if study is None:
             return self.plan
@@ -113,12 +113,12 @@ class Design:
 
     @property
     def useful(self) -> bool:
-        """Whether a moderate association shows in the tables wanted, on average (`USEFUL`)."""
+        """Whether, on average, a moderate association shows in the wanted tables (`USEFUL`)."""
         return not ties.exceeds(USEFUL, self.chosen.prediction.kept)
 
     @cached_property
     def records_enough(self) -> int | None:
-        """The number of records that would make it useful; None where no number would."""
+        """The number of records that would make the design useful; None if no number would."""
         prediction = self.chosen.prediction
 
         def too_little(factor: float) -> bool:
@@ -136,7 +136,7 @@ class Design:
 
     @property
     def little_told(self) -> tuple[str, ...]:
-        """The variables of which every wanted table with others keeps less than `LITTLE`."""
+        """The variables whose wanted tables with other variables all keep less than `LITTLE`."""
         best: dict[str, float] = {}
         for names, (_, noise) in self.chosen.prediction.noise.items():
             for name in names if len(names) > 1 else ():
@@ -145,35 +145,34 @@ class Design:
 
     @property
     def advice(self) -> str:
-        """A warning of what is not served or too noisy, for all or some variables; else ""."""
+        """A warning about tables or variables that are unserved or too noisy, or ""."""
         return " ".join(part for part in (self.unserved, self._noisy) if part)
 
     @property
     def _noisy(self) -> str:
         if not self.useful:
             more = (
-                "No number of records would be enough."
+                "Even unlimited records would not be enough."
                 if self.records_enough is None
                 else f"About {self.records_enough:,} records would be enough."
             )
             return (
-                f"Not useful at this number of records: on average"
-                f" {self.chosen.prediction.kept:.0%} of a moderate association (Cohen's w of 0.3)"
-                " is left in the tables wanted, the rest is noise; only much stronger ones will"
-                f" show. {more}"
+                f"Not useful at this number of records: on average the wanted tables keep only"
+                f" {self.chosen.prediction.kept:.0%} of a moderate association (Cohen's w of 0.3);"
+                f" the rest is noise. Only much stronger associations will show. {more}"
             )
         domain = self.problem.needs.domain
         many = [f"{name} ({domain[name].size} categories)" for name in self.little_told]
         if not many:
             return ""
         return (
-            f"Little will be learned of the associations of {', '.join(many)}: too many categories"
-            " for this gamma and number of records. Merge some, or cut numbers into fewer"
-            " intervals, by what is publicly known of them."
+            f"Associations of {', '.join(many)} will hardly show, because there are too many"
+            " categories for this gamma and number of records. Merge categories, or cut numbers"
+            " into fewer intervals, using public knowledge only."
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON."""
+        """Return the design as JSON data."""
         goal = self.problem.goal
         return {
             "records": self.problem.records,
@@ -181,7 +180,7 @@ class Design:
             "tables_omitted": goal.omitted,
             "interactions": goal.order,
             "minimum_support": goal.minimum_support,
-            "options": [_option(option) for option in self.options],
+            "options": [_option_json(option) for option in self.options],
             "best": self.options[0].family,
             "chosen": self.chosen.family,
             "useful": self.useful,
@@ -194,16 +193,16 @@ class Design:
         }
 
 
-def _option(made: Option) -> dict[str, Any]:
+def _option_json(option: Option) -> dict[str, Any]:
     return {
-        "family": made.family,
-        "gamma": made.gamma if made.plan is not None else None,
-        "estimator": made.estimator if made.able else None,
-        "loss": made.prediction.loss if made.able else None,
-        "error": made.prediction.score if made.able else None,
-        "errors_by_length": {str(k): e for k, e in made.prediction.by_length.items()},
-        "plan_digest": made.plan.digest if made.plan is not None else None,
-        "reason": made.reason or None,
+        "family": option.family,
+        "gamma": option.gamma if option.plan is not None else None,
+        "estimator": option.estimator if option.able else None,
+        "loss": option.prediction.loss if option.able else None,
+        "error": option.prediction.score if option.able else None,
+        "errors_by_length": {str(k): e for k, e in option.prediction.by_length.items()},
+        "plan_digest": option.plan.digest if option.plan is not None else None,
+        "reason": option.reason or None,
     }
 
 
@@ -223,22 +222,22 @@ def _study(plan: StudyPlan) -> dict[str, Any]:
 def find_design(
     problem: Problem, family: str | None = None, progress: StagedProgress = unwatched
 ) -> Design:
-    """Compare the families by their predicted errors and choose the one with the smallest loss.
+    """Compare the families by their predicted errors and choose the family with the smallest loss.
 
-    Tables too large for sampled sets are dropped from the goal where no family serves all tables as
-    well; `Design.unserved` says so. `family` limits the comparison to one, such as `sampled-2`, or
-    to those of a name without its number. Raises OptionError: no such family, or none serves all
-    tables.
+    If tables are too large for sampled sets, and no family serves all tables equally well, the
+    design omits these tables and `Design.unserved` names them. `family` limits the comparison to
+    one family, such as `sampled-2`, or to the families of a name without its number. Raises
+    OptionError: the family is unknown, or no family serves all tables.
     """
     small = poolable(problem)
     if small is problem:
-        return _compared(problem, family, progress)
-    lesser = _compared(small, family, progress)
+        return _compare(problem, family, progress)
+    lesser = _compare(small, family, progress)
     try:
-        whole = _compared(problem, family, progress)
+        whole = _compare(problem, family, progress)
     except OptionError:
         whole = None
-    # A table that is left out shows nothing of an association.
+    # An omitted table shows no association at all.
     kept = math.fsum(problem.goal.shares[names] for names in small.goal.sets)
     lost = 1 - kept * (1 - lesser.chosen.prediction.loss)
     if whole is not None and not ties.exceeds(whole.chosen.prediction.loss, lost):
@@ -246,42 +245,43 @@ def find_design(
     return replace(lesser, unserved=unserved(problem.goal, small.goal))
 
 
-def _compared(problem: Problem, family: str | None, progress: StagedProgress) -> Design:
+def _compare(problem: Problem, family: str | None, progress: StagedProgress) -> Design:
     everything = builds(problem)
-    found = {
+    chosen = {
         name: build
         for name, build in everything.items()
         if family is None or name == family or name.startswith(f"{family}-")
     }
-    if not found:
+    if not chosen:
         raise OptionError(
-            f"There is no family {family!r} here.",
+            f"Family {family!r} is not available for this design.",
             where="family",
-            remedy=f"The families are {sorted(everything)}.",
+            remedy=f"Choose one of {sorted(everything)}.",
         )
     options = []
-    for index, (name, build) in enumerate(found.items()):
-        progress(name, index, len(found))
+    for index, (name, build) in enumerate(chosen.items()):
+        progress(name, index, len(chosen))
         options.append(option(problem, name, build))
-    progress("", len(found), len(found))
+    progress("", len(chosen), len(chosen))
     able = [o for o in options if o.able]
-    # Losses may be of any size: those tie that differ by a small factor.
+    # Losses may have any size, so losses that differ by a small factor tie.
     losses = np.log([max(o.prediction.loss, _LOSSLESS) for o in able])
     order = ties.ascending(losses, scale=1.0, tie=ties.FITTED_TIE)
     ordered = (*(able[place] for place in order), *(o for o in options if not o.able))
     if not able:
         raise OptionError(
             f"No family can estimate tables of up to {max(problem.goal.by_length())} variables with"
-            f" interactions of {problem.goal.order} under these requirements. "
+            f" interactions of up to {problem.goal.order} under these requirements. "
             + " ".join(f"{o.family}: {o.reason}" for o in ordered),
             where="family",
-            remedy="Ask for shorter tables, allow more, or take another family.",
+            remedy="Request tables of fewer variables, relax the requirements, or choose another"
+            " family.",
         )
     return Design(problem, ordered, ordered[0])
 
 
 def builds(problem: Problem) -> dict[str, Build]:
-    """Return every family of plans for a problem by name."""
+    """Return the families of plans for a problem, by name."""
     found = dict(families(problem.needs))
     if len(problem.needs.sensitive) > 1:
         found[MIXED] = mixed(problem.goal, problem.records)
@@ -289,7 +289,7 @@ def builds(problem: Problem) -> dict[str, Build]:
 
 
 def poolable(problem: Problem) -> Problem:
-    """Return the problem without tables too large for sampled sets, if any other tables remain."""
+    """Return the problem without tables too large for sampled sets, if other tables remain."""
     goal, domain = problem.goal, problem.needs.domain
     sets = tuple(s for s in goal.sets if domain.project(s).size <= INFORMATION_CELLS)
     few = goal.searched or max(map(len, sets), default=0) < 2
@@ -297,42 +297,42 @@ def poolable(problem: Problem) -> Problem:
         return problem
     weights = tuple(goal.shares[s] for s in sets) if goal.weights else ()
     omitted = goal.omitted + len(goal.sets) - len(sets)
-    # Learners ask for the others, too: moments that cannot estimate them come last.
+    # Learners may still need the omitted tables: rank moments that cannot estimate them last.
     wider = max(goal.wider, *map(len, goal.sets))
     small = replace(goal, sets=sets, weights=weights, omitted=omitted, wider=wider)
     return replace(problem, goal=small)
 
 
 def unserved(wanted: Goal, served: Goal) -> str:
-    """Say which tables a design does not serve."""
+    """Return a sentence on the tables that a design does not serve."""
     kept = set(served.sets)
-    left = [len(names) for names in wanted.sets if names not in kept]
+    omitted = [len(names) for names in wanted.sets if names not in kept]
     return (
-        f"No design serves all that is wanted: {len(left):,} of {len(wanted.sets):,} tables, of"
-        f" {min(left)} variables or more, have more than {INFORMATION_CELLS:,} cells. This design"
-        " is the best for the others; itemsets of three items and more that no record reports"
-        " together are estimated from their pairs."
+        f"No design serves all wanted tables: {len(omitted):,} of {len(wanted.sets):,} tables, of"
+        f" {min(omitted)} variables or more, have more than {INFORMATION_CELLS:,} cells. This"
+        " design is the best for the other tables. Itemsets of three or more items that no record"
+        " reports together are estimated from their pairs."
     )
 
 
 def option(problem: Problem, name: str, build: Build) -> Option:
-    """Predict one family's errors; a sampled family also chooses its weights."""
+    """Return the predicted option of one family; a sampled family also optimizes its weights."""
     try:
         plan = build(problem.needs)
     except (ChannelError, OptionError, PlanError, LimitExceeded) as error:
         return Option(name, None, UNPREDICTED, error.message)
-    made = _predicted(problem, name, plan)
+    equal = _predict(problem, name, plan)
     choices = [b for b in plan.blocks if b.channel.choices]
-    if not made.able or name == MIXED or not choices or _many(plan, problem.goal):
-        return made
+    if not equal.able or name == MIXED or not choices or _many(plan, problem.goal):
+        return equal
     subsets = tuple(tuple(b.names[a] for a in c.axes) for b in choices for c in b.channel.choices)
     weights = best_weights(problem.needs, problem.goal, problem.records, subsets)
-    weighted = _predicted(problem, name, sampled(subsets, weights)(problem.needs))
-    better = ties.exceeds(made.prediction.score, weighted.prediction.score, tie=ties.FITTED_TIE)
-    return weighted if better else made
+    weighted = _predict(problem, name, sampled(subsets, weights)(problem.needs))
+    better = ties.exceeds(equal.prediction.score, weighted.prediction.score, tie=ties.FITTED_TIE)
+    return weighted if better else equal
 
 
-def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
+def _predict(problem: Problem, name: str, plan: Plan) -> Option:
     goal, records = problem.goal, problem.records
     pooled = by_pooling(plan, goal, records)
     moments = (
@@ -351,6 +351,6 @@ def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
 
 
 def _many(plan: Plan, goal: Goal) -> bool:
-    """Whether sampled sets are too many to be restricted to each table."""
+    """Return whether there are too many sampled sets to restrict to each table."""
     choices = max(len(b.channel.choices) for b in plan.blocks)
     return bool(choices) and (choices * len(goal.sets) > _LOOKS or goal.thinned is not goal)

@@ -1,4 +1,4 @@
-"""The plans to choose among: for every family the most accurate one that meets the requirements."""
+"""Families of plans: each builds its most accurate plan that meets the requirements."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
 
 ITEMS = 32
-"""Cut and paste is looked at for up to this many variables."""
+"""The maximum number of variables for cut and paste."""
 
 Build = Callable[[Requirements], Plan]
 
 
 def independent(needs: Requirements) -> Plan:
-    """Every variable by a symmetric channel of its own (Ma 2.1)."""
+    """Return the plan with a symmetric channel for each variable (Ma 2.1)."""
     return _each(needs, Symmetric.from_gamma)
 
 
 def mask_channel(needs: Requirements) -> Plan:
-    """Every variable by the MASK channel: each category is flipped independently (FRAPP 7)."""
+    """Return the plan with a MASK channel, which flips categories, for each variable (FRAPP 7)."""
     return _each(needs, OneHot.from_gamma)
 
 
 def subset_selection(needs: Requirements) -> Plan:
-    """Every variable by subset selection, or symmetric where that is as accurate."""
+    """Return the plan with subset selection for each variable, symmetric if equally accurate."""
     return _each(needs, SubsetSelection.from_gamma)
 
 
 def gamma_diagonal(needs: Requirements) -> Plan:
-    """The whole record by one gamma-diagonal matrix (DET-GD, FRAPP 3)."""
+    """Return the plan with one gamma-diagonal matrix for the whole record (DET-GD, FRAPP 3)."""
     return _whole(needs, lambda sizes, gamma: Mixture.from_gamma(math.prod(sizes), gamma))
 
 
 def random_gamma_diagonal(needs: Requirements) -> Plan:
-    """The whole record by a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
+    """Return the plan with a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
     return _whole(
         needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, SHARE)
     )
@@ -72,20 +72,22 @@ def cut_and_paste(keep: int) -> Build:
     def build(needs: Requirements) -> Plan:
         if len(needs.sensitive) > ITEMS:
             raise OptionError(
-                f"It is not tried for more than {ITEMS} variables: their items would show too"
-                " little of each other."
+                f"Cut and paste is limited to {ITEMS} variables; with more, reports would show too"
+                " little of their associations."
             )
         if keep > len(needs.sensitive):
-            raise OptionError(f"{keep} items cannot be kept of {len(needs.sensitive)} variables.")
+            raise OptionError(
+                f"A record of {len(needs.sensitive)} variables has fewer items than {keep}."
+            )
         return _whole(needs, lambda sizes, gamma: CutAndPaste.from_gamma(sizes, keep, gamma))
 
     return build
 
 
 def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
-    """Return the family that reports one of some subsets of the variables, each at full gamma.
+    """Return the family that reports one of several subsets of the variables, each at full gamma.
 
-    The subsets, in the domain's order, cover all sensitive variables; equal `weights` by default.
+    Subsets, in the domain's order, cover the sensitive variables; equal `weights` by default.
     """
 
     def build(needs: Requirements) -> Plan:
@@ -107,32 +109,32 @@ def _sampled_of(size: int) -> Build:
 def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
     """Return the most accurate channel that reports some sensitive variables together.
 
-    Where they lie at several owners, each owner's part has a channel and a share of the epsilon.
+    If several owners have them, each owner's part has its own channel and share of epsilon.
     """
     parts = needs.by_owner(names)
     sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
     if len(parts) == 1:
         return most_accurate(sizes[0], needs.gamma)
     each = share_epsilon(sizes, math.log(needs.gamma))
-    made = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
-    return Product(tuple(map(len, parts)), tuple(made))
+    channels = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
+    return Product(tuple(map(len, parts)), tuple(channels))
 
 
 def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
-    """Return all sets of `size` sensitive variables. Raises OptionError if there are too many."""
+    """Return all sets of `size` sensitive variables. Raises OptionError: there are too many."""
     count = math.comb(len(needs.sensitive), size)
     if count > CHOICES:
         raise OptionError(
             f"There are {count:,} sets of {size} variables; a block has at most {CHOICES:,}.",
-            remedy="Name the sets of variables that matter.",
+            remedy="List the sets of variables that matter.",
         )
     return tuple(itertools.combinations(needs.sensitive, size))
 
 
 def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
-    """Yield every family by name: those that need a subset size once for each useful one.
+    """Yield every family by name; a family that needs a subset size has an entry per useful size.
 
-    Several owners can only sample, because nobody holds the whole record.
+    With several owners only sampled families are possible, because no owner has the whole record.
     """
     count = len(needs.sensitive)
     if not needs.owners:
@@ -150,27 +152,27 @@ def families(needs: Requirements) -> Iterator[tuple[str, Build]]:
 
 
 def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
-    """Return the plan that gives every variable a channel of its own, of its share of gamma."""
+    """Return a plan in which every variable has its own channel, with its share of gamma."""
     own = [needs.domain[name] for name in needs.sensitive]
     return _with_public(needs, [Block((v,), make(v.size, needs.share)) for v in own])
 
 
 def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transition]) -> Plan:
-    """Return the plan that gives all sensitive variables together one channel, of their gamma."""
+    """Return a plan in which all sensitive variables share one channel, with their joint gamma."""
     block = tuple(needs.domain[name] for name in needs.sensitive)
     channel = make(tuple(v.size for v in block), needs.gamma)
     return _with_public(needs, [Block(block, channel)])
 
 
 def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
-    """Add the public variables, not randomized; blocks stand in the domain's order."""
+    """Return a plan of blocks and unrandomized public variables, in the domain's order."""
     public = [v for v in needs.domain if v.name in needs.public]
     blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
     return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
 
 
 def _units(chances: Tensor) -> list[int]:
-    """Return positive integers in proportion to probabilities to 1e-7; they sum to 2^32."""
+    """Return positive integers in proportion to probabilities, to 1e-7, that sum to 2^32."""
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
     units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
@@ -179,34 +181,34 @@ def _units(chances: Tensor) -> list[int]:
 
 
 _PARTS = 10**7
-"""The parts of one to which the probability of a set is rounded."""
+"""The number of parts to which the probability of a set is rounded."""
 
 _UP = 0.5 + 1e-5
-"""What is added before rounding down: a middle goes up, however it was rounded itself."""
+"""Added before rounding down, so that halves round up despite rounding errors."""
 
 
 _STEPS = 512
-"""The number of equal steps in which owners share an epsilon."""
+"""The number of equal steps by which owners share an epsilon."""
 
 
 def _kept(cells: int, epsilon: float) -> float:
-    """Return how often the most accurate symmetric channel keeps the cell of a record."""
+    """Return the probability that the most accurate symmetric channel keeps a record's cell."""
     return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def share_epsilon(cells: Sequence[int], epsilon: float) -> tuple[float, ...]:
-    """Return each owner's epsilon for its part of a set: most often all parts are kept together.
+    """Return the epsilon of each owner's part, so that most often all parts are kept.
 
     The information about the interaction of all parts is prod w_i^2, with w_i the probability that
-    part i, of `cells[i]` cells, is kept. log w_i is concave, so each step goes where it gains most.
+    part i, of `cells[i]` cells, is kept. log w_i is concave: each step goes where it gains most.
     """
     step = epsilon / _STEPS
 
     def gain(part: int, steps: int) -> float:
         return math.log(_kept(cells[part], (steps + 1) * step) / _kept(cells[part], steps * step))
 
-    # Every part begins with one step: with none its reports would be pure noise.
+    # Every part starts with one step, without which its reports would be pure noise.
     taken = [1] * len(cells)
     queue = [(-gain(part, 1), part) for part in range(len(cells))]
     heapq.heapify(queue)

@@ -1,4 +1,4 @@
-"""The tables whose errors matter, by what will be learned."""
+"""Goals of a design: the tables whose errors matter for a kind of learning."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ USERS: Mapping[str, tuple[Learn, ...]] = {
 """The kinds of learning that use each argument of `goal`."""
 
 LENGTH = 3
-"""The longest itemset by default."""
+"""The default maximum length of itemsets."""
 
 COMBINATIONS = 10_000_000
-"""The most sets of variables of one length."""
+"""The maximum number of sets of variables of one length."""
 
 TABLES = 1 << 16
-"""The most tables of one or two variables: the pairs of 362 variables."""
+"""The maximum number of tables of one or two variables: the pairs of 362 variables."""
 
 SETS = 64
-"""The most tables of each greater length; of shorter ones where a table takes long to predict."""
+"""The maximum number of longer tables of one length; also of shorter ones if slow to predict."""
 
 ATTRIBUTES = 0.25
-"""The weight of the pairs of attributes for a tree; those with the target have 1."""
+"""The weight of the pairs of attributes of a tree; pairs with the target have weight 1."""
 
 CELLS = 1 << 22
-"""The most cells of a predicted table."""
+"""The maximum number of cells of a predicted table."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,15 @@ class Goal:
 
     Args:
         sets: the sets of variables, each in the domain's order.
-        order: the most variables that interact: reports must show all interactions up to it.
-        minimum_support: errors of cells with a smaller expected share are relative to it.
-        omitted: the number of sets of variables left out of the prediction.
-        weights: one for each set; by default all lengths, and all sets of a length, count alike.
-        extras: tables that are welcome where records are left for them.
+        order: the maximum order of interactions; reports must show all interactions up to it.
+        minimum_support: errors of cells with a smaller expected share are relative to this share.
+        omitted: the number of sets of variables omitted from the prediction.
+        weights: one for each set; by default all lengths, and all sets of a length, have equal
+            weight.
+        extras: additional tables that are welcome if records remain for them.
         target: the variable to predict.
-        wider: the most variables of further tables that a learner may ask for.
-        searched: whether it certainly asks for them.
+        wider: the maximum number of variables of further tables that a learner may need.
+        searched: whether a learner certainly needs such tables.
     """
 
     sets: tuple[tuple[str, ...], ...]
@@ -74,15 +75,15 @@ class Goal:
     def __post_init__(self) -> None:
         if not self.sets or self.order < 1 or not 0 <= self.minimum_support < 1:
             raise OptionError(
-                "A goal needs tables, interactions of one variable or more, and a minimum support"
-                " of 0 or more and below 1."
+                "A goal needs tables, an order of at least 1, and a minimum support of at least 0"
+                " and below 1."
             )
         if self.weights and len(self.weights) != len(self.sets):
-            raise OptionError("A goal's weights are one for each of its tables.")
+            raise OptionError("A goal needs one weight for each table.")
 
     @cached_property
     def shares(self) -> dict[tuple[str, ...], float]:
-        """The weight of each set; they sum to 1."""
+        """The weight of each set; the weights sum to 1."""
         if self.weights:
             total = math.fsum(self.weights)
             return {s: w / total for s, w in zip(self.sets, self.weights, strict=True)}
@@ -91,7 +92,7 @@ class Goal:
 
     @cached_property
     def thinned(self) -> Goal:
-        """The goal with at most `SETS` evenly spaced sets of a length in place of all."""
+        """The goal with at most `SETS` evenly spaced sets of each length."""
         kept = list[tuple[str, ...]]()
         weights = list[float]()
         for sets in self.by_length().values():
@@ -106,7 +107,7 @@ class Goal:
         return replace(self, sets=tuple(kept), weights=tuple(weights))
 
     def by_length(self) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """Return the sets by their number of variables, shortest first."""
+        """Return the sets grouped by their number of variables, shortest first."""
         lengths = sorted({len(names) for names in self.sets})
         return {k: tuple(names for names in self.sets if len(names) == k) for k in lengths}
 
@@ -123,20 +124,20 @@ def goal(
     """Return the tables that a kind of learning needs.
 
     `counts`: each variable. `pairs`: each pair. `itemsets`: each set of up to `length` variables.
-    `structure`: each node with its parents, or all pairs without a structure. `classifier`: the
-    target with each attribute. `tree`: also pairs of attributes, with less weight.
+    `structure`: each node with its parents, or all pairs if no structure is given. `classifier`:
+    the target with each attribute. `tree`: also pairs of attributes, with lower weight.
 
     Raises:
         OptionError: an unknown kind, a length outside 1 .. number of variables, or an argument that
-            the kind lacks or does not use.
-        UnknownVariable, StructureError: the target is no variable, or the structure has a cycle.
+            the kind requires or does not use.
+        UnknownVariable, StructureError: the target is not a variable, or the structure has a cycle.
         LimitExceeded: a table has more than `CELLS` cells.
     """
     if learn not in get_args(Learn):
         raise OptionError(
-            f"There is no design for learning {learn!r}.",
+            f"{learn!r} is not a kind of learning.",
             where="learn",
-            remedy=f"Choose {', '.join(get_args(Learn))}.",
+            remedy=f"Choose one of {', '.join(get_args(Learn))}.",
         )
     if target is None and learn in TARGETED:
         raise OptionError(
@@ -148,27 +149,26 @@ def goal(
     for option, users in USERS.items():
         if given[option] is not None and learn not in users:
             raise OptionError(
-                f"Learning {learn} has no {option}.",
+                f"Learning {learn} does not use {option}.",
                 where=option,
-                remedy=f"Leave it out, or learn {' or '.join(users)}.",
+                remedy=f"Omit it, or learn {' or '.join(users)}.",
             )
     name = None if target is None else domain[target].name
     if name is not None and len(domain) > 1:
-        found = _predicting(domain, learn, name)
+        result = _predicting(domain, learn, name)
     elif structure is not None:
         families = Structure.of(structure)
         sets = [_ordered(domain, (node, *families.parents[node])) for node in families.nodes]
-        found = Goal(tuple(dict.fromkeys(sets)), max(map(len, sets)))
+        result = Goal(tuple(dict.fromkeys(sets)), max(map(len, sets)))
     else:
         longest = min(LENGTH, len(domain)) if length is None else length
-        found = _up_to(domain, learn, _longest(learn, longest, len(domain)))
-    found = replace(found, minimum_support=minimum_support)
-    _require_predictable(domain, found)
-    return found
+        result = _up_to(domain, learn, _longest(learn, longest, len(domain)))
+    result = replace(result, minimum_support=minimum_support)
+    _require_predictable(domain, result)
+    return result
 
 
 def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
-    """Return the goal of a tree or a classifier."""
     others = [name for name in domain.names if name != target]
     sets = [_ordered(domain, (target, name)) for name in others]
     pairs = _some(others, 2)
@@ -181,7 +181,7 @@ def _predicting(domain: Domain, learn: Learn, target: str) -> Goal:
 
 
 def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
-    """Return the goal of all sets of up to so many variables, or of some where they are many."""
+    """Return the goal of all sets of up to `longest` variables, or of evenly spaced ones."""
     count = len(domain)
     groups = [_some(domain.names, k) for k in range(1, longest + 1)]
     searched = learn == "structure"
@@ -195,7 +195,7 @@ def _up_to(domain: Domain, learn: Learn, longest: int) -> Goal:
 
 
 def _longest(learn: Learn, length: int, count: int) -> int:
-    """Return how many of `count` variables the longest tables have. Raises OptionError."""
+    """Return the maximum number of variables of a table, out of `count`. Raises OptionError."""
     if learn != "itemsets":
         return 1 if learn == "counts" else min(2, count)
     if not 1 <= length <= count:
@@ -207,30 +207,30 @@ def _longest(learn: Learn, length: int, count: int) -> int:
 
 
 def _some(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """Return the sets of `size` variables, or, where they are too many, some that are spread."""
+    """Return all sets of `size` variables, or evenly spaced ones if there are too many."""
     total = math.comb(len(names), size)
     if total > COMBINATIONS:
         raise LimitExceeded(
-            f"There are {total} sets of {size} of {len(names)} variables; {COMBINATIONS} are"
-            " allowed.",
+            f"There are {total} sets of {size} of {len(names)} variables; the limit is"
+            f" {COMBINATIONS}.",
             where="length",
-            remedy="Ask for shorter itemsets.",
+            remedy="Choose shorter itemsets.",
         )
     most = TABLES if size <= 2 else SETS
     stride = max(1, math.ceil(total / most))
     return list(itertools.islice(itertools.combinations(names, size), 0, None, stride))[:most]
 
 
-def _require_predictable(domain: Domain, made: Goal) -> None:
-    """Refuse tables too large to be predicted cell by cell. Raises LimitExceeded."""
-    largest = max(made.sets, key=lambda names: domain.project(names).size)
+def _require_predictable(domain: Domain, goal: Goal) -> None:
+    """Raise LimitExceeded if a table is too large to be predicted cell by cell."""
+    largest = max(goal.sets, key=lambda names: domain.project(names).size)
     cells = domain.project(largest).size
     if cells > CELLS:
         raise LimitExceeded(
-            f"The table of {list(largest)} has {cells} cells; errors are predicted of at most"
+            f"The table of {list(largest)} has {cells} cells; errors can be predicted for at most"
             f" {CELLS}.",
             where="length",
-            remedy="Ask for shorter tables, or merge categories.",
+            remedy="Choose tables of fewer variables, or merge categories.",
         )
 
 

@@ -1,8 +1,8 @@
-"""Sets of variables to sample among, with the probabilities of the smallest predicted loss.
+"""Sets of variables to sample, with the probabilities that minimize the predicted loss.
 
-The candidates are single variables, the wanted tables, and sets whose cells are few against gamma.
+The candidates are single variables, the wanted tables, and sets with few cells compared with gamma.
 The multiplicative algorithm of Silvey, Titterington and Torsney (1978) finds the probabilities.
-They depend on sizes, gamma and the number of records only.
+They depend only on category counts, gamma and the number of records.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from pramana_core.plan import Plan
 from pramana_core.ties import FITTED_TIE, descending, exceeds
 
 CANDIDATES = 12_000
-"""About how many sets are weighed besides the wanted tables."""
+"""The approximate maximum number of candidate sets in addition to the wanted tables."""
 
 EXTRAS = 0.01
-"""The weight of all welcome tables together; the wanted ones have 1."""
+"""The total weight of all extra tables; the wanted tables have total weight 1."""
 
 _SIZE = 6
-"""The most variables of a packed set."""
+"""The maximum number of variables in a packed set."""
 
 _CELLS = (1.0, 2.5, 6.0)
-"""Cells of packed sets, as multiples of gamma."""
+"""The maximum number of cells of packed sets, as multiples of gamma."""
 
 _ROUNDS, _CLOSE = 300, 2e-3
 _FEW = 0.1
-"""Sets with less than this part of an equal share are dropped, but each interaction keeps one."""
+"""Sets below this part of an equal share are dropped, but each interaction keeps one set."""
 
 _SPREAD = 0.1
-"""This share of the records is spread equally: the truth is not uniform."""
+"""The share of the records spread equally, because the true distribution is not uniform."""
 
 _Sets = tuple[tuple[str, ...], ...]
 
@@ -59,7 +59,7 @@ def mixed(goal: Goal, records: int) -> Build:
 
 
 def best_sets(needs: Requirements, goal: Goal, records: int) -> tuple[_Sets, Tensor]:
-    """Return sets of sensitive variables that cover all of them, and their probabilities."""
+    """Return sets that cover all sensitive variables, and their probabilities."""
     sets = candidates(needs, goal)
     search = _Search.of(needs, goal, records, sets)
     kept = search.kept(search.weights())
@@ -68,31 +68,31 @@ def best_sets(needs: Requirements, goal: Goal, records: int) -> tuple[_Sets, Ten
 
 
 def best_weights(needs: Requirements, goal: Goal, records: int, sets: _Sets) -> Tensor:
-    """Return the probabilities of sets that make the loss of the wanted tables smallest.
+    """Return the probabilities of sets that minimize the loss of the wanted tables.
 
-    A tenth of the records is spread equally.
+    A tenth of the records is spread equally over the sets.
     """
     weights = _Search.of(needs, goal, records, sets).weights()
     return (1 - _SPREAD) * weights + _SPREAD / len(sets)
 
 
 def candidates(needs: Requirements, goal: Goal) -> _Sets:
-    """Return the sets that the search weighs, each in the domain's order."""
+    """Return the candidate sets, each in the domain's order."""
     place = {name: i for i, name in enumerate(needs.sensitive)}
     wanted = [tuple(n for n in names if n in place) for names in (*goal.sets, *goal.extras)]
     small = [s for s in dict.fromkeys(wanted) if 0 < len(s) <= max(2, goal.order + 1)]
     pairs = [s for s in small if len(s) == 2]
-    found: dict[tuple[str, ...], None] = {(name,): None for name in place}
-    found |= dict.fromkeys(pairs)
-    found |= dict.fromkeys(s for s in small[: 2 * CANDIDATES] if len(s) > 2)
+    sets: dict[tuple[str, ...], None] = {(name,): None for name in place}
+    sets |= dict.fromkeys(pairs)
+    sets |= dict.fromkeys(s for s in small[: 2 * CANDIDATES] if len(s) > 2)
     target = goal.target if goal.target in place else None
     for names in _packed(needs, target, CANDIDATES // 2):
-        found[tuple(sorted(names, key=place.__getitem__))] = None
-    return tuple(found)
+        sets[tuple(sorted(names, key=place.__getitem__))] = None
+    return tuple(sets)
 
 
 def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tuple[str, ...]]:
-    """Yield sets of three variables and more whose cells are not too many against gamma."""
+    """Yield sets of three or more variables with few cells compared with gamma."""
     size = {name: needs.domain[name].size for name in needs.sensitive}
     limit = max(_CELLS) * needs.gamma
     listed = list(_small(size, limit, most))
@@ -113,7 +113,7 @@ def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tupl
 
 
 def _orders(names: Sequence[str]) -> Iterator[list[str]]:
-    """Yield orders (multiples modulo a prime) with all variables neighbours equally often."""
+    """Yield orders (multiples modulo a prime) in which all pairs are adjacent equally often."""
     prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
     for turn in itertools.count():
         first, step = divmod(turn, max(1, (prime - 1) // 2))
@@ -122,7 +122,7 @@ def _orders(names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[str, ...]]:
-    """Yield sets of three to `_SIZE` variables of few cells; one more than `most` at most."""
+    """Yield sets of three to `_SIZE` variables with few cells, at most one more than `most`."""
     names = sorted(size, key=size.__getitem__)
     count = 0
     open_sets: list[tuple[tuple[int, ...], int]] = [((), 1)]
@@ -145,7 +145,7 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
 def _parts(
     order: Iterable[str], base: Sequence[str], size: Mapping[str, int], limit: float
 ) -> Iterator[tuple[str, ...]]:
-    """Yield consecutive variables with those of `base`, as many in a set as the cells allow."""
+    """Yield sets of consecutive variables plus `base`, each as large as the cells allow."""
     start = math.prod(size[name] for name in base)
     pack, cells = list(base), start
     for name in order:
@@ -159,10 +159,10 @@ def _parts(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Candidates by interactions, and tables by interactions, as lists of their entries.
+    """The interactions of candidate sets and of tables, as parallel arrays.
 
-    `sets`, `interactions` and `information` of one report; a table's relative variance is the sum
-    of its `terms` over the information of all records.
+    Candidate `sets` give `information` per report about `interactions`. A table's relative variance
+    is the sum of its `terms` divided by the information of all records.
     """
 
     count: int
@@ -221,7 +221,7 @@ class _Search:
         )
 
     def weights(self) -> Tensor:
-        """Return the probabilities of the smallest loss, the same on every processor."""
+        """Return the probabilities that minimize the loss, the same on every processor."""
         weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):
             gains = self._gains(weights)
@@ -233,12 +233,12 @@ class _Search:
         return weights
 
     def _gains(self, weights: Tensor) -> Tensor:
-        """Return by how much a little more weight on each candidate lowers the loss."""
+        """Return the decrease of the loss per additional weight on each candidate."""
         interactions = len(self.needed)
         information = np.bincount(
             self.interactions, weights[self.sets] * self.information, interactions
         )
-        # What no candidate reports is lost whatever the weights are.
+        # Interactions that no candidate reports are lost for any weights.
         reached = np.maximum(information, _NONE)
         each = self.terms / reached[self.inside]
         variances = np.bincount(self.tables, each, len(self.shares))
@@ -250,8 +250,8 @@ class _Search:
         ).astype(np.float64)
 
     def kept(self, weights: Tensor) -> list[int]:
-        """Return the candidates to keep: those of some share, and one for each interaction."""
-        # By their logarithms, so that small ones are ordered too.
+        """Return the candidates with enough weight, and at least one for each interaction."""
+        # By logarithms, so that small weights are ordered, too.
         order = descending(np.log(np.maximum(weights, _LEAST)), scale=1.0, tie=FITTED_TIE)
         least = _FEW * math.fsum(weights * weights) * (1 - FITTED_TIE)
         kept = [int(i) for i in order if weights[i] >= least][: CHOICES // 2]

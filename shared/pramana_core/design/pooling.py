@@ -1,7 +1,7 @@
 """Predicted errors of tables pooled over all reports, and the information about interactions.
 
-A channel that keeps a record with probability w gives the information w^2 about each contrast of
-its variables. A cell's variance sums over the interactions within its table (Cramer-Rao bound).
+A channel that keeps a record with probability w gives information w^2 about each contrast of its
+variables. A cell's variance is a sum over the interactions within its table (Cramer-Rao bound).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pramana_core.plan import Block, Plan
 
 Names = frozenset[str]
 Kept = tuple[tuple[Names, float], ...]
-"""Which variables of a report are kept or lost together, with the probability of keeping them."""
+"""Groups of a report's variables that are kept together, with the probability of keeping them."""
 
 
 def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Predict the errors of tables pooled over all reports that hold some of their variables.
+    """Return the predicted errors of tables pooled over all reports with some of their variables.
 
-    Interactions of at most `goal.order` variables are assumed, as the estimator assumes them.
+    Like the estimator, the prediction assumes interactions of at most `goal.order` variables.
     """
     missing = ""
     variances: dict[tuple[str, ...], float] = {}
@@ -40,7 +40,9 @@ def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
     for names, interactions in inside.items():
         cells = cells_of(plan.domain, names)
         if cells > INFORMATION_CELLS:
-            missing = missing or f"{list(names)} have {cells:,} cells, too many to pool."
+            missing = (
+                missing or f"The table of {list(names)} has {cells:,} cells, too many to pool."
+            )
             continue
         missed = next((one for one in interactions if not information[one]), None)
         if missed is not None:
@@ -52,9 +54,7 @@ def by_pooling(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def kept_of(names: Sequence[str], channel: Transition) -> Kept:
-    """Return which of a channel's variables are kept together, and how often. Raises
-    SingularChannel.
-    """
+    """Return the groups of a channel's variables that are kept together. Raises SingularChannel."""
     if channel.is_identity:
         return ((frozenset(names), 1.0),)
     if channel.factors:
@@ -62,10 +62,11 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
             kept for places, own in channel.factors for kept in kept_of(names[places], own)
         )
     if channel.mixture is not None and channel.condition_number > CONDITION_LIMIT:
-        raise SingularChannel(f"The reports say (almost) nothing about {list(names)}.")
+        raise SingularChannel(f"The reports reveal (almost) nothing about {list(names)}.")
     if channel.mixture is None:
         raise SingularChannel(
-            f"The reports of {list(names)} do not keep a record or lose it: tables are not pooled."
+            f"The channel of {list(names)} does not keep or lose records as a whole, so its tables"
+            " cannot be pooled."
         )
     return ((frozenset(names), channel.mixture[0]),)
 
@@ -76,7 +77,7 @@ def information_of(kept: Kept, interaction: Names) -> float:
 
 
 def within(names: Sequence[str], order: int) -> list[Names]:
-    """Return the interactions of up to `order` of some variables."""
+    """Return the interactions of some variables, up to `order`."""
     return [
         frozenset(one)
         for size in range(1, min(order, len(names)) + 1)
@@ -92,7 +93,6 @@ def contrasts(domain: Domain, interaction: Names) -> int:
 def _information_about(
     plan: Plan, interactions: Collection[Names], order: int
 ) -> dict[Names, float]:
-    """Return the Fisher information of one record's reports about each interaction."""
     place = {name: i for i, block in enumerate(plan.blocks) for name in block.names}
     split = {one: _split(one, place) for one in interactions}
     inside: list[set[Names]] = [set() for _ in plan.blocks]
@@ -115,7 +115,7 @@ def _split(one: Names, place: Mapping[str, int]) -> list[tuple[int, Names]]:
 
 
 def _of_block(block: Block, wanted: set[Names], order: int) -> dict[Names, float]:
-    found = dict.fromkeys(wanted, 0.0)
+    information = dict.fromkeys(wanted, 0.0)
     parts = [
         (tuple(block.names[a] for a in c.axes), c.channel, c.weight / RESOLUTION)
         for c in block.channel.choices
@@ -124,6 +124,6 @@ def _of_block(block: Block, wanted: set[Names], order: int) -> dict[Names, float
     for names, channel, share in parts:
         kept = kept_of(names, channel)
         for one in within([n for n in names if n in known], order):
-            if one in found:
-                found[one] += share * information_of(kept, one)
-    return found
+            if one in information:
+                information[one] += share * information_of(kept, one)
+    return information

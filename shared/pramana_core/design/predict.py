@@ -1,6 +1,6 @@
-"""Predicted errors of a plan's tables, by moments and pooled, before anything is drawn.
+"""Predicted errors of a plan's tables, by moments and by pooling, before any data are drawn.
 
-Variables are taken as independent and uniform; no data are used. Errors are against the population.
+Variables are assumed independent and uniform; no data are used. Errors are against the population.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 
 MODERATE = 0.09
-"""Mean squared relative deviation of a moderate association: Cohen's w = 0.3 (1988, 7.2.3)."""
+"""The mean squared relative deviation of a moderate association: Cohen's w = 0.3 (1988, 7.2.3)."""
 
 
 @dataclass(frozen=True)
 class PredictedErrors:
     """Mean relative standard errors of table cells, by the number of variables of the table.
 
-    `score` is the root of the mean square over the lengths, infinite where a table cannot be
-    estimated (`missing` says why). `loss` ranks designs: one minus the mean correlation of
-    estimated and true associations, (1 + v / w^2)^(-1/2), with v the relative variance of a table's
-    cells and w^2 = `MODERATE`. `kept` is the mean of its square; `noise` has each table's weight
-    and v / w^2.
+    `score` is the root mean square over the lengths, infinite if a table cannot be estimated
+    (`missing` gives the reason). `loss` ranks designs. It is one minus the mean correlation of
+    estimated and true associations, (1 + v / w^2)^(-1/2), where v is the relative variance of a
+    table's cells and w^2 is `MODERATE`. `kept` is the mean squared correlation. `noise` has each
+    table's weight and v / w^2.
     """
 
     by_length: Mapping[int, float]
@@ -41,11 +41,11 @@ class PredictedErrors:
 
     @property
     def kept(self) -> float:
-        """The share of a moderate association that noise leaves, from 0 to 1."""
+        """The share of a moderate association that remains after noise, from 0 to 1."""
         return self.kept_with(1.0)
 
     def kept_with(self, factor: float) -> float:
-        """Return `kept` with `factor` times the records."""
+        """Return `kept` for `factor` times the records."""
         return math.fsum(share / (1 + noise / factor) for share, noise in self.noise.values())
 
 
@@ -55,7 +55,7 @@ UNPREDICTED = PredictedErrors({}, math.inf)
 def summary(
     goal: Goal, domain: Domain, variances: Mapping[tuple[str, ...], float], missing: str
 ) -> PredictedErrors:
-    """Return the errors of tables from the relative variance of a cell of each."""
+    """Return the predicted errors of tables from the relative variance of a cell of each table."""
     by_length = {}
     for length, sets in goal.by_length().items():
         if all(names in variances for names in sets):
@@ -77,7 +77,7 @@ def summary(
 def discount(goal: Goal, domain: Domain, names: Sequence[str]) -> float:
     """Return the factor of a table's squared errors in the loss.
 
-    The error of cells whose expected share is below the minimum support is relative to that.
+    Errors of cells with an expected share below the minimum support are relative to the support.
     """
     if not goal.minimum_support:
         return 1.0
@@ -90,7 +90,7 @@ def cells_of(domain: Domain, names: Sequence[str]) -> int:
 
 
 def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
-    """Predict the errors of moment estimates: each table from the reports of its own variables."""
+    """Return the predicted errors of moment estimates, from reports of a table's own variables."""
     variances: dict[tuple[str, ...], float] = {}
     missing = ""
     for names in goal.sets:
@@ -102,12 +102,12 @@ def by_moments(plan: Plan, goal: Goal, records: int) -> PredictedErrors:
 
 
 def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
-    """Return the relative variance of a cell's moment estimate, of one record."""
+    """Return the relative variance of a cell's moment estimate, per record."""
     parts = _restricted(plan, names)
     reports = math.prod(channel.shape[1] for channel in parts)
     if reports > MARGINAL_CELLS:
         raise LimitExceeded(
-            f"The reports of {list(names)} have {reports:,} cells; {MARGINAL_CELLS:,} are counted."
+            f"The reports of {list(names)} have {reports:,} cells, more than {MARGINAL_CELLS:,}."
         )
     second = 1.0
     for channel in parts:
@@ -116,7 +116,6 @@ def _moment_variance(plan: Plan, names: Sequence[str]) -> float:
 
 
 def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
-    """Return each block's channel of the wanted variables."""
     parts = []
     for block in plan.blocks:
         names = tuple(name for name in block.names if name in wanted)
@@ -129,10 +128,10 @@ def _restricted(plan: Plan, wanted: Sequence[str]) -> list[Transition]:
 
 
 def estimable_by_moments(plan: Plan, count: int) -> bool:
-    """Whether moments can estimate every table of `count` variables.
+    """Return whether moments can estimate every table of `count` variables.
 
-    Sampled sets show what lies within one of them, cut and paste as many variables as it keeps
-    items.
+    Sampled sets show only the variables within one set; cut and paste shows up to as many variables
+    as it keeps items.
     """
     return all(
         min(count, len(block.names)) <= block.together
@@ -145,8 +144,8 @@ def estimable_by_moments(plan: Plan, count: int) -> bool:
 class Option:
     """One family's plan and its predicted errors.
 
-    `plan` is None, for a `reason`, where the family cannot meet the requirements. `partly`: moments
-    do not estimate all further tables that learners may need.
+    `plan` is None if the family cannot meet the requirements, for the given `reason`. `partly`
+    means that moments cannot estimate all further tables that learners may need.
     """
 
     family: str
@@ -163,17 +162,17 @@ class Option:
 
     @property
     def estimator(self) -> str:
-        """The estimator of the smallest predicted error: `moment` or `pooled`."""
+        """The estimator with the smallest predicted error: `moment` or `pooled`."""
         return self._best[0]
 
     @property
     def prediction(self) -> PredictedErrors:
-        """The prediction of the best estimator."""
+        """The prediction for the best estimator."""
         return self._best[1]
 
     @property
     def _best(self) -> tuple[str, PredictedErrors]:
-        # Of equal ones the one that assumes least, unless it answers some questions only.
+        # In case of ties the estimator that assumes less, unless it cannot estimate all tables.
         named = [("moment", self.moments), ("pooled", self.pooled)]
         if self.partly and math.isfinite(self.pooled.score):
             named.reverse()
@@ -182,7 +181,7 @@ class Option:
 
     @property
     def sets(self) -> int:
-        """The number of sets of variables among which a record samples one."""
+        """The number of sets of variables from which a record samples one."""
         return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
 
     @property

@@ -1,4 +1,4 @@
-"""What a custodian demands: how much reports may reveal about a whole record."""
+"""A custodian's requirements: how much reports may reveal about a whole record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pramana_core.privacy import DELTA, CentralLoss, gamma_for_breach, largest_g
 
 
 def gamma_of_epsilon(epsilon: float) -> float:
-    """Return e^epsilon. Raises OptionError unless epsilon is positive and finite in effect."""
+    """Return e^epsilon. Raises OptionError unless epsilon is positive and below 700."""
     if not 0 < epsilon < 700:
         raise OptionError(
             f"epsilon must be above 0 and below 700, not {epsilon}.",
@@ -28,7 +28,8 @@ def gamma_of_epsilon(epsilon: float) -> float:
 def gamma_of_p(size: int, p: float) -> float:
     """Return the amplification of replacing each of `size` categories with probability `p`.
 
-    (K - 1)(1 - p)/p (Ma 3.1.2). Raises OptionError where p hides nothing or everything.
+    It is (K - 1)(1 - p)/p (Ma 3.1.2). Raises OptionError: with this p, reports hide nothing or
+    everything.
     """
     if not 0 < p < (size - 1) / size:
         raise OptionError(
@@ -42,7 +43,7 @@ def gamma_of_p(size: int, p: float) -> float:
 def gamma_of_breach(rho: Sequence[float]) -> float:
     """Return the largest amplification under which rho_1 cannot grow to rho_2 (FRAPP eq. 2)."""
     if len(rho) != 2:
-        raise OptionError("A breach must be a pair rho_1, rho_2.", where="breach")
+        raise OptionError("A breach must have two values, rho_1 and rho_2.", where="breach")
     return gamma_for_breach(rho[0], rho[1])
 
 
@@ -53,14 +54,14 @@ def gamma_of_central(
     most: float | None = None,
     public: Sequence[str] = (),
 ) -> float:
-    """Return the largest gamma, `most` or `GAMMA_LIMIT` at most, that keeps a central bound.
+    """Return the largest gamma, up to `most` or else `GAMMA_LIMIT`, that satisfies a central bound.
 
-    Without a delta it is `DELTA`. Raises OptionError; also where `public` columns distinguish
-    records, because then these do not hide among all others.
+    `delta` None means `DELTA`. Raises OptionError; also if `public` columns distinguish records,
+    because then a record does not hide among all others.
     """
     if public:
         raise OptionError(
-            f"A central epsilon needs records that look the same, but {list(public)} stay public.",
+            f"A central epsilon needs indistinguishable records, but {list(public)} are public.",
             where="central_epsilon",
             remedy="Give --gamma, or protect these columns too.",
         )
@@ -70,11 +71,11 @@ def gamma_of_central(
 
 @dataclass(frozen=True)
 class Requirements:
-    """The largest amplification of a whole record over all owners; `public` variables stay as true.
+    """The maximum amplification of a whole record over all owners.
 
-    `owners` has names and variables of several owners of the same records. Raises UnknownVariable,
-    and OptionError: no sensitive variable, a gamma not above 1, or owners that do not have every
-    variable once, in the domain's order.
+    `public` variables are not randomized. `owners` has the names and variables of several owners of
+    the same records. Raises UnknownVariable, and OptionError: no sensitive variable, a gamma not
+    above 1, or owners that do not have every variable once, in the domain's order.
     """
 
     domain: Domain
@@ -94,14 +95,14 @@ class Requirements:
     ) -> Requirements:
         """Return the requirements for exactly one of `gamma`, `epsilon` = ln gamma, and `breach`.
 
-        `breach`: a belief of the first may not grow beyond the second (FRAPP eq. 2). Raises
+        `breach` has two beliefs: the first may not grow beyond the second (FRAPP eq. 2). Raises
         OptionError.
         """
         demands = {"gamma": gamma, "epsilon": epsilon, "breach": breach}
         if len(given := [name for name, value in demands.items() if value is not None]) != 1:
             raise OptionError(
-                "Give one of gamma, epsilon and breach: how much may be revealed of a whole record,"
-                f" as gamma 19; {' and '.join(given) or 'none'} is given.",
+                "Give exactly one of gamma, epsilon and breach to limit what is revealed about a"
+                f" whole record, such as gamma 19; given: {' and '.join(given) or 'none'}.",
                 where="gamma",
             )
         if epsilon is not None:
@@ -116,8 +117,8 @@ class Requirements:
             self.domain.axis(name)
         if not self.sensitive:
             raise OptionError(
-                "No variable is sensitive; nothing is to be designed.",
-                remedy="Say which variables need protection.",
+                "A design needs one or more sensitive variables.",
+                remedy="Name the variables that need protection.",
             )
         require_gamma(self.gamma)
         if self.owners:
@@ -128,15 +129,16 @@ class Requirements:
         labels = [name for name, _ in self.owners]
         if listed != list(self.domain.names) or len(set(labels)) < len(labels):
             raise OptionError(
-                "Owners must hold every variable once, and the variables stand owner by owner.",
+                "Each variable must have exactly one owner, and the variables must be listed owner"
+                " by owner.",
                 where="owners",
             )
         if self.public:
             raise OptionError(
-                f"{list(self.public)} are not sensitive: a study plan over several owners has no"
-                " public variables.",
+                f"{list(self.public)} are not sensitive: a study plan over several owners cannot"
+                " have public variables.",
                 where=self.public[0],
-                remedy="Leave them out of the design; a public variable needs none.",
+                remedy="Omit them from the design; a public variable needs no design.",
             )
 
     @cached_property
@@ -146,12 +148,12 @@ class Requirements:
 
     @property
     def share(self) -> float:
-        """The gamma of each variable randomized alone, by equal shares of epsilon (Ma 7.1.3)."""
-        number = len(self.sensitive)
-        return self.gamma if number == 1 else math.exp(math.log(self.gamma) / number)
+        """The gamma of a separately randomized variable, by equal shares of epsilon (Ma 7.1.3)."""
+        count = len(self.sensitive)
+        return self.gamma if count == 1 else math.exp(math.log(self.gamma) / count)
 
     def by_owner(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return variables in the domain's order by who holds them."""
+        """Return variables, in the domain's order, grouped by owner."""
         if not self.owners:
             return [tuple(names)]
         place = {name: i for i, (_, names) in enumerate(self.owners) for name in names}
@@ -159,10 +161,10 @@ class Requirements:
 
 
 def require_gamma(gamma: float) -> None:
-    """Raise OptionError unless a gamma is above 1 and finite."""
+    """Raise OptionError unless gamma is above 1 and finite."""
     if not 1 < gamma < math.inf:
         raise OptionError(
             f"gamma must be finite and above 1, not {gamma:g}: at 1 reports are pure noise.",
             where="gamma",
-            remedy="Any gamma above 1 can be reached; the closer to 1, the more records it takes.",
+            remedy="Choose a gamma above 1; the closer it is to 1, the more records it needs.",
         )

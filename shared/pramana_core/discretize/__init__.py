@@ -1,8 +1,8 @@
-"""Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
+"""Grouping numbers into a few intervals, for models of categories and of numbers (Ma 2.3).
 
-`mgas` makes groups of a minimum number of records and a minimum width; the others are the usual
-binnings. A `Discretization` has the cuts between groups and the number that stands for each. The
-function that makes it documents what its figures reveal.
+`mgas` forms groups with a minimum number of records and a minimum width; the other functions are
+the usual binnings. A `Discretization` has the cuts between groups and a representative number for
+each group. Each function documents what its result reveals about the values.
 """
 
 from pramana_core.discretize.binnings import (

@@ -1,4 +1,4 @@
-"""Where a numeric variable is cut: by equal widths, equal numbers of records, or cuts given."""
+"""Cutting a numeric variable: by equal widths, equal numbers of records, or given cuts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pramana_core.errors import OptionError
 
 @dataclass(frozen=True)
 class Discretization:
-    """k groups of numbers: intervals closed on the left, the outer ones without end.
+    """k groups of numbers: intervals closed on the left, with unbounded outer intervals.
 
-    `cuts` are the k - 1 boundaries between them, ascending; `representatives` stand for the groups,
-    each inside its own; `counts` are for the owner's eyes; `method` says how the cuts were chosen.
-    Raises OptionError: these do not fit each other.
+    `cuts` are the k - 1 boundaries between groups, ascending. `representatives` has one number
+    inside each group. `counts` are for the owner only. `method` names the choice of cuts. Raises
+    OptionError: these do not fit together.
     """
 
     cuts: tuple[float, ...]
@@ -44,7 +44,7 @@ class Discretization:
         require_inside(self.representatives, self.cuts)
         if len(self.counts) != self.size or min(self.counts) < 0:
             raise OptionError(
-                f"{self.size} groups need {self.size} counts of zero or more.", where="counts"
+                f"{self.size} groups need {self.size} nonnegative counts.", where="counts"
             )
 
     @property
@@ -54,16 +54,16 @@ class Discretization:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the groups, in order."""
+        """The labels of the groups, in order."""
         return interval_labels(self.cuts) if self.cuts else ("all",)
 
     def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.unsignedinteger]:
         """Return the code 0..k-1 of each finite value's group (Ma 2.3 b). Raises OptionError."""
-        found = np.searchsorted(np.array(self.cuts), finite(values), side="right")
-        return found.astype(np.min_scalar_type(self.size - 1))
+        groups = np.searchsorted(np.array(self.cuts), finite(values), side="right")
+        return groups.astype(np.min_scalar_type(self.size - 1))
 
     def variable(self, name: str) -> Variable:
-        """Return the variable of the groups, with their numbers. Raises DomainError: one group."""
+        """Return a variable with these groups. Raises DomainError: there is only one group."""
         return Variable(name, self.labels, self.representatives)
 
 
@@ -79,9 +79,9 @@ def interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def by_halves(cuts: tuple[float, ...], values: Floats) -> tuple[float, ...]:
-    """Return cuts of whole numbers half a step lower, where an interval holds one number only.
+    """Return integer cuts moved down by a half if an interval contains only one integer.
 
-    The groups stay. Counts between 1 and 2 would be written 1-2, which nobody reads as 1 alone.
+    The groups do not change. A label such as 1-2 for counts below 2 would not be read as 1 alone.
     """
     whole = not (values % 1).any() and not any(cut % 1 for cut in cuts)
     single = any(right - left == 1 for left, right in itertools.pairwise(cuts))
@@ -89,15 +89,13 @@ def by_halves(cuts: tuple[float, ...], values: Floats) -> tuple[float, ...]:
 
 
 def require_ascending(cuts: tuple[float, ...]) -> None:
-    """Raise OptionError unless cuts are finite and each is larger than the one before."""
+    """Raise OptionError unless the cuts are finite and strictly ascending."""
     if not all(map(math.isfinite, cuts)) or any(b <= a for a, b in itertools.pairwise(cuts)):
-        raise OptionError(
-            "Cuts must be finite numbers, each larger than the one before.", where="cuts"
-        )
+        raise OptionError("Cuts must be finite numbers in strictly ascending order.", where="cuts")
 
 
 def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) -> None:
-    """Raise OptionError unless there is one finite number inside each interval between cuts."""
+    """Raise OptionError unless each interval between cuts has one finite number inside it."""
     if len(representatives) != len(cuts) + 1:
         raise OptionError(
             f"{len(cuts) + 1} groups need {len(cuts) + 1} representatives, not"
@@ -109,19 +107,19 @@ def require_inside(representatives: tuple[float, ...], cuts: tuple[float, ...]) 
             raise OptionError(
                 f"Representative {group + 1} is not inside its interval.",
                 where="representatives",
-                remedy="List one number from each interval, in the intervals' order.",
+                remedy="List one number from each interval, in the order of the intervals.",
             )
 
 
 def number_label(value: float) -> str:
-    """Return a number as labels of groups have it."""
+    """Return a number as written in labels of groups."""
     return str(int(value)) if value == int(value) else repr(value)
 
 
 def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> Discretization:
-    """Cut in the middle between clusters; the grid point nearest to its mean stands for each.
+    """Cut halfway between clusters; the grid point nearest to a cluster's mean represents it.
 
-    The mean itself, a fraction of the step, would show the number of records.
+    The exact mean, a fraction of the step, would reveal the number of records.
     """
     gaps = [(a.last + b.first) / 2 for a, b in itertools.pairwise(clusters)]
     means = [cluster.middle for cluster in clusters]
@@ -134,10 +132,10 @@ def of_clusters(grid: NumberGrid, clusters: Sequence[Cluster], method: str) -> D
 
 
 def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> Discretization:
-    """Cut the range from `low` to `high` into groups of one width; representatives are the middles.
+    """Cut the range from `low` to `high` into groups of equal width; representatives are midpoints.
 
-    Values, (n,), are only counted, so cuts and representatives reveal nothing of them. Raises
-    OptionError: values that are not finite numbers, fewer than two groups, or an impossible range.
+    Values, (n,), are only counted, so cuts and representatives reveal nothing about them. Raises
+    OptionError: values that are not finite numbers, fewer than two groups, or an empty range.
     """
     require_groups(groups)
     if not (np.isfinite([low, high]).all() and low < high):
@@ -155,7 +153,7 @@ def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> 
 def given_cuts(
     values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float]
 ) -> Discretization:
-    """Cut at given points; the values, of shape (n,), are only counted.
+    """Cut at given points; the values, (n,), are only counted.
 
     Raises OptionError: values that are not finite numbers, cuts that do not ascend, or
     representatives that do not fit.
@@ -167,10 +165,11 @@ def given_cuts(
 def equal_frequency(
     values: npt.ArrayLike, groups: int, *, minimum_count: int, grid: float
 ) -> Discretization:
-    """Cut into groups of nearly n / `groups` records, each of `minimum_count` records or more.
+    """Cut into groups of nearly n / `groups` records, each of at least `minimum_count` records.
 
-    Values, (n,), are rounded to the grid; groups end at grid points. Cuts and means reveal what
-    those of `mgas` do. Raises OptionError: values that are not finite, or too few for these groups.
+    Values, (n,), are rounded to the grid; groups end at grid points. Cuts and representatives
+    reveal the same as with `mgas`. Raises OptionError: values not finite, or too few for these
+    groups.
     """
     require_groups(groups)
     require_count(minimum_count)
@@ -182,26 +181,26 @@ def equal_frequency(
         raise OptionError(
             f"The values use only {len(singles)} grid points, too few for {groups} groups.",
             where="groups",
-            remedy="Ask for fewer groups, or take a finer grid.",
+            remedy="Choose fewer groups or a finer grid.",
         )
     clusters = _shares(singles, groups)
     smallest = min(cluster.records for cluster in clusters)
     if smallest < minimum_count:
         raise OptionError(
-            f"The smallest of {groups} groups would hold {smallest} records, fewer than"
+            f"The smallest of {groups} groups would have {smallest} records, fewer than"
             f" {minimum_count}.",
             where="groups",
-            remedy="Ask for fewer groups.",
+            remedy="Choose fewer groups.",
         )
     return of_clusters(step, clusters, f"equal frequency, grid {step.step:g}")
 
 
 def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
-    """Join grid points into groups whose cumulated counts are nearest to equal shares."""
+    """Join grid points into groups whose cumulative counts are nearest to equal shares."""
     reached = np.cumsum([single.records for single in singles])
     ends = [0]
     for group in range(1, groups):
-        # One grid point at least for this group, and for each that follows.
+        # At least one grid point for this group and for each group that follows.
         low, high = ends[-1] + 1, len(singles) - (groups - group)
         missed = np.abs(reached[low - 1 : high] * groups - reached[-1] * group)
         ends.append(low + int(missed.argmin()))
@@ -212,7 +211,6 @@ def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
 def _counted(
     values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float], method: str
 ) -> Discretization:
-    """Count the values of each group."""
     none = (0,) * len(representatives)
     empty = Discretization(
         tuple(map(float, cuts)), tuple(map(float, representatives)), none, method

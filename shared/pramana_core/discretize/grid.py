@@ -1,4 +1,4 @@
-"""The public grid to which values are rounded first; later arithmetic on its steps is exact."""
+"""The public grid to which values are first rounded; later arithmetic on its steps is exact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cells = npt.NDArray[np.int64]
 
 
 class Cluster(NamedTuple):
-    """Records on neighbouring grid points: first and last point, how many, sum of the points."""
+    """Records on neighbouring grid points: first and last point, number, and sum of the points."""
 
     first: int
     last: int
@@ -29,11 +29,11 @@ class Cluster(NamedTuple):
 
     @property
     def middle(self) -> int:
-        """The grid point nearest to the mean, the upper one where two are as near."""
+        """The grid point nearest to the mean, the upper one of two equally near points."""
         return (2 * self.total + self.records) // (2 * self.records)
 
     def joined(self, right: Cluster) -> Cluster:
-        """Return the union with a cluster to the right."""
+        """Return the union with the cluster to the right."""
         return Cluster(
             self.first, right.last, self.records + right.records, self.total + right.total
         )
@@ -41,7 +41,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The points 0, ±step, ±2 step, ...; middles belong to the upper. Raises OptionError."""
+    """The points 0, ±step, ±2 step, ...; midpoints round up. Raises OptionError."""
 
     step: float
 
@@ -54,7 +54,7 @@ class NumberGrid:
             )
 
     def cells(self, values: Floats) -> Cells:
-        """Return the number of each value's grid point. Raises OptionError if too far from 0."""
+        """Return the index of each value's grid point. Raises OptionError: too far from 0."""
         with np.errstate(over="ignore"):
             scaled = np.floor(values / self.step + 0.5)
         if np.abs(scaled).max() > _FARTHEST:
@@ -63,29 +63,29 @@ class NumberGrid:
                 where="grid",
                 remedy="Take a coarser grid.",
             )
-        # A cell ends where the published cut says, also where the division was rounded.
+        # A cell ends exactly at the published cut, even if the division was rounded.
         scaled += values >= self.at(scaled + 0.5)
         scaled -= values < self.at(scaled - 0.5)
         return scaled.astype(np.int64)
 
     def singles(self, values: Floats) -> list[Cluster]:
-        """Return a cluster for each grid point that has records, in ascending order."""
+        """Return a cluster for each grid point with records, in ascending order."""
         points, counts = np.unique(self.cells(values), return_counts=True)
         pairs = zip(points.tolist(), counts.tolist(), strict=True)
         return [Cluster(point, point, count, point * count) for point, count in pairs]
 
     def at(self, position: Floats) -> Floats:
-        """Return the number at positions counted in steps, without the dust of multiplication."""
+        """Return the numbers at positions in steps, without the rounding errors of a product."""
         digits = max(0, _DIGITS - math.floor(math.log10(self.step)))
         return np.round(position * self.step, digits)
 
 
 def finite(values: npt.ArrayLike) -> Floats:
-    """Return values as a vector of floats. Raises OptionError: no values, or infinite ones."""
+    """Return values as a vector of floats. Raises OptionError: no values, or values not finite."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
         raise OptionError(
-            f"A vector of one or more values is needed, not an array of shape {numbers.shape}.",
+            f"The values must be a nonempty vector, not an array of shape {numbers.shape}.",
             where="values",
         )
     wrong = int(numbers.size - np.isfinite(numbers).sum())
@@ -93,13 +93,13 @@ def finite(values: npt.ArrayLike) -> Floats:
         raise OptionError(
             f"{wrong} of {numbers.size} values are not finite numbers.",
             where="values",
-            remedy="Leave records without a number out, or give them a category of their own.",
+            remedy="Omit records without a number, or give them a separate category.",
         )
     return numbers
 
 
 def require_count(minimum_count: int) -> None:
-    """Raise OptionError unless K is 1 or more."""
+    """Raise OptionError unless K is at least 1."""
     if minimum_count < 1:
         raise OptionError(
             f"minimum_count must be at least 1, not {minimum_count}.",
@@ -108,13 +108,13 @@ def require_count(minimum_count: int) -> None:
 
 
 def require_groups(groups: int) -> None:
-    """Raise OptionError for fewer than two groups."""
+    """Raise OptionError if there are fewer than two groups."""
     if groups < 2:
         raise OptionError(f"groups must be at least 2, not {groups}.", where="groups")
 
 
 def require_enough(records: int, minimum_count: int, groups: int = 1) -> None:
-    """Raise OptionError if records are too few for a number of groups of K."""
+    """Raise OptionError if there are too few records for groups of K."""
     if records < minimum_count * groups:
         raise OptionError(
             f"{records:,} records are too few for {groups} group{'s' if groups > 1 else ''} of"

@@ -1,7 +1,8 @@
 """Ma's modified agglomerative scheme for one variable (Ma 2.3).
 
-Clusters are intervals and only neighbours merge. A merge shrinks no other gap, so clusters that are
-each other's nearest stay so, and one walk from left to right does what merging nearest pairs does.
+Clusters are intervals, and only neighbours merge. A merge never shrinks another gap, so two
+clusters that are each other's nearest stay so. One pass from left to right therefore gives the same
+result as repeatedly merging the nearest pair.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pramana_core.discretize.grid import Cluster, NumberGrid, finite, require_co
 from pramana_core.errors import OptionError
 
 GRID_STEPS = 64
-"""The default grid has this many steps in the granularity."""
+"""The number of steps of the default grid in one granularity."""
 
 Finished = Callable[[Cluster], bool]
 
@@ -31,17 +32,18 @@ def mgas(
 ) -> Discretization:
     """Group n numbers by the modified agglomerative scheme (Ma 2.3).
 
-    From single grid points on, the two clusters with the nearest centroids merge, the leftmost of
-    equal ones. A cluster of `minimum_count` records (K) that spans `granularity` (g, in the values'
-    unit) is finished. Clusters between finished ones then join the nearer.
+    Starting from single grid points, the two clusters with the nearest centroids merge, the
+    leftmost pair in case of ties. A cluster is finished when it has `minimum_count` records (K) and
+    spans `granularity` (g, in the unit of the values). Each cluster between finished clusters then
+    joins the nearer one.
 
-    Cuts and representatives are no more precise than the grid, whose step is by default g / 64, and
-    none shows a number of records. But a cut depends on the two records next to it: whoever knows
-    all others may learn their grid points. This is **not** differential privacy; `equal_width` and
-    `given_cuts` reveal nothing.
+    Cuts and representatives are no more precise than the grid, whose default step is g / 64, and do
+    not reveal numbers of records. But a cut depends on the two records next to it: someone who
+    knows all other records may learn the grid points of these two. This is **not** differential
+    privacy; `equal_width` and `given_cuts` reveal nothing.
 
-    Raises OptionError: values that are not finite, too few or within less than g; K below 1, g
-    below 0; or no grid where g is 0.
+    Raises OptionError: values that are not finite, too few, or within less than g; K below 1, g
+    below 0; or no grid while g is 0.
     """
     numbers = finite(values)
     step = NumberGrid(_step(minimum_count, granularity, grid))
@@ -58,11 +60,11 @@ def mgas(
 
 
 def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster]:
-    """Merge neighbours until each cluster is finished or has finished neighbours only.
+    """Merge neighbours until each cluster is finished or has only finished neighbours.
 
-    The gaps between the open clusters shrink from left to right. So when the gap to the next
-    cluster does not, the last of them is smaller than the gaps on both its sides, and its
-    clusters are each other's nearest. Each turn takes a cluster in, merges two or settles.
+    The gaps between the open clusters shrink from left to right. If the gap to the next cluster is
+    not smaller than the last of them, the last gap is smaller than the gaps on both sides, so its
+    clusters are each other's nearest. Each iteration adds a cluster, merges two, or settles.
     """
     settled: list[Cluster] = []
     waiting: list[Cluster] = []
@@ -70,7 +72,7 @@ def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster
         incoming: list[Cluster | None] = [cluster]
         while incoming:
             new = incoming.pop()
-            # Nothing merges with a finished cluster, nor across it, nor across the end.
+            # Clusters do not merge with a finished cluster, across it, or across the end.
             open_cluster = None if new is None or finished(new) else new
             if len(waiting) > 1 and not (
                 open_cluster and _shrinks(waiting[-2], waiting[-1], open_cluster)
@@ -101,12 +103,12 @@ def absorb(clusters: Sequence[Cluster], finished: Finished) -> list[Cluster]:
 
 
 def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bool:
-    """Whether the middle's centroid is nearer to the right one's, if any, than the left one's."""
+    """Return whether the middle's centroid is nearer to `right`'s, if given, than to `left`'s."""
     if right is None:
         return False
     before = middle.total * left.records - left.total * middle.records
     after = right.total * middle.records - middle.total * right.records
-    # The distances are these divided by the two clusters' records; the middle's cancel.
+    # Each distance is one of these divided by both clusters' records; the middle's cancel.
     return after * left.records < before * right.records
 
 
@@ -118,9 +120,9 @@ def _step(minimum_count: int, granularity: float, grid: float | None) -> float:
         )
     if grid is None and granularity == 0:
         raise OptionError(
-            "With a granularity of 0 there is no default grid.",
+            "A granularity of 0 has no default grid.",
             where="grid",
-            remedy="Say to which step values are rounded.",
+            remedy="Give the step to which values are rounded.",
         )
     return granularity / GRID_STEPS if grid is None else grid
 
@@ -129,7 +131,7 @@ def _require_possible(singles: Sequence[Cluster], records: int, least: int, span
     require_enough(records, least)
     if singles[-1].last - singles[0].first < span:
         raise OptionError(
-            "All values lie within less than the granularity, so they form no group.",
+            "All values lie within less than the granularity, so they cannot form a group.",
             where="granularity",
-            remedy="Take a smaller granularity.",
+            remedy="Choose a smaller granularity.",
         )

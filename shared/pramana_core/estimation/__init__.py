@@ -1,5 +1,5 @@
-"""Estimates from randomized reports, each with its standard errors: of one source, or of several.
+"""Estimates with standard errors from the randomized reports of one or several sources.
 
-`estimated` answers the protocols of `pramana_core.marginals`. What a channel is
-lives in `pramana_core.channels`, and what is learned from estimates in `pramana_core.learn`.
+`estimated` implements the protocols of `pramana_core.marginals`. Channels are defined in
+`pramana_core.channels`; models are learned from estimates in `pramana_core.learn`.
 """

@@ -1,6 +1,6 @@
-"""The reports behind a marginal table: one axis of reports for each block that it touches.
+"""The reports behind a marginal table, with one axis of reports for each block in the table.
 
-Every operation works along the axes of the count tensor; nothing iterates over records.
+Every operation works along the axes of the count tensor; none iterates over records.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from pramana_core.marginals.tables import Moments
 from pramana_core.plan import Plan
 
 _FEW = 1 << 13
-"""The most probabilities of reports given cells that are listed."""
+"""The most listed probabilities of reports given cells."""
 
 _TOGETHER = 64
-"""Neighbouring channels of at most so many joint categories become one matrix."""
+"""The most joint categories of neighbouring channels that are combined into one matrix."""
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Reported counts of records that share the same channels, one axis per channel.
+    """Reported counts of records that share the same channels, with one axis per channel.
 
-    `groups` has per channel the axes of the true table, of shape `shape`, that it randomizes; by
-    default one each. Axes in no group are not reported.
+    `groups` lists for each channel the axes that it randomizes of a true table with shape `shape`;
+    the default is one axis each. Axes in no group are not reported.
     """
 
     reported: Tensor
@@ -47,10 +47,10 @@ class Stratum:
             )
         if bool(self.groups) != bool(self.shape):
             raise OptionError("A stratum needs both its groups and the true table's shape.")
-        held = [math.prod(self.shape[axis] for axis in group) for group in self.groups]
-        if self.groups and held != [c.shape[0] for c in self.channels]:
+        cells = [math.prod(self.shape[axis] for axis in group) for group in self.groups]
+        if self.groups and cells != [c.shape[0] for c in self.channels]:
             raise OptionError(
-                f"Groups of {held} true cells do not fit channels that randomize"
+                f"Groups of {cells} true cells do not fit channels that randomize"
                 f" {[c.shape[0] for c in self.channels]} categories."
             )
         if not self.groups:
@@ -70,7 +70,7 @@ class Stratum:
 
     @property
     def solvable(self) -> bool:
-        """Whether all variables are reported through channels that have an inverse."""
+        """Whether all variables are reported through channels with an inverse."""
         return not self._absent and all(
             c.shape[0] <= c.shape[1] and c.condition_number <= CONDITION_LIMIT
             for c in self.channels
@@ -78,7 +78,7 @@ class Stratum:
 
     @property
     def square(self) -> bool:
-        """Whether every channel has as many reports as truths."""
+        """Whether every channel has as many reports as true categories."""
         return all(channel.shape[0] == channel.shape[1] for channel in self.channels)
 
     def expected(self, true: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ class Stratum:
         return self._spread(self._turned(function, adjoint=True))
 
     def moment(self) -> Tensor:
-        """Return the moment estimate of the true counts, in their shape; see `moment`."""
+        """Return the moment estimate of the true counts in the true table's shape; see `moment`."""
         estimate = self.reported.astype(np.float64)
         for axis, channel in enumerate(self.channels):
             estimate = channel.solve(estimate, axis)
@@ -127,13 +127,13 @@ class Stratum:
 
     @cached_property
     def _absent(self) -> tuple[int, ...]:
-        return tuple(axis for axis in range(len(self.shape)) if axis not in self._held)
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self._reported_axes)
 
     @cached_property
     def _order(self) -> list[int]:
-        """The axes held, in the channels' order, among those that are left."""
+        """The reported axes in the channels' order, as indices among those in table order."""
         left = [axis for axis in range(len(self.shape)) if axis not in self._absent]
-        return [left.index(axis) for axis in self._held]
+        return [left.index(axis) for axis in self._reported_axes]
 
     def listed(self) -> Tensor:
         """Return the probability of each report (rows) given each true cell (columns)."""
@@ -141,7 +141,7 @@ class Stratum:
 
     @cached_property
     def _small(self) -> Tensor | None:
-        """The probabilities of reports given cells, where they are few."""
+        """The probabilities of reports given cells, or None if there are too many."""
         few = math.prod(self.shape) * self.reported.size <= _FEW
         return self.listed() if few else None
 
@@ -162,7 +162,7 @@ class Stratum:
 
     @cached_property
     def _parts(self) -> list[Transition | Tensor]:
-        """The channels in order, neighbours of few categories joined into a matrix P."""
+        """The channels in order; neighbours with few categories are joined into a matrix P."""
         parts: list[Transition | Tensor] = []
         for channel in self.channels:
             if max(channel.shape) > _TOGETHER:
@@ -177,28 +177,28 @@ class Stratum:
         return parts
 
     def _spread(self, cells: Tensor) -> Tensor:
-        split = cells.reshape(*(self.shape[axis] for axis in self._held), cells.shape[-1])
+        split = cells.reshape(*(self.shape[axis] for axis in self._reported_axes), cells.shape[-1])
         return split.transpose(self._back)[self._widened]
 
     @cached_property
-    def _held(self) -> list[int]:
+    def _reported_axes(self) -> list[int]:
         return [axis for group in self.groups for axis in group]
 
     @cached_property
     def _back(self) -> list[int]:
-        """Where the axes of the true table, and last the sets, are among those of the channels."""
-        return [*np.argsort(self._held), len(self._held)]
+        """The positions of the true table's axes, then of the sets, among the channels' axes."""
+        return [*np.argsort(self._reported_axes), len(self._reported_axes)]
 
     @cached_property
     def _widened(self) -> tuple[slice | None, ...]:
-        """An axis of length 1 for each that is not reported."""
+        """An index that adds an axis of length 1 for each axis that is not reported."""
         return tuple(
             None if axis in self._absent else slice(None) for axis in range(len(self.shape))
         )
 
 
 def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
-    """Return strata of one true table, those of equal channels added up: equally likely."""
+    """Return strata of one true table, with the counts of strata with equal channels added."""
     first: dict[tuple[object, ...], Stratum] = {}
     for stratum in strata:
         layout = (stratum.channels, stratum.groups)
@@ -209,9 +209,9 @@ def merged(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
 
 
 def moment(strata: Sequence[Stratum]) -> Tensor:
-    """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2): unbiased, raw.
+    """Return the moment estimate of the true counts (Ma 2.4.1, theorem 2), unbiased and raw.
 
-    Strata with different channels add up. Raises SingularChannel, EstimationError without strata.
+    Strata with different channels add. Raises SingularChannel, EstimationError without strata.
     """
     if not strata:
         raise EstimationError("There are no reported counts to estimate from.")
@@ -223,8 +223,8 @@ def second_moment(
 ) -> Tensor:
     """Return the sums over reports of squared estimators of a margin's cells, on one axis.
 
-    Each report's square is counted with `reports`; `sizes` are the categories of the variables that
-    the channel randomizes, and `summed` those that the margin sums over.
+    Each report's square is weighted by its count in `reports`. `sizes` are the categories of the
+    variables that the channel randomizes, and `summed` the indices of those summed over.
     """
     if not summed:
         return channel.solve_square(reports, axis)
@@ -244,35 +244,35 @@ def second_moment(
 
 
 DECODER_CELLS = 4096
-"""The inverse of a joint block that is not symmetric is listed up to so many cells."""
+"""The most cells of an asymmetric joint block whose inverse is listed."""
 
 
 def listed_decoder(channel: Transition) -> Tensor:
     """Return the decoder of a channel. Raises LimitExceeded above `DECODER_CELLS`."""
     if channel.shape[0] > DECODER_CELLS:
         raise LimitExceeded(
-            f"The errors of some variables of a joint block of {channel.shape[0]} cells are"
-            f" computed up to {DECODER_CELLS} cells.",
-            remedy="Randomize fewer variables together, or by a symmetric channel.",
+            f"The errors of some variables of a joint block of {channel.shape[0]} cells are not"
+            f" computed; the limit is {DECODER_CELLS} cells.",
+            remedy="Randomize fewer variables together, or use a symmetric channel.",
         )
     return channel.decoder()
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One block's part in a marginal: the channel to invert, and the variables to keep."""
+    """One block's part of a marginal: the channel to invert and the variables to keep."""
 
     variables: tuple[Variable, ...]
-    asked: tuple[str, ...]
+    wanted: tuple[str, ...]
     channel: Transition
 
     @property
     def kept(self) -> tuple[Variable, ...]:
-        return tuple(v for v in self.variables if v.name in self.asked)
+        return tuple(v for v in self.variables if v.name in self.wanted)
 
     @cached_property
     def decoder(self) -> Tensor:
-        """The estimator of each kept cell (rows) by the report (columns). Raises LimitExceeded."""
+        """The estimator of each kept cell (rows) by report (columns). Raises LimitExceeded."""
         return self._summed(listed_decoder(self.channel), [v.name for v in self.kept])
 
     def _summed(self, decoder: Tensor, left: Sequence[str]) -> Tensor:
@@ -282,41 +282,41 @@ class Axis:
         return summed.reshape(-1, decoder.shape[1])
 
     def estimate(self, tensor: Tensor, axis: int) -> Tensor:
-        return self.sum_unasked(self.channel.solve(tensor, axis), axis)
+        return self.sum_others(self.channel.solve(tensor, axis), axis)
 
-    def sum_unasked(self, tensor: Tensor, axis: int) -> Tensor:
+    def sum_others(self, tensor: Tensor, axis: int) -> Tensor:
         if len(self.kept) == len(self.variables):
             return tensor
         shape = tensor.shape
         split = tensor.reshape(*shape[:axis], *(v.size for v in self.variables), *shape[axis + 1 :])
-        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.asked)
+        gone = tuple(axis + i for i, v in enumerate(self.variables) if v.name not in self.wanted)
         summed: Tensor = split.sum(axis=gone)
         return summed.reshape(*shape[:axis], -1, *shape[axis + 1 :])
 
     def estimator(self, weights: Tensor, axis: int) -> Tensor:
-        """Turn weights of the kept cells into the function of the report that estimates them."""
+        """Return the function of the report that estimates a weighted sum of the kept cells."""
         if len(self.kept) == len(self.variables):
             return self.channel.solve_adjoint(weights, axis)
         return along_axis(self.decoder.T, weights, axis)
 
     def square(self, tensor: Tensor, axis: int, summed: frozenset[str] = frozenset()) -> Tensor:
-        """Turn sums over this axis's reports into those of squared estimators of a margin."""
+        """Return the sums of squared estimators of a margin, from sums over this axis's reports."""
         gone = [
             place
             for place, v in enumerate(self.variables)
-            if v.name in summed or v.name not in self.asked
+            if v.name in summed or v.name not in self.wanted
         ]
         return second_moment(self.channel, tensor, axis, [v.size for v in self.variables], gone)
 
     def moments(self, tensors: Moments, axis: int, summed: frozenset[str]) -> Moments:
-        """Turn sums over this axis's reports into sums of W^2, W V and V^2 per kept cell."""
+        """Return the sums of W^2, W V and V^2 per kept cell, from sums over this axis's reports."""
         names = [v.name for v in self.kept]
         if not summed.intersection(names):
             ww, wv, vv = (self.square(tensor, axis) for tensor in tensors)
             return ww, wv, vv
         ww, wv, vv = tensors
         if summed.issuperset(names) and self.channel.normalized:
-            # The estimator of the whole axis is 1 for every report.
+            # The estimators of the whole axis sum to 1 for every report.
             return self.square(ww, axis), self.estimate(wv, axis), vv.sum(axis, keepdims=True)
         if (mixture := self.channel.inverse_mixture) is not None:
             return self._mixture_moments(tensors, axis, summed, mixture)
@@ -337,10 +337,7 @@ class Axis:
     def _mixture_moments(
         self, tensors: Moments, axis: int, summed: frozenset[str], mixture: tuple[float, float]
     ) -> Moments:
-        """Sum W = a [y = c] + b times V = a [y in m] + b s without listing them.
-
-        c is the cell, m its margin of s cells, y the report; P^-1 = a I + b 11'.
-        """
+        """Return the moments for W = a [y = c] + b, V = a [y in m] + b s; m has s cells."""
         a, b = mixture
         sizes = [v.size for v in self.kept]
         gone = tuple(axis + i for i, v in enumerate(self.kept) if v.name in summed)
@@ -356,17 +353,17 @@ class Axis:
 def along_axes(
     turn: Callable[[Axis, Tensor, int], Tensor], axes: Sequence[Axis], tensor: Tensor
 ) -> Tensor:
-    """Return what `Axis.estimate` or `Axis.estimator` makes of a tensor (q, an axis per part)."""
+    """Return a tensor (q, an axis per part) after `turn`, an `Axis` method, on each part's axis."""
     for place, part in enumerate(axes, start=1):
         tensor = turn(part, tensor, place)
     return tensor
 
 
-def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
-    """Return the axes of a table over `asked`, in the plan's order of blocks."""
+def axes_of(plan: Plan, wanted: Sequence[str]) -> list[Axis]:
+    """Return the axes of a table over `wanted`, in the plan's order of blocks."""
     axes = []
     for block in plan.blocks:
-        names = tuple(name for name in block.names if name in asked)
+        names = tuple(name for name in block.names if name in wanted)
         if not names:
             continue
         channel = block.restrict(names)
@@ -379,24 +376,24 @@ def axes_of(plan: Plan, asked: Sequence[str]) -> list[Axis]:
 
 
 def observed(reports: ReportTables, axes: Sequence[Axis]) -> Tensor:
-    """Return the reported counts over some axes, an axis for each."""
+    """Return the reported counts over some axes, with one tensor axis for each."""
     names = [v.name for axis in axes for v in axis.variables]
     shape = [axis.channel.shape[1] for axis in axes]
     return reports.table(names).reshape(shape).astype(np.float64)
 
 
 def joined(domains: Sequence[Domain]) -> Domain:
-    """Return the variables of several sources, as the first lists each. Raises DomainError."""
+    """Return the variables of several sources in order of first occurrence. Raises DomainError."""
     found: dict[str, Variable] = {}
     for domain in domains:
         for variable in domain:
             known = found.setdefault(variable.name, variable)
             if known.categories != variable.categories:
                 raise DomainError(
-                    f"Variable {variable.name!r} has other categories in another stratum, or in"
-                    " another order.",
+                    f"Variable {variable.name!r} has different categories in another stratum, or a"
+                    " different order of them.",
                     where=variable.name,
-                    remedy="Let all owners list the same categories in one order.",
+                    remedy="Let all owners list the same categories in the same order.",
                 )
     return Domain(tuple(found.values()))
 
@@ -404,45 +401,43 @@ def joined(domains: Sequence[Domain]) -> Domain:
 def require_reported(
     sources: Sequence[tuple[ReportTables, Plan]], variables: Sequence[str]
 ) -> None:
-    """Check that every source reports some variables. Raises EstimationError."""
+    """Check that every source reports the given variables. Raises EstimationError."""
     for _, plan in sources:
         if missing := [name for name in variables if name not in plan.domain]:
             raise EstimationError(
-                f"A stratum does not report {missing}; its moments say nothing of them.",
+                f"A stratum does not report {missing}, so moments cannot estimate them.",
                 where=", ".join(missing),
-                remedy="Use the estimator 'ml' or 'pooled', which explain all reports together.",
+                remedy="Use the estimator 'ml' or 'pooled', which use all reports together.",
             )
 
 
-def table_of(sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str]) -> Domain:
-    """Return the variables of a true table: the named, then what joint blocks add, or
-    UnknownVariable.
-    """
-    return _joint([axes_of(plan, asked) for _, plan in sources], asked)
+def table_of(sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str]) -> Domain:
+    """Return the true table: named variables, then others of blocks. Raises UnknownVariable."""
+    return _joint([axes_of(plan, wanted) for _, plan in sources], wanted)
 
 
-def _joint(parts: Sequence[Sequence[Axis]], asked: Sequence[str]) -> Domain:
+def _joint(parts: Sequence[Sequence[Axis]], wanted: Sequence[str]) -> Domain:
     found = {v.name: v for axes in parts for axis in axes for v in axis.variables}
-    more = [name for name in found if name not in asked]
-    return Domain(tuple(found.values())).project([*asked, *more])
+    more = [name for name in found if name not in wanted]
+    return Domain(tuple(found.values())).project([*wanted, *more])
 
 
 def reported_strata(
-    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
+    sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str], limit: int
 ) -> tuple[Domain, list[tuple[list[Axis], Stratum]]]:
     """Return a true table over some variables, and the strata that report any of them.
 
     The table's axes are those of `table_of`. Each stratum comes with its axes of reports. Raises
-    UnknownVariable: no source has one of them. LimitExceeded: the true table has more than `limit`
+    UnknownVariable: no source has a variable. LimitExceeded: the true table has more than `limit`
     cells.
     """
-    parts = [(reports, axes_of(plan, asked)) for reports, plan in sources]
-    domain = _joint([axes for _, axes in parts], asked)
+    parts = [(reports, axes_of(plan, wanted)) for reports, plan in sources]
+    domain = _joint([axes for _, axes in parts], wanted)
     if domain.size > limit:
         raise LimitExceeded(
             f"The table over {list(domain.names)} has {domain.size} cells; at most {limit} are"
             " allowed.",
-            remedy="Ask for fewer variables at once, or give them fewer categories.",
+            remedy="Request fewer variables at once, or give them fewer categories.",
         )
     return domain, [
         (
@@ -460,12 +455,12 @@ def reported_strata(
 
 
 def strata_of(
-    sources: Sequence[tuple[ReportTables, Plan]], asked: Sequence[str], limit: int
+    sources: Sequence[tuple[ReportTables, Plan]], wanted: Sequence[str], limit: int
 ) -> tuple[Stratum, ...]:
-    """Return the strata of `reported_strata` alone."""
-    return tuple(stratum for _, stratum in reported_strata(sources, asked, limit)[1])
+    """Return the strata of `reported_strata` without their axes."""
+    return tuple(stratum for _, stratum in reported_strata(sources, wanted, limit)[1])
 
 
 def named(axes: Sequence[Axis]) -> list[str]:
-    """Return the names of the blocks' variables, in their order."""
+    """Return the names of the blocks' variables in order."""
     return [v.name for axis in axes for v in axis.variables]

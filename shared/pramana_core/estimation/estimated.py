@@ -1,7 +1,7 @@
-"""Marginals of the true records, estimated from the reports of one source or several.
+"""Marginals of the true records, estimated from the reports of one or several sources.
 
-Records with one plan are a source. Moments weigh each source's estimate (`weights`); other
-estimators explain all reports together, also variables that some sources lack.
+A source is a set of records with one plan. The moment estimator weights each source's estimate
+(`weights`). The others fit all reports together, also of sources that lack some variables.
 """
 
 from __future__ import annotations
@@ -63,8 +63,10 @@ Source = tuple[ReportTables, Plan]
 
 
 def choose_estimator(plans: Sequence[Plan]) -> Estimator:
-    """Return `pooled` where records report some of their variables, `ml` where they report
-    different ones or a matrix is near to singular, else `moment`.
+    """Return the default estimator for the given plans.
+
+    It is `pooled` if records report only some of their variables. It is `ml` if plans report
+    different variables or a matrix is nearly singular, and `moment` otherwise.
     """
     blocks = [block for plan in plans for block in plan.blocks]
     if any(block.channel.choices for block in blocks):
@@ -80,9 +82,10 @@ def choose_estimator(plans: Sequence[Plan]) -> Estimator:
 
 @dataclass(eq=False)
 class UsedTables:
-    """The tables that were taken, by their variables in the order of the domain.
+    """The tables that were requested, by their variables in domain order.
 
-    `pooled` are all of a model, `filled` those made of smaller ones; `whole` notes them too.
+    `pooled` has all tables of a model, `filled` those assembled from smaller ones.
+    Tables are also noted in `whole`.
     """
 
     whole: UsedTables | None = None
@@ -90,7 +93,7 @@ class UsedTables:
     filled: dict[tuple[str, ...], None] = field(default_factory=dict)
 
     def note(self, names: tuple[str, ...], *, pooled: bool, filled: bool) -> None:
-        """Note a table."""
+        """Record a table."""
         self.pooled |= {names: None} if pooled else {}
         self.filled |= {names: None} if filled else {}
         if self.whole is not None:
@@ -98,25 +101,25 @@ class UsedTables:
 
 
 class EstimatedMarginals:
-    """Marginals of the true records, estimated from reported ones under a plan, or several.
+    """Marginals of the true records, estimated from records reported under one or several plans.
 
     Args:
-        reported: counts of reported codes of all variables of the plan's blocks.
+        reported: the counts of reported codes of all variables in the plan's blocks.
         plan: the channels; variables that are not randomized have the identity.
-        estimator: `moment` (unbiased; less noisy sources count more), `sum` (all records count
-            alike), `ml` (a distribution times N), or `pooled` (tables of few variables: see
-            `PooledTables`).
+        estimator: `moment` (unbiased; less noisy sources have larger weights), `sum` (all records
+            have equal weights), `ml` (a distribution times N), or `pooled` (tables of few
+            variables: see `PooledTables`).
         order: the most variables that interact, for `pooled`; None follows the reports.
-        others: further sources, of other records of the same population.
-        variables: those of `domain`; by default all.
-        tick: called during long estimates; its errors stop them.
+        others: further sources, with other records of the same population.
+        variables: the variables of `domain`; by default all.
+        tick: called during long estimates; its exceptions stop them.
 
-    Raises OptionError: an unknown estimator, or no order. DomainError: sources differ in
+    Raises OptionError: an unknown estimator, or an order below 1. DomainError: sources differ in
     categories.
     """
 
     def __new__(cls, *_given: object, estimator: Estimator = "moment", **_options: object) -> Self:
-        """Return marginals of the estimator's class."""
+        """Create marginals of the estimator's class."""
         if estimator not in ESTIMATORS:
             message = f"There is no estimator {estimator!r}."
             raise OptionError(message, remedy=f"Choose one of {list(ESTIMATORS)}.")
@@ -128,7 +131,7 @@ class EstimatedMarginals:
         reported: ReportTables,
         plan: Plan,
         *,
-        estimator: Estimator = "moment",  # noqa: ARG002 - the class is that of the estimator
+        estimator: Estimator = "moment",  # noqa: ARG002 - chooses the class in __new__
         order: int | None = None,
         others: Sequence[Source] = (),
         variables: Sequence[str] | None = None,
@@ -172,14 +175,14 @@ class EstimatedMarginals:
         """Return the estimated table over `variables`, axes in that order.
 
         Raises:
-            UnknownVariable, OptionError: an unknown variable, one named twice, or none.
+            UnknownVariable, OptionError: a variable is unknown or repeated, or the list is empty.
             EstimationError: a source lacks a variable that `moment` needs, or the reports cannot
                 separate all cells.
             SingularChannel: a channel has no inverse and the estimator is `moment`.
-            LimitExceeded, NotConverged: too many cells; see `maximize`.
+            LimitExceeded, NotConverged: there are too many cells; see `maximize`.
         """
         self._tick()
-        domain = self._asked(variables)
+        domain = self._domain_of(variables)
         found = self._table(domain)
         if isinstance(found, FactoredTable):
             names = tuple(sorted(domain.names, key=self._everything.axis))
@@ -190,35 +193,35 @@ class EstimatedMarginals:
         return self.jointly_reported(variables)
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
-        """Return the unbiased estimate, also where the marginals are the most likely ones.
+        """Return the unbiased estimate of a table, even if these marginals use maximum likelihood.
 
-        None where a source does not report all variables, a channel has no inverse, or the table
-        is of a model. By moments, it raises as `marginal`.
+        It is None if a source does not report all variables, a channel has no inverse, or the table
+        belongs to a model. The moment estimator raises the same errors as `marginal`.
         """
-        return self._unbiased(self._asked(variables))
+        return self._unbiased(self._domain_of(variables))
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
 
-        Raises as `marginal`; EstimationError for reports that no truth can make.
+        Raises as `marginal`, and EstimationError for reports that no true table can produce.
         """
-        return self._expected(self._asked(variables))
+        return self._expected(self._domain_of(variables))
 
     def subpopulation(self) -> Subpopulation:
         return Subpopulation(self._everything, TableSlices(self))
 
     @classmethod
     def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
-        """Return whether supports of itemsets are made of the tables of pairs, by an order."""
+        """Return whether supports of itemsets are computed from tables of pairs, for an order."""
         return False
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        asked = tuple(items)
-        require_items(self.domain, asked)
+        wanted = tuple(items)
+        require_items(self.domain, wanted)
         if not self.makes_of_pairs(self._order):
-            return TabulatedSupports(self, asked, cells=self._cells, count_ahead=self._count_ahead)
+            return TabulatedSupports(self, wanted, cells=self._cells, count_ahead=self._count_ahead)
         return PooledSupports(
-            self, asked, lambda names: self._used.note(names, pooled=False, filled=True)
+            self, wanted, lambda names: self._used.note(names, pooled=False, filled=True)
         )
 
     def independence(
@@ -237,7 +240,7 @@ class EstimatedMarginals:
         return any(plan.reports_together(variables) for _, plan in self._sources)
 
     def halves(self) -> tuple[Self, Self] | None:
-        """Return the marginals of each half of the records; None where they cannot be parted."""
+        """Return the marginals of each half of the records, or None if they cannot be split."""
         parts = []
         for half in (0, 1):
             sources: list[Source] = []
@@ -257,18 +260,18 @@ class EstimatedMarginals:
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model of the tables taken so far, whether the reports contradict it."""
+        """For each model of tables requested so far, a test whether the reports contradict it."""
         return ()
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of variables of the tables taken so far that are made of smaller tables."""
+        """The sets of variables of requested tables that are assembled from smaller tables."""
         return tuple(self._used.filled)
 
     def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
-        """Return these marginals, or some of their variables, with a note of tables of their own.
+        """Return these marginals, or some of their variables, with their own record of tables.
 
-        `apart`: tables taken of the new marginals are not noted here. Raises UnknownVariable.
+        With `apart`, tables of the new marginals are not recorded here. Raises UnknownVariable.
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
@@ -291,7 +294,7 @@ class EstimatedMarginals:
         """Return an estimated distribution under which all reports of a stratum are possible."""
         likely = maximize([stratum], tick=self._tick).table
         if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
-            # Others may be as likely: refused where the reports cannot tell all cells apart.
+            # Other tables may be equally likely: this raises if reports cannot separate all cells.
             inverse_information([stratum], likely, likely.ndim)
         return likely
 
@@ -300,7 +303,7 @@ class EstimatedMarginals:
         return len(self._sources) > 1
 
     def _cells(self, names: Sequence[str]) -> int:
-        """Return the true or reported cells, whichever are more, of a table over some variables."""
+        """Return the larger number of true and reported cells of a table over some variables."""
         return max(
             math.prod(max(axis.channel.shape) for axis in axes_of(plan, names))
             for _, plan in self._sources
@@ -309,12 +312,12 @@ class EstimatedMarginals:
     def _count_ahead(self, tables: Sequence[Sequence[str]]) -> None:
         """Count the reports behind several tables in one pass."""
         for reports, plan in self._sources:
-            # Sums of a cube that is counted once are not kept.
+            # Margins of a cube are not cached.
             if isinstance(reports, RecordTables) and reports.cells > CUBE_CELLS:
                 known = [names for names in tables if all(n in plan.domain for n in names)]
                 reports.tables([named(axes_of(plan, names)) for names in known], self._tick)
 
-    def _asked(self, variables: Sequence[str]) -> Domain:
+    def _domain_of(self, variables: Sequence[str]) -> Domain:
         if not variables or len(set(variables)) != len(variables):
             raise OptionError(f"A marginal needs distinct variables, not {list(variables)}.")
         return self._everything.project(variables)
@@ -331,22 +334,22 @@ def _posterior(domain: Domain, stratum: Stratum, prior: Tensor) -> Tensor:
 
 
 def _margin(cells: Tensor, domain: Domain) -> Tensor:
-    """Sum out what joint blocks brought in, which stands last."""
+    """Return the cells summed over the last axes, which joint blocks added."""
     return np.asarray(cells.sum(axis=tuple(range(len(domain), cells.ndim))), dtype=np.float64)
 
 
 def _by_moments(source: Source, domain: Domain) -> tuple[Tensor, Tensor, list[Axis]]:
-    """Return one source's estimate of a table, its reported counts, and what their axes are."""
+    """Return one source's estimate of a table, its reported counts, and the axes of those."""
     _, [(axes, stratum)] = reported_strata([source], domain.names, MARGINAL_CELLS)
     return _margin(stratum.moment(), domain), stratum.reported, axes
 
 
 class MomentMarginals(EstimatedMarginals):
-    """Unbiased, by each source's inverse channels; of several sources the best weighted sum."""
+    """Unbiased estimates with each source's inverse channels, combined with the best weights."""
 
     @cached_property
     def _weights(self) -> SourceWeights | None:
-        """How much each source counts; None where each of its records counts as one."""
+        """The weights of the sources, or None if each record has weight one."""
         if not self._several or len({plan.digest for _, plan in self._sources}) == 1:
             return None
         return SourceWeights(
@@ -377,10 +380,7 @@ class MomentMarginals(EstimatedMarginals):
     _unbiased = _table
 
     def _expected(self, domain: Domain) -> Tensor:
-        """Return the sum of the sources' expectations, with the weighted table as prior.
-
-        Without weights, or where other sources lack a variable, a source's own table is its prior.
-        """
+        """Return the sum of the sources' expectations; the prior is the weighted or own table."""
         require_reported(self._sources, domain.names)
         found = np.zeros(domain.shape)
         for source in self._sources:
@@ -392,7 +392,7 @@ class MomentMarginals(EstimatedMarginals):
         return found
 
     def _positive(self, counts: Tensor, stratum: Stratum) -> Tensor:
-        """Return the shares of counts without negative ones, or else the likely table."""
+        """Return the shares of counts without negative ones, or else the most likely table."""
         estimate = np.maximum(counts, 0.0)
         if estimate.any():
             prior: Tensor = estimate / estimate.sum()
@@ -410,13 +410,13 @@ class MomentMarginals(EstimatedMarginals):
 
 
 class SumMarginals(MomentMarginals):
-    """By moments, each record of every source counting as one: unbiased for these records."""
+    """Moment estimates in which every record has weight one: unbiased for these records."""
 
     _weights = None
 
 
 class LikelyMarginals(EstimatedMarginals):
-    """The most likely distribution; all sources' reports are explained together."""
+    """The most likely distribution under all sources' reports together."""
 
     def _table(self, domain: Domain) -> MarginalTable:
         limit = INFORMATION_CELLS if self._several else MARGINAL_CELLS
@@ -427,7 +427,7 @@ class LikelyMarginals(EstimatedMarginals):
         [(axes, first), *_] = parts
         if not self._several and first.solvable and first.square:
             # The unrestricted estimator's error at the fitted distribution: equal to the inverse
-            # information inside the simplex, and no smaller than ML's error at its edge.
+            # information inside the simplex, and at least ML's error at its edge.
             fitted = (self.records * first.expected(theta[..., None])).reshape(first.reported.shape)
             source = SourceReports(domain, fitted, tuple(axes))
             return EstimatedTable(domain, counts, self.records, (source,))
@@ -443,7 +443,7 @@ class LikelyMarginals(EstimatedMarginals):
 
 
 class PooledMarginals(EstimatedMarginals):
-    """Tables of few variables out of hundreds; see `PooledTables`."""
+    """Tables of a few variables out of hundreds; see `PooledTables`."""
 
     @cached_property
     def _tables(self) -> PooledTables:
@@ -489,4 +489,4 @@ MARGINALS: Mapping[Estimator, type[EstimatedMarginals]] = {
     "ml": LikelyMarginals,
     "pooled": PooledMarginals,
 }
-"""A new way to estimate is one class here."""
+"""The class of each estimator."""

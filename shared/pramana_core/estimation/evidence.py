@@ -1,8 +1,8 @@
-"""Evidence of dependence, and of networks, in the reports themselves.
+"""The reports' evidence of dependence and of network structure.
 
 Two hypotheses on the true table are compared by their likelihood, each maximized by EM: X and Z are
-independent given other variables, or anything may be (Ma 5.5.2). Networks are compared by the
-likelihood of whole records where the table of all variables is small.
+independent given other variables, or the table is unrestricted (Ma 5.5.2). Networks are compared by
+the likelihood of whole records if the table of all variables is small.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
 TOLERANCE = 1e-5
-"""How far below its maximum a log-likelihood may stay, in nats."""
+"""The largest shortfall of a log-likelihood from its maximum, in nats."""
 
 _ROUGHLY, _ROUGH_SHARE = 1e-2, 1e-3
 _FEW_STEPS, _SMALL = 30, 64
 _INSIDE = 0.02
 _LEAST = 5.0
-"""Below this many expected records a cell's error says nothing of a score's."""
+"""The expected records of a cell below which its error does not describe that of a score."""
 
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """The reports over some variables. What `tick` raises stops a maximization."""
+    """The reports over some variables. An exception from `tick` stops a maximization."""
 
     strata: tuple[Stratum, ...]
     tick: Tick = no_cancel
@@ -62,7 +62,7 @@ class ReportedTable:
 
     @cached_property
     def saturated(self) -> float:
-        """The log-likelihood that no true table exceeds."""
+        """An upper bound of the log-likelihood under any true table."""
         return saturated(self.strata)
 
     @cached_property
@@ -74,12 +74,12 @@ class ReportedTable:
 
     @cached_property
     def begin(self) -> tuple[Tensor, bool]:
-        """A positive true table to begin from, and whether it is the most likely one."""
+        """A positive true table to start from, and whether it is the most likely table."""
         return start(self.strata)
 
     @cached_property
     def most_likely(self) -> tuple[Tensor, float]:
-        """The most likely true table, with its log-likelihood."""
+        """The most likely true table and its log-likelihood."""
         table, exact = self.begin
         if exact:
             return table, self.saturated
@@ -91,9 +91,9 @@ class ReportedTable:
 
 @dataclass(frozen=True)
 class ConditionalIndependence(Independence):
-    """The likelihood ratio of dependence against independence of X and Z given others.
+    """The likelihood ratio of dependence against independence of X and Z given other variables.
 
-    `left`, `right` and `given` are axes of X, Z and the given variables; others are summed out.
+    `left`, `right` and `given` are the axes of X, Z and the given variables. Others are summed out.
     """
 
     table: ReportedTable
@@ -116,7 +116,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def upper(self) -> float:
-        """A bound of the ratio by one evaluation."""
+        """An upper bound of the ratio from one evaluation."""
         return self.table.saturated - self._begun
 
     @property
@@ -127,7 +127,7 @@ class ConditionalIndependence(Independence):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds of that after a few steps: twice the gain of the last half of them is left."""
+        """Bounds after a few steps: at most twice the gain of their last half remains."""
         if self.table.plain or math.prod(self._shape) <= _SMALL:
             return (self.null_log_likelihood,) * 2
         near = climb(
@@ -160,10 +160,10 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def inflation(self) -> float:
-        """How many times randomization multiplies the chance part of the plain gain.
+        """The factor by which randomization multiplies the random part of the unadjusted gain.
 
-        That is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
-        independence (design section 5). Infinite where a channel has no inverse.
+        It is trace(W Cov) over the degrees of freedom, with W the gain's second derivative under
+        independence (design section 5), and infinite if a channel has no inverse.
         """
         if not all(stratum.solvable for stratum in self.table.strata):
             return math.inf
@@ -174,7 +174,7 @@ class ConditionalIndependence(Independence):
         return max(1.0, trace / self.degrees_of_freedom)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio in each of some bootstrap samples of the reports, shape (draws,).
+        """Return the ratio in each of `draws` bootstrap samples of the reports, shape (draws,).
 
         Ratios are within `_ROUGHLY` nats of their maxima, or a thousandth of `ratio`. Raises
         NotConverged.
@@ -213,12 +213,12 @@ class ConditionalIndependence(Independence):
         return FactoredModel(self._shape, (((self.given, ()), *alone) if self.given else alone))
 
     def _under(self, table: Tensor) -> Tensor:
-        """Return the distribution of the hypothesis that is nearest to a table."""
+        """Return the distribution under the hypothesis that is nearest to a table."""
         return self._model.fit(table[..., None])[..., 0]
 
     @cached_property
     def _begin(self) -> Tensor:
-        # Independence made of estimates that are positive is positive itself.
+        # Independence computed from positive estimates is positive.
         return self._under(self.table.begin[0])
 
     @cached_property
@@ -228,7 +228,7 @@ class ConditionalIndependence(Independence):
 
     @cached_property
     def _inside(self) -> Tensor:
-        # Estimates of exactly zero are not where independence is most likely, and EM stays there.
+        # Estimates of exactly zero do not maximize the likelihood, and EM cannot leave them.
         return self._begin if self._begin.min() > 0 else self._under(inside(self._begin))
 
     @cached_property
@@ -242,7 +242,7 @@ class ConditionalIndependence(Independence):
         )
 
     def _relative_variance(self, axes: set[int], true: Tensor) -> float:
-        """Return the sum, over the cells of a margin, of variance over expected count."""
+        """Return the sum over a margin's cells of the variance divided by the expected count."""
         gone = tuple(axis for axis in range(len(self._shape)) if axis not in axes)
         cells = true.sum(axis=gone)
         variance: Tensor = sum(
@@ -253,7 +253,7 @@ class ConditionalIndependence(Independence):
 
 
 def inside(table: Tensor) -> Tensor:
-    """Return a distribution moved off the edge, which EM could not leave."""
+    """Return a distribution moved away from the edge, which EM could not leave."""
     moved: Tensor = (1 - _INSIDE) * table + _INSIDE / table.size
     return moved
 
@@ -262,14 +262,14 @@ TEST_CELLS = 1 << 22
 """The most true cells of a test of independence."""
 
 WHOLE_CELLS = 1 << 12
-"""The most true cells on which networks are compared by whole records."""
+"""The most true cells for which networks are compared by whole records."""
 
 KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
-"""So many tables of so many cells are kept for tests of other independences on them."""
+"""The most cells of a cached table, and the most cached tables, for further tests on them."""
 
 
 class Evidence:
-    """Tests of independence and of networks, on the reports of some sources."""
+    """Tests of independence and of networks on the reports of some sources."""
 
     def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], tick: Tick = no_cancel):
         self._sources, self._tick = sources, tick
@@ -278,23 +278,23 @@ class Evidence:
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> ConditionalIndependence:
-        """Return the evidence on the independence of `left` and `right` given more.
+        """Return the evidence on the independence of `left` and `right` given `given`.
 
-        Raises UnknownVariable: a variable that no source has. OptionError: a variable named twice,
-        or none on a side. LimitExceeded: the table has more than `TEST_CELLS` cells.
+        Raises UnknownVariable: no source has a variable. OptionError: a variable is named twice, or
+        a side has none. LimitExceeded: the table has more than `TEST_CELLS` cells.
         """
-        asked = sorted([*left, *right, *given])
-        if not left or not right or len(set(asked)) < len(asked):
+        names = sorted([*left, *right, *given])
+        if not left or not right or len(set(names)) < len(names):
             raise OptionError(
                 f"A test of independence needs distinct variables, not {list(left)} and"
                 f" {list(right)} given {list(given)}."
             )
-        table = self._table(tuple(asked))
-        axes = [tuple(asked.index(name) for name in part) for part in (left, right, given)]
+        table = self._table(tuple(names))
+        axes = [tuple(names.index(name) for name in part) for part in (left, right, given)]
         return ConditionalIndependence(table, *axes)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network explains whole records, None beyond `WHOLE_CELLS` cells."""
+        """Return the fit of a network to whole records, or None above `WHOLE_CELLS` cells."""
         nodes = tuple(sorted(parents))
         if not nodes or table_of(self._sources, nodes).size > WHOLE_CELLS:
             return None
@@ -311,12 +311,12 @@ class Evidence:
         ]
         return Explanation(sum(sizes), float(found.log_likelihood[0]))
 
-    def _table(self, asked: tuple[str, ...]) -> ReportedTable:
-        table = self._kept.pop(asked, None)
+    def _table(self, names: tuple[str, ...]) -> ReportedTable:
+        table = self._kept.pop(names, None)
         if table is None:
-            table = ReportedTable(strata_of(self._sources, asked, TEST_CELLS), self._tick)
+            table = ReportedTable(strata_of(self._sources, names, TEST_CELLS), self._tick)
         if math.prod(table.shape) <= KEPT_CELLS:
-            self._kept[asked] = table
+            self._kept[names] = table
             if len(self._kept) > KEPT_TABLES:
                 self._kept.popitem(last=False)
         return table

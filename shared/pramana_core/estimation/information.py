@@ -1,4 +1,4 @@
-"""Errors of a maximum-likelihood estimate: its observed information, inverted."""
+"""Errors of a maximum-likelihood estimate from its inverse observed information."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def inverse_information(
     """Return N^2 times the inverse observed information: the second moments of the ML counts.
 
     The information is the sum over strata of P diag(n / (P'theta)^2) P'. Cells at 0 that no report
-    shows stay at 0, without error. The matrix is over the cells of the first `kept` axes; `silent`
-    records report none of the table's variables.
+    concerns stay at 0, without error. The matrix is over the cells of the first `kept` axes.
+    `silent` is the number of records that report none of the table's variables.
 
-    Raises LimitExceeded: too many cells or reports. EstimationError: reports cannot separate all
-    cells.
+    Raises LimitExceeded: there are too many cells or reports. EstimationError: the reports cannot
+    separate all cells.
     """
     cells = theta.size
     reports = sum(stratum.column.size for stratum in strata)
     if cells > INFORMATION_CELLS or reports * cells > LISTED_ENTRIES:
         raise LimitExceeded(
             f"The information of {reports} reports over {cells} cells is too large to invert.",
-            remedy="Ask for fewer variables at once.",
+            remedy="Request fewer variables at once.",
         )
     information: Tensor = np.full((cells, cells), silent)
     for stratum in strata:
@@ -50,9 +50,9 @@ def inverse_information(
     inverted = None if np.any(theta.ravel()[~identified] > _EDGE) else _inverted(inner)
     if inverted is None:
         raise EstimationError(
-            f"The reports cannot tell all {cells} cells apart; their counts have no"
+            f"The reports cannot separate all {cells} cells, so their counts have no"
             " maximum-likelihood error.",
-            remedy="Ask for fewer variables, or use the estimator 'pooled'.",
+            remedy="Request fewer variables, or use the estimator 'pooled'.",
         )
     inverse: Tensor = np.zeros((cells, cells))
     inverse[np.ix_(identified, identified)] = inverted
@@ -63,7 +63,7 @@ def inverse_information(
 
 
 def _inverted(information: Tensor) -> Tensor | None:
-    """Return the inverse of a symmetric matrix; None where it is nearly singular."""
+    """Return the inverse of a symmetric matrix, or None if it is nearly singular."""
     factor, failed = lapack.dpotrf(information, lower=1)
     if failed:
         return None

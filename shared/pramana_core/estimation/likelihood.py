@@ -1,7 +1,7 @@
-"""Maximum likelihood of true tables given reports: free, or under a model, of one set or many.
+"""Maximum likelihood of true tables given reports: unrestricted or under a model.
 
-Many sets of reports of one layout are maximized at once: a bootstrap costs little more than one
-fit.
+Many sets of reports with one layout are maximized at once, so a bootstrap costs little more
+than one fit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import TIE
 
 STEPS = 30_000
-"""EM steps allowed where many sets of reports are maximized at once."""
+"""The most EM steps when many sets of reports are maximized at once."""
 
 _FLOOR = 0.05
 _QUIET, _FEW = 3, 8
@@ -32,10 +32,10 @@ Axes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class FactoredModel:
-    """Distributions that factor, as a Bayesian network does: some axes given others.
+    """Distributions that factor like a Bayesian network: some axes given others.
 
-    `factors` are disjoint sets of axes, each with the axes it is given. Axes in no factor have any
-    distribution given all others.
+    `factors` are disjoint sets of axes, each with the axes that it depends on. Axes in no factor
+    have an unrestricted distribution given all others.
     """
 
     shape: tuple[int, ...]
@@ -48,12 +48,12 @@ class FactoredModel:
 
     @property
     def every(self) -> tuple[tuple[Axes, Axes], ...]:
-        """The factors, and that of the axes in none."""
+        """The factors, followed by that of the axes in no factor."""
         rest = ((self.rest, self._others(self.rest)),) if self.rest else ()
         return (*self.factors, *rest)
 
     def fit(self, counts: Tensor) -> Tensor:
-        """Return the most likely distributions of expected true counts (cells..., sets)."""
+        """Return the most likely distributions for expected true counts (cells..., sets)."""
         product: Tensor | float = 1.0 if self.factors else counts
         for over, under, even in self._margins if self.factors else ():
             if over is not None:
@@ -69,7 +69,7 @@ class FactoredModel:
 
     @cached_property
     def _margins(self) -> list[tuple[Axes | None, Axes | None, float]]:
-        """Return each factor's margin, that of what it is given, and an even share."""
+        """The summed-out axes of each factor's margin and of its condition's, and an even share."""
         above: list[Axes | None] = [self._others((*own, *given)) for own, given in self.every]
         below = [self._others(given) if given else None for _, given in self.every]
         for place, gone in enumerate(above):
@@ -85,7 +85,7 @@ class FactoredModel:
 
 
 def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
-    """Return part / whole, and another value where the whole is 0."""
+    """Return part / whole, and `otherwise` where the whole is 0."""
     share: Tensor = np.full(part.shape, otherwise)
     np.divide(part, whole, out=share, where=whole > 0)
     return share
@@ -95,8 +95,8 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
 class Maximum:
     """The most likely true tables (cells..., sets) and their log-likelihoods (sets) in nats.
 
-    `gap` is what more steps would gain: by the last steps, or, without a model, at most N (max_j
-    g_j - 1). `late` is the gain of the last half of the steps.
+    `gap` bounds the gain of further steps: from the last steps or, without a model, N (max_j g_j -
+    1). `late` is the gain of the last half of the steps.
     """
 
     probabilities: Tensor
@@ -113,7 +113,7 @@ class Maximum:
 
 
 def saturated(strata: Sequence[Stratum]) -> float:
-    """Return the log-likelihood of the reports under their own shares, which none exceeds."""
+    """Return the log-likelihood of the reports under their own shares, the largest possible."""
     return sum(float(xlogy(s.column, s.column / max(s.records, 1.0)).sum()) for s in strata)
 
 
@@ -125,7 +125,7 @@ def start(strata: Sequence[Stratum]) -> tuple[Tensor, bool]:
         return np.full(shape, 1 / cells), False
     estimate = moment(strata) / _records(strata)
     if len(strata) == 1 and strata[0].square and estimate.min() >= -TIE * estimate.max():
-        # What is negative by rounding alone is none.
+        # A value that is negative only by rounding counts as 0.
         estimate = np.maximum(estimate, 0.0)
         return estimate / estimate.sum(), True
     positive = np.maximum(estimate, _FLOOR / cells)
@@ -149,8 +149,8 @@ def likelihood(
         if expected.min() <= 0:
             if np.any((expected <= 0) & (reported > 0)):
                 raise EstimationError(
-                    "Some reports have probability zero under every true category: the channel"
-                    " given is not the one that made them.",
+                    "Some reports have probability zero under every true category: they do not come"
+                    " from the given channel.",
                     remedy="Check that the plan belongs to these reports.",
                 )
             expected = np.where(expected > 0, expected, 1.0)
@@ -172,10 +172,10 @@ def maximize(
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model.
 
-    It begins at a positive table, `begin`, and stops `tolerance` nats below the maximum; 1e-4 moves
-    no estimate by more than a hundredth of its standard error. `tick` is called after each
+    It starts at the positive table `begin` and stops within `tolerance` nats of the maximum; 1e-4
+    changes no estimate by more than a hundredth of its standard error. `tick` is called after each
     extrapolation. Raises EstimationError: there are no records, or no true table of the model can
-    make the reports. NotConverged: EM did not reach `tolerance` in `max_steps`.
+    produce the reports. NotConverged: EM did not reach `tolerance` in `max_steps`.
     """
     model = model or FactoredModel(strata[0].shape)
     if begin is None:
@@ -190,9 +190,10 @@ def maximize(
 
 
 def not_converged(found: Maximum, tolerance: float) -> NotConverged:
-    """Return the error that says how far a maximization came."""
+    """Return the error that states the progress of a maximization."""
     return NotConverged(
-        f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats too low.",
+        f"Maximization stopped after {found.steps} steps, up to {found.gap:.3g} nats below the"
+        " maximum.",
         remedy=f"Allow more steps, or a tolerance above {tolerance:g}.",
     )
 
@@ -210,16 +211,16 @@ def climb(
     certified: bool = True,
     tick: Tick = no_cancel,
 ) -> Maximum:
-    """Come near the maximum by EM with squared extrapolation (SQUAREM, Varadhan and Roland 2008).
+    """Approach the maximum by EM with squared extrapolation (SQUAREM, Varadhan and Roland 2008).
 
     Args:
         strata, model, begin, tick: as for `maximize`.
-        reports: reported counts per stratum, (reports, sets), in place of the strata's.
-        tolerance: stop where `gap` is no more, in nats.
+        reports: reported counts per stratum, (reports, sets), instead of the strata's.
+        tolerance: stop when `gap` is at most this, in nats.
         steps: stop after about this number of EM steps.
-        quiet: stop also when three extrapolations in a row gained less than this, in nats.
+        quiet: also stop when three extrapolations in a row gained less than this, in nats.
         enough: stop when all log-likelihoods are at least this.
-        certified: without a model, take a third of the steps before the last gains decide.
+        certified: without a model, take a third of the steps before trusting the last gains.
     """
     records = _records(strata)
     sets = 1 if reports is None else max(r.shape[-1] for r in reports)
@@ -254,7 +255,7 @@ def climb(
 
 
 def _left_to_gain(reached: Sequence[Tensor]) -> float:
-    """Return about how much more than the last of some values the next will reach (Aitken)."""
+    """Return the approximate remaining gain after a series of values (Aitken)."""
     last = len(reached) - 1
     if last < _FEW:
         return math.inf
@@ -269,7 +270,7 @@ def _left_to_gain(reached: Sequence[Tensor]) -> float:
 def _extrapolated(
     theta: Tensor, first: Tensor, second: Tensor, bound: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return where two EM steps point to, a stride of at most `bound` away."""
+    """Return the extrapolation of two EM steps, at most `bound` strides away."""
     cells = tuple(range(theta.ndim - 1))
     change = first - theta
     curvature = second - first - change
@@ -279,7 +280,7 @@ def _extrapolated(
     stride = np.minimum(np.maximum(length, 1.0), bound)
     bound = np.where(stride == bound, bound * 4, bound)
     jump = theta + 2 * stride * change + np.square(stride) * curvature
-    # A cell thrown out of the simplex is put well inside: EM could not bring it back from zero.
+    # A cell outside the simplex is moved well inside, because EM cannot leave zero.
     return np.where(jump > 0, jump, 0.1 * second), bound
 
 

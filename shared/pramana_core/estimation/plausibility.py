@@ -1,7 +1,7 @@
-"""Evidence that reports were not made by the declared channels, by bets on tables.
+"""Evidence that reports do not come from the declared channels, by bets on tables.
 
 Odds w(report) >= 0 are fair if (P w)_l <= 1 for each true value l. Their product over independent
-reports, or a mean of such products, is 1/p or more with probability at most p (Markov).
+reports, or a mean of such products, reaches 1/p with probability at most p (Markov).
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from pramana_core.plan import Plan
 from pramana_core.ties import first_largest, reaches
 
 RATE = 0.001
-"""A release is called inconsistent at a p-value of at most this."""
+"""The p-value up to which a release is called inconsistent."""
 
 SHARES = (0.0, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Where records are cut: the bets on each piece are learned from those before it."""
+"""The cuts between pieces of the records: the bets on a piece are learned from earlier pieces."""
 
 PAIRS = 128
 """The most pairs of variables that are examined, neighbours in the plan first."""
 
 PAIRS_TRIED = 8 * PAIRS
-"""The most pairs that are tried in search of small tables."""
+"""The most pairs that are tried in the search for small tables."""
 
 COLUMN_CELLS, PAIR_CELLS = 1 << 16, 4096
-"""The largest table of a variable (or of a joint block that counts whole) and of a pair."""
+"""The most cells of a table of a variable (or of an indivisible joint block) and of a pair."""
 
 RECORDS = 10_000_000
 """The most records that are examined."""
 
 LISTED_ROWS = 1024
-"""Variables whose channel needs a larger matrix are not examined."""
+"""The largest matrix of a channel whose variables are examined, in rows."""
 
 HINT = 1.0
-"""Bets are made where reports are so many standard deviations beyond chance."""
+"""The standard deviations beyond chance from which bets are made."""
 
 STEPS = 300
-"""The most steps of a climb to the likeliest table; bets are fair wherever it ends."""
+"""The most steps towards the most likely table; bets are fair wherever the climb ends."""
 
 _BOLDEST, _TOLERANCE = 0.9, 0.5
 _ROUNDING = 1e-12
@@ -61,14 +61,14 @@ class TableEvidence:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """The evidence of the tables examined, and how many tables were left out."""
+    """The evidence of the examined tables, and the number of omitted tables."""
 
     tables: tuple[TableEvidence, ...]
     left_out: int
 
     @property
     def p_value(self) -> float:
-        """A bound of the probability of so much evidence if the plan holds; 0 if impossible."""
+        """An upper bound of the probability of so much evidence under the plan; 0 if impossible."""
         logs = np.array([table.log_evidence for table in self.tables])
         if not logs.size:
             return 1.0
@@ -77,7 +77,7 @@ class Plausibility:
 
     @property
     def inconsistent(self) -> bool:
-        """Whether the release is marked; honest ones are with probability `RATE` at most."""
+        """Whether the release is marked; an honest one is with probability at most `RATE`."""
         return reaches(RATE, self.p_value)
 
     @property
@@ -90,10 +90,10 @@ class Plausibility:
 
 
 def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
-    """Weigh the evidence that reports were not made by the channels that a plan declares.
+    """Weigh the evidence that reports do not come from a plan's declared channels.
 
-    All single variables are examined and up to `PAIRS` pairs, which the plan alone chooses. The
-    order of the reported codes must not depend on the draws; that of pseudonyms does not.
+    All single variables are examined and up to `PAIRS` pairs, chosen from the plan alone. The order
+    of the reported codes must not depend on the draws; the order of pseudonyms does not.
     """
     chosen, left_out = _tables(plan)
     names = [tuple(named(axes)) for axes in chosen]
@@ -110,7 +110,7 @@ def examine(columns: Mapping[str, Codes], plan: Plan) -> Plausibility:
 
 
 def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
-    """Return the tables to examine, and the number left out."""
+    """Return the tables to examine, and the number of omitted tables."""
     blocks = [block for block in plan.blocks if not block.channel.withheld]
     names = [name for block in blocks for name in block.names]
     exact = {name for block in blocks if block.channel.is_identity for name in block.names}
@@ -124,12 +124,12 @@ def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
     ]
     chosen: dict[tuple[str, ...], list[Axis]] = {}
     there = 0
-    for asked, most, limit in (
+    for candidates, most, limit in (
         (alone, COLUMN_CELLS, len(alone)),
         (pairs[:PAIRS_TRIED], PAIR_CELLS, PAIRS),
     ):
         found = len(chosen)
-        for own in asked:
+        for own in candidates:
             if len(chosen) - found >= limit or listed.intersection(own):
                 continue
             axes = axes_of(plan, own)
@@ -140,7 +140,7 @@ def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
 
 
 def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
-    """Return the logarithm of what bets win that are learned from the pieces before."""
+    """Return the logarithm of the gain from bets that are learned from earlier pieces."""
     channels = tuple(axis.channel for axis in axes)
     learned = Stratum(np.zeros([channel.shape[1] for channel in channels]), channels)
     anything = np.full((*learned.shape, 1), 1 / math.prod(learned.shape))
@@ -152,7 +152,7 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
             return math.inf
         odds = _odds(learned)
         if odds is not None:
-            # Odds that are not fair are made so.
+            # Unfair odds are scaled down to fair ones.
             most = float(learned.adjoint(odds.reshape(-1, 1)).max())
             won += float((piece * np.log(odds / max(1.0, most * (1 + _ROUNDING)))).sum())
         learned = Stratum(learned.reported + piece, channels)
@@ -160,9 +160,9 @@ def _evidence(counts: Sequence[Tensor], axes: Sequence[Axis]) -> float:
 
 
 def _odds(learned: Stratum) -> Tensor | None:
-    """Return the odds to bet at, or None where nothing speaks against the channels so far.
+    """Return the odds of the bet, or None if nothing contradicts the channels so far.
 
-    n / P't, of reports n and the most likely true table t, grows fastest (Gruenwald, de Heide and
+    n / P't, for reports n and the most likely true table t, grows fastest (Gruenwald, de Heide and
     Koolen 2024). The odds are shrunk by the share that chance alone explains (James and Stein
     1961).
     """
@@ -171,7 +171,7 @@ def _odds(learned: Stratum) -> Tensor | None:
         return None
     seen = reported[reported > 0]
     saturated = float((seen * np.log(seen / records)).sum())
-    # The directions in which the image ends or does not extend: twice what chance brings.
+    # The directions outside the image of true tables, with deviations twice the size of chance.
     true = math.prod(learned.shape)
     if learned.solvable and reported.size == true:
         true = int((moment([learned]) > 0).sum())

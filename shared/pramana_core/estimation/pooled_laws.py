@@ -2,9 +2,9 @@
 
 Single variables come first, then pairs, then larger sets: by generalized least squares given the
 smaller sets, with shrunk interactions (`pooled_priors`). Other tables have the largest entropy
-given the tables of their parts (iterative proportional fitting; Deming and Stephan 1940). Where
-noise makes margins contradict each other, the sum of divergences is least (Csiszar and Shields
-2004, 5).
+given the tables of their parts (iterative proportional fitting; Deming and Stephan 1940). If noise
+makes margins contradict each other, the sum of divergences is minimal (Csiszar and Shields 2004,
+5).
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
 
 PRIOR_SETS = 512
-"""The prior of interactions is learned from at most so many sets, evenly spread."""
+"""The most sets from which the prior of interactions is learned, evenly spread."""
 
 KEPT_NUMBERS = 1 << 24
-"""Interactions are kept up to so many numbers (128 MB), and else estimated again."""
+"""The most numbers of cached interactions (128 MB); others are estimated again."""
 
 _LEAST, _LEAST_OF_CELLS = 0.03, 0.2
-"""So many of its errors a variable's share, and a shrunk cell's, is at least.
+"""The least share of a variable, and of a shrunk cell, in units of its error.
 
-Nothing is impossible because few reports of it came. More would take from frequent cells what rare
-ones have not: measured on Adult, what is best for logarithms of shares (more) and for the shares of
-frequent cells (less) meets about here.
+A cell with few reports is not impossible. Larger values take from frequent cells what rare cells do
+not have. Measured on Adult, the best value for logarithms of shares (larger) and the best one for
+the shares of frequent cells (smaller) meet about here.
 """
 
 Names = tuple[str, ...]
 
 LEAST_ORDER, MOST_ORDER = 2, 8
-"""By default the order follows the records, from pairs up to as many as a job may ask for."""
+"""The limits of the default order, which follows the records."""
 
 
 def default_order(plans: Iterable[Plan]) -> int:
-    """Return the most variables that records report together, within these bounds."""
+    """Return the most variables that records report together, within these limits."""
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
 Margins = Mapping[tuple[int, ...], Tensor]
 
 CLOSE = 1e-10
-"""Margins are met within this probability."""
+"""The largest difference in probability at which margins count as satisfied."""
 
 _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
@@ -95,7 +95,7 @@ def _scaled(table: Tensor, margins: Margins) -> Tensor:
     for axes, margin in margins.items():
         gone = tuple(a for a in range(table.ndim) if a not in axes)
         now = table.sum(axis=gone, keepdims=True)
-        # Every cell to start from is positive; rounding may make one 0, which then stays so.
+        # Every starting cell is positive; rounding may make one 0, which then stays 0.
         table = table * (margin.reshape(now.shape) / np.maximum(now, _TINY))
     return table
 
@@ -110,9 +110,9 @@ def _off(table: Tensor, margins: Margins) -> float:
 
 
 def slopes(table: Tensor, functions: Tensor) -> Tensor:
-    """Return how the cells of an exponential family follow its mean parameters, cells x parameters.
+    """Return the derivatives of an exponential family's cells by its means, cells x parameters.
 
-    It is diag(m) X (X' diag(m) X)^-1 for the probabilities m and the centred statistics X.
+    They are diag(m) X (X' diag(m) X)^-1 for the probabilities m and the centred statistics X.
     """
     cells = table.ravel()
     centred = functions - cells @ functions
@@ -121,20 +121,20 @@ def slopes(table: Tensor, functions: Tensor) -> Tensor:
     try:
         found: Tensor = solved(information, weighted.T).T
     except np.linalg.LinAlgError:
-        # Cells that are all but empty leave a direction without information.
+        # Nearly empty cells leave a direction without information.
         found = np.asarray(np.linalg.lstsq(information, weighted.T, rcond=1e-12)[0].T, np.float64)
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A reported set: its interaction given all smaller sets, by generalized least squares.
+    """A reported set's interaction given all smaller sets, by generalized least squares.
 
-    y = H (t - b) with H = (Q' V^-1 Q)^-1 Q' V^-1: t is the reports' estimate, V its covariance, b
+    y = H (t - b) with H = (Q' V^-1 Q)^-1 Q' V^-1. t is the reports' estimate, V its covariance, b
     the table of largest entropy for the smaller sets, and Q = diag(product of margins) X.
     """
 
-    told: PooledReadings
+    pooled: PooledReadings
     base: Tensor
     functions: Tensor
     spread: Tensor
@@ -162,20 +162,20 @@ class Laws:
         self._singles: dict[str, Single] = {}
         self._levels: ValueCache[Names, Level | None] = ValueCache(KEPT_NUMBERS, _numbers)
         self._pairs: ValueCache[Names, SeparatePair | None] = ValueCache(
-            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.told.shares.size
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else 10 * pair.pooled.shares.size
         )
         self._laws: dict[Names, Tensor] = {}
         self._priors: dict[int, Tensor] = {}
 
     def single(self, name: str) -> Single:
-        """Return one variable's distribution. Raises EstimationError where nothing tells it."""
+        """Return one variable's distribution. Raises EstimationError if it cannot be estimated."""
         if name not in self._singles:
             readings = self._readings.of([name])
             if readings is None:
                 raise EstimationError(
-                    f"No record reports {name!r} so that its counts can be told.",
+                    f"No reports can estimate the counts of {name!r}.",
                     where=name,
-                    remedy="Ask for other variables, or let the plan report this one.",
+                    remedy="Request other variables, or let the plan report this one.",
                 )
             size = len(readings.shares)
             flat = np.full(size, 1 / size)
@@ -187,15 +187,15 @@ class Laws:
         return self._singles[name]
 
     def level(self, names: Names) -> Level | None:
-        """Return an interaction up to the order; None if no record reports it."""
+        """Return an interaction up to the order, or None if no record reports it."""
         return self.beyond(names) if len(names) <= self._order else None
 
     def beyond(self, names: Names) -> Level | None:
-        """Return an interaction, also above the order; None if no record reports it."""
+        """Return an interaction of any order, or None if no record reports it."""
         return self._levels.get(names, lambda: self._estimated(names))
 
     def separate(self, names: Names) -> SeparatePair | None:
-        """Return a pair that is estimated by one variable at a time, if it is."""
+        """Return a pair that is estimated by one variable at a time, or None."""
         return self._pairs.get(names, lambda: self._separated(names))
 
     def _separated(self, names: Names) -> SeparatePair | None:
@@ -209,11 +209,11 @@ class Laws:
         return SeparatePair(readings, (self.single(one), self.single(other)))
 
     def can_estimate(self, names: Names) -> bool:
-        """Whether some records tell of the interaction of two or more variables."""
+        """Return whether reports determine the interaction of two or more variables."""
         return self.separate(names) is not None or self.level(names) is not None
 
-    def told(self, names: Names) -> Level:
-        """Return it where something is told. Raises EstimationError where nothing is."""
+    def reported(self, names: Names) -> Level:
+        """Return the interaction of reported variables. Raises EstimationError."""
         level = self.beyond(names)
         if level is None:
             raise EstimationError(f"No record reports {list(names)} together.")
@@ -232,7 +232,7 @@ class Laws:
         whole = product([single.law for single in singles])
         spread = whole[:, None] * functions
         noise = readings.covariance(base)
-        # The sum of all cells is known: the direction is filled, for the inverse.
+        # The sum of all cells is known, so noise is added in its direction for the inverse.
         scale = float(np.trace(noise)) / cells
         filled = noise + scale / cells
         filled[np.diag_indices(cells)] += 1e-9 * scale
@@ -248,7 +248,7 @@ class Laws:
         return Level(readings, base, functions, spread, taken, found)
 
     def _prior(self, size: int) -> Tensor:
-        """Return the prior of interactions of so many variables."""
+        """Return the prior of interactions of `size` variables."""
         if size not in self._priors:
             every = [n for n in self._readings.together(size) if len(n) == size]
             if not every:
@@ -269,7 +269,7 @@ class Laws:
         return self._priors[size]
 
     def base(self, names: Names) -> Tensor:
-        """Return the distribution of largest entropy for the laws of smaller sets."""
+        """Return the distribution of largest entropy for the distributions of smaller sets."""
         if len(names) == 2:
             return product([self.single(name).law for name in names])
         return self.entropic(names, self.parts(names, len(names) - 1))
@@ -285,7 +285,7 @@ class Laws:
         return found
 
     def entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
-        """Return the distribution of largest entropy that has the laws of some sets within it."""
+        """Return the distribution of largest entropy that has the given sets' distributions."""
         shape = [self._domain[name].size for name in names]
         start = product([self.single(name).law for name in names])
         largest = [p for p in parts if not any(set(p) < set(q) for q in parts)]
@@ -343,7 +343,7 @@ class Laws:
 
     @functools.cached_property
     def _partners(self) -> dict[str, frozenset[str]]:
-        """The variables that sampled blocks report with each."""
+        """For each variable, those that sampled blocks report together with it."""
         found: dict[str, set[str]] = {}
         for first, second in self._readings.together(2):
             found.setdefault(first, set()).add(second)
@@ -357,7 +357,7 @@ class Laws:
         return self._positive(names, level.base, level.base + level.spread @ mean, error)
 
     def _positive(self, names: Names, lower: Tensor, law: Tensor, error: Tensor) -> Tensor:
-        """Return a law without negative cells, with the margins of the smaller sets' law."""
+        """Return a distribution without negative cells, with the margins of the smaller sets."""
         shape = [self._domain[name].size for name in names]
         base = lower.reshape(shape)
         law = np.maximum(law.reshape(shape), _LEAST_OF_CELLS * error.reshape(shape) + 1e-3 * base)
@@ -369,7 +369,7 @@ class Laws:
 
 
 def _numbers(level: Level | None) -> int:
-    """Return how many numbers a level and its interaction hold."""
+    """Return the number of values in a level and its interaction."""
     if level is None:
         return 1
     cells, parameters = level.spread.shape
@@ -381,7 +381,7 @@ def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:
     from scipy.optimize import nnls
 
     cells = len(shares)
-    # The direction in which no distribution can move gets a small error: the sum is kept.
+    # The direction in which no distribution can move gets a small error, so the sum is kept.
     errors = covariance + np.trace(covariance) / cells**2 * 1e-4
     root = linalg.cholesky(errors + 1e-12 * np.trace(errors) * np.eye(cells), lower=True)
     found, _ = nnls(

@@ -1,9 +1,9 @@
-"""How much of an estimated interaction is kept: empirical Bayes over all tables.
+"""Shrinkage of estimated interactions: empirical Bayes over all tables.
 
-An interaction y is normal around the truth, with a covariance V that follows from the channels. Its
-prior mixes no interaction, y ~ N(0, tau^2 I) and y ~ N(0, tau^2 S) over a grid of tau; S is the
-covariance of relative deviations of one variance. The weights of the mixture are the most likely
-ones for all interactions together (Kiefer and Wolfowitz 1956; Stephens 2017).
+An interaction y is normal around the true one, with a covariance V that follows from the channels.
+Its prior mixes no interaction, y ~ N(0, tau^2 I) and y ~ N(0, tau^2 S) over a grid of tau, where S
+is the covariance of relative deviations with equal variance. The weights of the mixture maximize
+the likelihood of all interactions together (Kiefer and Wolfowitz 1956; Stephens 2017).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EM_ROUNDS, _SETTLED = 2000, 1e-7
 
 
 Kind = tuple[Tensor, Tensor]
-"""Of a kind of prior, by direction: its variances in units of the noise, and the estimates."""
+"""A kind of prior by direction: its variances in units of the noise, and the estimates."""
 
 
 def scale_likelihoods(kinds: Sequence[Kind]) -> Tensor:
@@ -66,7 +66,7 @@ def solved(matrix: Tensor, right: Tensor) -> Tensor:
 
 
 def divided(root: Tensor, right: Tensor) -> Tensor:
-    """Return root^-1 right, for a lower triangular matrix, as a Cholesky factor is."""
+    """Return root^-1 right for a lower triangular matrix, such as a Cholesky factor."""
     found, info = lapack.dtrtrs(root, right, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("The triangular matrix is singular.")
@@ -100,7 +100,7 @@ class Interaction:
 
     @functools.cached_property
     def _kinds(self) -> tuple[tuple[Tensor, Tensor, Tensor], ...]:
-        """Per kind of prior: its variances in units of the noise, y in its basis, the basis."""
+        """For each kind of prior: variances in units of the noise, y in its basis, the basis."""
         root: Tensor = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
         found = []
         for prior in (np.eye(len(self.values)), self.deviations):
@@ -112,7 +112,7 @@ class Interaction:
 
 
 def learned(likelihoods: Sequence[Tensor]) -> Tensor:
-    """Return the weights of the prior's parts that are most likely for all interactions, by EM."""
+    """Return the prior's most likely weights for all interactions, by EM."""
     weights = np.full(_PARTS, 1 / _PARTS)
     if not likelihoods:
         return weights

@@ -27,7 +27,7 @@ from pramana_core.progress import Tick
 
 
 def product(factors: Sequence[Tensor]) -> Tensor:
-    """Return the Kronecker product of vectors, or of matrices, the last changing fastest."""
+    """Return the Kronecker product of vectors, or of matrices, the last one changing fastest."""
     first, *others = factors
     for other in others:
         if first.ndim == 1:
@@ -39,19 +39,18 @@ def product(factors: Sequence[Tensor]) -> Tensor:
 
 
 LISTED_CELLS = 1 << 12
-"""Blocks with a larger set whose channel must be listed are read by the channels of the
-variables asked.
+"""The most cells of a set with a listed channel that is read as a set, not variable by variable.
 """
 COUNTED_CELLS = 1 << 16
-"""So are blocks with a set of more cells than this."""
+"""The most cells of any set that is read as a set."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """How a report estimates the cells of a table.
+    """The estimator of a table's cells from a report.
 
-    `precision` is one over a record's error, summed over the `cells`. The law is `mixture`, (a, b)
-    for a I + b 11', or else `listed`: the law and its estimator.
+    `precision` is one over the error of a record's estimate, summed over the `cells`. The
+    distribution of reports is `mixture`, (a, b) for a I + b 11', or `listed` with its estimator.
     """
 
     precision: float
@@ -61,7 +60,7 @@ class Decoder:
 
     @property
     def law(self) -> Tensor | None:
-        """The probability of each report (columns) given each cell (rows), if cells decide it."""
+        """The probability of each report (columns) given each cell (rows), or None."""
         if self.listed is not None:
             return self.listed[0]
         a, b = self.mixture or (1.0, 0.0)
@@ -84,13 +83,13 @@ class Decoder:
 
     @classmethod
     def mixing(cls, a: float, b: float, cells: int) -> Decoder:
-        """Return that of a mixture."""
+        """Return the decoder of a mixture."""
         spread = ((1 - b) ** 2 + (cells - 1) * b**2) / a**2 - 1 / cells
         return cls(1 / max(spread, 1e-12), cells, mixture=(a, b))
 
     @classmethod
     def of(cls, law: Tensor | None, estimator: Tensor) -> Decoder:
-        """Return it with its precision."""
+        """Return a listed decoder with its precision."""
         cells, reports = estimator.shape
         share = np.full(reports, 1 / reports) if law is None else law.mean(axis=0)
         spread = float((np.square(estimator) @ share).sum()) - 1 / cells
@@ -99,9 +98,9 @@ class Decoder:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Records that report a table in one way: how often each report was made.
+    """Records that report a table in one way, with the count of each report.
 
-    `alone` names how they report each variable of the table alone.
+    `alone` identifies the way in which they report each single variable of the table.
     """
 
     counts: Tensor
@@ -114,20 +113,20 @@ class Reading:
         return float(self.counts.sum())
 
     def expected(self, law: Tensor) -> Tensor:
-        """Return the probability of each report if the table's cells have these."""
+        """Return the probability of each report for a distribution over the table's cells."""
         if self.decoder.mixture is not None:
             a, b = self.decoder.mixture
             return np.maximum(a * law + b, 0.0)
         if self.decoder.law is not None:
             found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
             return found
-        # Other variables have a part in it: what was seen stands for it, and one of each more.
+        # Other variables affect it, so the observed counts plus one of each report replace it.
         return (self.counts + 1) / (self.records + len(self.counts))
 
     def spread(self, law: Tensor) -> Tensor:
         """Return the covariance of one record's estimate, cells x cells."""
         if self.decoder.mixture is not None:
-            # The constant that the estimator takes off is the same for all reports.
+            # The constant in the estimator is the same for all reports and does not matter.
             expected = self.expected(law)
             a, _ = self.decoder.mixture
             return np.asarray((np.diag(expected) - np.outer(expected, expected)) / a**2)
@@ -139,7 +138,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class PooledReadings:
-    """Readings of one table, pooled by inverse variance; `shares` estimates it without bias."""
+    """Readings of one table, pooled by inverse variance; `shares` is its unbiased estimate."""
 
     readings: tuple[Reading, ...]
     weights: Tensor
@@ -162,7 +161,7 @@ class PooledReadings:
         return sum(reading.records for reading in self.readings)
 
     def covariance(self, law: Tensor) -> Tensor:
-        """Return the covariance of `shares`, against the population, at a law."""
+        """Return the covariance of `shares`, for the population, at a distribution."""
         parts = [
             w * w / r.records * r.spread(law)
             for w, r in zip(self.weights, self.readings, strict=True)
@@ -170,7 +169,7 @@ class PooledReadings:
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def per_record(self) -> dict[object, float]:
-        """Return the weight of one record in `shares`, by how it reports the (one) variable."""
+        """Return the weight of a record in `shares` for each way to report the (one) variable."""
         return {
             r.alone[0]: float(w / r.records)
             for w, r in zip(self.weights, self.readings, strict=True)
@@ -178,16 +177,16 @@ class PooledReadings:
 
 
 class Readings:
-    """The readings of any small table, from the reports of some sources."""
+    """The readings of any small table from the reports of some sources."""
 
     def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], domain: Domain, tick: Tick):
         self._domain = domain
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
     def of(self, names: Sequence[str]) -> PooledReadings | None:
-        """Return the pooled readings of a table, cells in C order of `names`.
+        """Return the pooled readings of a table, cells in C order of `names`, or None.
 
-        None where no record tells all its cells apart.
+        None means that no record's reports separate all its cells.
         """
         found = [reading for source in self._sources for reading in source.readings(names)]
         readings = [reading for reading in found if reading.records > 0]
@@ -238,7 +237,7 @@ class _Source:
         return self._sampled[block.names[0]]
 
     def _by_axes(self, names: Sequence[str]) -> list[Reading]:
-        """Return one reading of all records, through the channels of the variables asked."""
+        """Return one reading of all records, through the channels of the requested variables."""
         axes = axes_of(self._plan, names)
         try:
             estimator = product([axis.decoder for axis in axes])
@@ -256,7 +255,7 @@ class _Source:
 
 
 class _SampledBlock:
-    """The records of a sampled block by the sets that they report."""
+    """The records of a sampled block by the set that they report."""
 
     def __init__(self, reports: ReportTables, block: Block, channel: Sampled, tick: Tick):
         self._reports, self._block, self._channel, self._tick = reports, block, channel, tick
@@ -290,19 +289,19 @@ class _SampledBlock:
         return counted(SetPass(self._block.names, self._channel.sizes), self._tick)
 
     def readings(self, names: Sequence[str]) -> list[Reading]:
-        asked = tuple(self._places[name] for name in names)
+        chosen = tuple(self._places[name] for name in names)
         found: dict[tuple[object, ...], tuple[Decoder, Tensor]] = {}
-        for axes in sorted(set.intersection(*(self._holding[axis] for axis in asked))):
+        for axes in sorted(set.intersection(*(self._holding[axis] for axis in chosen))):
             counts = self._counts.get(axes)
             if counts is None:
                 continue
-            key, decoder, summed = self._decoder(axes, asked)
+            key, decoder, summed = self._decoder(axes, chosen)
             if decoder is None:
                 continue
             if summed:
-                gone = tuple(place for place, axis in enumerate(axes) if axis not in asked)
+                gone = tuple(place for place, axis in enumerate(axes) if axis not in chosen)
                 counts = counts.sum(axis=gone)
-            alone = tuple(self._decoder(axes, (axis,))[0] for axis in asked)
+            alone = tuple(self._decoder(axes, (axis,))[0] for axis in chosen)
             known = found.get((key, *alone))
             flat = counts.ravel().astype(np.float64)
             total = flat if known is None else known[1] + flat
@@ -310,16 +309,13 @@ class _SampledBlock:
         return [Reading(counts, dec, key[1:]) for key, (dec, counts) in found.items()]
 
     def _decoder(
-        self, axes: tuple[int, ...], asked: tuple[int, ...]
+        self, axes: tuple[int, ...], chosen: tuple[int, ...]
     ) -> tuple[object, Decoder | None, bool]:
-        """Return a key and the decoder of some variables of a reported set.
-
-        The third says whether the set's other variables are summed out of the counts first.
-        """
+        """Return a key, a decoder, and whether counts are summed over other variables first."""
         choices = self._choices[axes]
         sizes = tuple(self._channel.sizes[axis] for axis in axes)
-        inside = tuple(axis in asked for axis in axes)
-        order = tuple(sorted(asked).index(axis) for axis in asked)
+        inside = tuple(axis in chosen for axis in axes)
+        order = tuple(sorted(chosen).index(axis) for axis in chosen)
         total = sum(choice.weight for choice in choices)
         parts = tuple((choice.weight / total, id(choice.channel)) for choice in choices)
         quick = (parts, sizes, inside, order)
@@ -336,7 +332,7 @@ class _SampledBlock:
             key = (mixed, inside_sizes, () if summed else inside, order)
             if key not in self._decoders:
                 wanted = inside if not summed else (True,) * len(inside_sizes)
-                # The key itself holds channels, whose hash takes long: its number stands for it.
+                # Hashing the key's channels takes long, so a short key replaces it.
                 short = (id(self), len(self._decoders))
                 self._decoders[key] = (short, _decoder(mixed, inside_sizes, wanted, order))
             self._known[quick] = (*self._decoders[key], summed)
@@ -349,7 +345,7 @@ def _decoder(
     kept: tuple[bool, ...],
     order: tuple[int, ...],
 ) -> Decoder | None:
-    """Return a key, the decoder of some variables of a set, and whether others are summed out."""
+    """Return the decoder of some variables of a set, or None if it is singular."""
     shares = [channel.mixture for _, channel in mixed]
     if all(kept) and None not in shares and list(order) == sorted(order):
         a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
@@ -392,15 +388,15 @@ class Single:
     The functions are an orthonormal basis, categories x (categories - 1).
     """
 
-    told: PooledReadings
+    pooled: PooledReadings
     law: Tensor
     functions: Tensor
 
     @functools.cached_property
     def noise(self) -> Tensor:
         """The covariance of the estimated shares."""
-        return self.told.covariance(self.law)
+        return self.pooled.covariance(self.law)
 
     @functools.cached_property
     def per_record(self) -> dict[object, float]:
-        return self.told.per_record()
+        return self.pooled.per_record()

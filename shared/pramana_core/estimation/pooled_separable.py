@@ -1,8 +1,8 @@
-"""Pairs of many categories, estimated by matrices of one variable at a time.
+"""Pairs of many categories, estimated with matrices of one variable at a time.
 
 The channels are mixtures a I + b 11', so an estimate t has the covariance diag(C b + D), where b is
-the product of the margins. Weights u_a w_b in place of 1 / (C b + D) make generalized least squares
-a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU: unbiased whatever the weights.
+the product of the margins. Weights u_a w_b instead of 1 / (C b + D) make generalized least squares
+a Kronecker product, Y = H1 (t - b) H2' with H = (F'PUPF)^-1 F'PU: unbiased for any weights.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pramana_core.estimation.pooled_readings import PooledReadings, Single
 from pramana_core.marginals.counts import Tensor
 
 SEPARATED_CELLS = 256
-"""Larger pairs are estimated so, if their channels are mixtures: by all cells it takes
-.1 seconds at 400 cells, and 30 at 2,560.
+"""The most cells of a pair of mixtures that is estimated by all cells at once, which takes .1
+seconds at 400 cells and 30 at 2,560.
 """
 
 
@@ -66,7 +66,7 @@ class _Turned:
 class SeparatePair:
     """A pair whose readings are all mixtures."""
 
-    told: PooledReadings
+    pooled: PooledReadings
     sides: tuple[Single, Single]
 
     @property
@@ -80,7 +80,7 @@ class SeparatePair:
         return scale_likelihoods(self._kinds)
 
     def posterior(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the posterior table and its errors, both as `base`, by weights of the prior."""
+        """Return the posterior table and its errors, both shaped like `base`, by prior weights."""
         one, other = self._turned
         shares = posterior_weights(self.likelihoods, weights)
         mean, second = np.zeros(self._variance.size), np.zeros(self._variance.size)
@@ -99,17 +99,18 @@ class SeparatePair:
         """The table before shrinkage, categories x categories."""
         one, other = self._turned
         first, second = self.sides
-        offs = [side.told.shares - side.law for side in self.sides]
+        offs = [side.pooled.shares - side.law for side in self.sides]
         table = self.base + one.spread @ self._values @ other.spread.T
         table += np.outer(offs[0], second.law) + np.outer(first.law, offs[1])
         return table
 
     def root(self, law: Tensor) -> Tensor:
-        """Return a root R of the covariance of the table before shrinkage, cells x r, at a law.
+        """Return a root R of the covariance of the unshrunk table, cells x r, at a distribution.
 
-        R = ((K D^1/2 + F E D^-1/2) W, F times a root of the remaining covariance of the variables),
-        with D = sum w^2 m / (n a^2) over the readings, m their reports' law, K = H taken back to
-        cells, W the space orthogonal to the sum, and F how cells follow the variables.
+        R = ((K D^1/2 + F E D^-1/2) W, F times a root of the remaining covariance of the variables).
+        D = sum w^2 m / (n a^2) over the readings, where m is the distribution of their reports. K =
+        H in terms of cells, W spans the space orthogonal to the sum, and F has the derivatives of
+        the cells by the variables.
         """
         first, second = self.sides
         noise, each, both = self._noise(law)
@@ -136,7 +137,7 @@ class SeparatePair:
         return np.hstack([own + follow @ among, follow @ rest])
 
     def _rest(self, mine: Tensor, sums: Tensor, both: Tensor) -> Tensor:
-        """Return what is left of the variables' covariance besides the pair's own records."""
+        """Return the variables' covariance without the part from the pair's own records."""
         first, second = self.sides
         rows = len(both)
         rest = np.outer(sums, sums) - mine
@@ -172,7 +173,7 @@ class SeparatePair:
         """Return D, D with a record's weight in each variable, and the variables' covariance."""
         noise, both = np.zeros_like(law), np.zeros_like(law)
         each = [np.zeros_like(law), np.zeros_like(law)]
-        for weight, reading in zip(self.told.weights, self.told.readings, strict=True):
+        for weight, reading in zip(self.pooled.weights, self.pooled.readings, strict=True):
             a, b = reading.decoder.mixture or (1.0, 0.0)
             reports = np.maximum(a * law + b, 0.0) / a**2
             shares = [
@@ -188,10 +189,10 @@ class SeparatePair:
 
     @functools.cached_property
     def _scale(self) -> tuple[float, float]:
-        """C and D."""
+        """The coefficients C and D of the covariance; see the module."""
         known = [
             (w * w / reading.records / a, b / a)
-            for w, reading in zip(self.told.weights, self.told.readings, strict=True)
+            for w, reading in zip(self.pooled.weights, self.pooled.readings, strict=True)
             for a, b in [reading.decoder.mixture or (1.0, 0.0)]
         ]
         return sum(c for c, _ in known), sum(c * ratio for c, ratio in known)
@@ -213,7 +214,7 @@ class SeparatePair:
     @functools.cached_property
     def _values(self) -> Tensor:
         one, other = self._turned
-        off = self.told.shares.reshape(self.base.shape) - self.base
+        off = self.pooled.shares.reshape(self.base.shape) - self.base
         found: Tensor = one.taken @ off @ other.taken.T
         return found
 

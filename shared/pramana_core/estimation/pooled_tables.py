@@ -1,8 +1,8 @@
-"""The tables that learners ask for, computed from pooled distributions, with their errors.
+"""The tables of pooled distributions for learners, with their errors.
 
-X and Z are independent given others if no interaction has a variable of each. Wald's statistic of
-those interactions tests this on the estimates before shrinkage. Half of it serves as log-likelihood
-ratio: under independence both have the same chi-square law.
+X and Z are independent given others if no interaction contains a variable of each. Wald's statistic
+of those interactions tests this on the estimates before shrinkage. Half of it serves as the
+log-likelihood ratio: under independence both have the same chi-square distribution.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _RANK = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class PooledIndependence(Independence):
-    """Evidence of dependence by Wald's statistic of a `difference` with R R' = C, R the `root`."""
+    """Wald's evidence of dependence: a `difference` with covariance R R', R being the `root`."""
 
     difference: Tensor
     root: Tensor
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The number of parameters of the interactions; 0 where none is estimated."""
+        """The number of parameters of the interactions; 0 if no interaction is estimated."""
         return len(self.difference)
 
     @cached_property
@@ -58,7 +58,7 @@ class PooledIndependence(Independence):
         return float(0.5 * np.square(self._whitened @ self.difference).sum())
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio with normal deviates of the differences' errors, shape (draws,)."""
+        """Return the ratio with normal deviates of the difference's error, shape (draws,)."""
         noise = rng.standard_normal((draws, self.root.shape[1])) @ self.root.T
         turned = (self.difference + noise) @ self._whitened.T
         found: Tensor = 0.5 * np.square(turned).sum(axis=1)
@@ -66,7 +66,7 @@ class PooledIndependence(Independence):
 
     @cached_property
     def _whitened(self) -> Tensor:
-        """W with W'W the inverse of C, in the directions that have an error."""
+        """W with W'W the inverse of R R', in the directions with an error."""
         if not self.difference.size:
             return np.zeros((0, 0))
         vectors, scales, _ = np.linalg.svd(self.root, full_matrices=False)
@@ -75,11 +75,11 @@ class PooledIndependence(Independence):
 
 
 MOST_TESTS = 64
-"""The most sets that are tested for interactions that are left out."""
+"""The most sets that are tested for omitted interactions."""
 
 
 class PooledTables:
-    """Tables of reports of few variables at a time, in counts; see `Laws`."""
+    """Tables of counts from reports of few variables at a time; see `Laws`."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class PooledTables:
     def table(self, domain: Domain) -> FactoredTable:
         """Return the table over some variables.
 
-        Raises EstimationError: no record reports one of them. LimitExceeded: they have more than
+        Raises EstimationError: no record reports a variable. LimitExceeded: the table has more than
         `INFORMATION_CELLS` cells.
         """
         self._require_small(domain)
@@ -113,7 +113,7 @@ class PooledTables:
         return _turned(self._tables.get(names, lambda: self._made(names)), domain)
 
     def may_tell(self, variables: Sequence[str]) -> bool:
-        """Whether all these variables may interact, and their table is small enough."""
+        """Return whether all these variables may interact and their table is small enough."""
         if len(variables) > self.order:
             return False
         return math.prod(self._domain[name].size for name in variables) <= INFORMATION_CELLS
@@ -123,11 +123,11 @@ class PooledTables:
             raise LimitExceeded(
                 f"A table of {domain.size} cells is too large; at most {INFORMATION_CELLS} are"
                 " estimated from overlapping sets.",
-                remedy="Ask for fewer variables at once, or for each pair of them.",
+                remedy="Request fewer variables at once, or each pair of them.",
             )
 
     def unbiased(self, domain: Domain) -> FactoredTable | None:
-        """Return the table before shrinkage; None where no record reports all its variables."""
+        """Return the table before shrinkage, or None if no record reports all its variables."""
         names = tuple(sorted(domain.names, key=self._domain.axis))
         if len(names) > max(self.order, 1) or not (
             len(names) == 1 or self._laws.can_estimate(names)
@@ -140,16 +140,16 @@ class PooledTables:
     ) -> PooledIndependence:
         """Return the evidence on the independence of some variables given others.
 
-        Raises OptionError: a variable named twice, or none on a side. EstimationError: no record
-        reports one of them. LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
+        Raises OptionError: a variable is named twice, or a side has none. EstimationError: no
+        record reports a variable. LimitExceeded: the table has more than `INFORMATION_CELLS` cells.
         """
-        asked = (*left, *right, *given)
-        if not left or not right or len(set(asked)) < len(asked):
+        every = (*left, *right, *given)
+        if not left or not right or len(set(every)) < len(every):
             raise OptionError(
                 f"A test of independence needs distinct variables, not {list(left)} and"
                 f" {list(right)} given {list(given)}."
             )
-        names = tuple(sorted(asked, key=self._domain.axis))
+        names = tuple(sorted(every, key=self._domain.axis))
         self._require_small(self._domain.project(names))
         self._tick()
         parts = self._laws.parts(names)
@@ -188,7 +188,7 @@ class PooledTables:
     def _tested(
         self, names: Names, kept: Sequence[Names], left: Sequence[Names]
     ) -> PooledIndependence:
-        """Test the interactions of some sets against the table that has only those kept."""
+        """Return a test of the interactions `left` against the table with only the sets `kept`."""
         if not left:
             return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
         root, means = self._parameters(names, [*kept, *left])
@@ -199,7 +199,7 @@ class PooledTables:
         known = np.hstack(others)
         follow = tested.T @ slopes(null, known)
         number = known.shape[1]
-        # Before shrinkage, both what is told and what is predicted.
+        # Before shrinkage, for both the estimated and the predicted means.
         predicted = tested.T @ null - follow @ (self._means(names, kept) - means[:number])
         return PooledIndependence(
             means[number:] - predicted, root[number:] - follow @ root[:number]
@@ -266,16 +266,16 @@ class PooledTables:
         return product(factors)
 
     def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
-        """Return a root of the error of all mean parameters, and what they are."""
+        """Return a root of the covariance of all mean parameters, and their values."""
         singles = [self._laws.single(name) for name in names]
         joint, places = self._joint(names, parts)
         root = _root(joint)
         made: dict[Names, tuple[Tensor, Tensor]] = {}
         for name, single in zip(names, singles, strict=True):
-            mean = single.functions.T @ single.told.shares
+            mean = single.functions.T @ single.pooled.shares
             made[name,] = (single.functions.T @ root[places[name,]], mean)
         for part in parts:
-            level = self._laws.told(part)
+            level = self._laws.reported(part)
             lower: list[Names] = [(name,) for name in part]
             lower += [p for p in parts if set(p) < set(part)]
             turned = slopes(level.base, np.hstack([self._functions(part, p) for p in lower]))
@@ -283,7 +283,7 @@ class PooledTables:
             errors = np.vstack([made[p][0] for p in lower])
             off = self._means(part, lower[len(part) :])
             off = off - np.concatenate([made[p][1] for p in lower])
-            mean = level.taken @ level.told.shares - carried @ off
+            mean = level.taken @ level.pooled.shares - carried @ off
             mean = mean + (level.functions.T - level.taken) @ level.base
             made[part] = (root[places[part]] + carried @ errors, mean)
         order: list[Names] = [*((name,) for name in names), *parts]
@@ -293,7 +293,7 @@ class PooledTables:
         )
 
     def _joint(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, dict[Names, slice]]:
-        """Return the covariance of all variables' estimates and all sets' y, and their places."""
+        """Return the covariance of all variables' estimates and all sets' y, and their slices."""
         order: list[Names] = [*((name,) for name in names), *parts]
         places: dict[Names, slice] = {}
         start = 0
@@ -308,9 +308,9 @@ class PooledTables:
         for name in names:
             joint[places[name,], places[name,]] = self._laws.single(name).noise
         for part in parts:
-            level = self._laws.told(part)
+            level = self._laws.reported(part)
             law = self._laws.law(part) if len(part) <= self.order else level.base
-            noise = level.told.covariance(law)
+            noise = level.pooled.covariance(law)
             joint[places[part], places[part]] = level.taken @ noise @ level.taken.T
             self._crossed(joint, places, part, level, law)
         return joint, places
@@ -318,12 +318,12 @@ class PooledTables:
     def _crossed(
         self, joint: Tensor, places: dict[Names, slice], part: Names, level: Level, law: Tensor
     ) -> None:
-        """Add the covariance of a set's variables and its interaction by the same records."""
+        """Add the covariances of a set's variables and interaction from shared records."""
         sums = [
             _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
         ]
         each = [self._laws.single(name).per_record for name in part]
-        for weight, reading in zip(level.told.weights, level.told.readings, strict=True):
+        for weight, reading in zip(level.pooled.weights, level.pooled.readings, strict=True):
             spread = reading.spread(law)
             share = [
                 known.get(key, 1 / reading.records)

@@ -1,7 +1,7 @@
 """Counts within subpopulations, from weighted records or as slices of tables.
 
 A record's weight is the product of the estimators of the given categories at its reports. Weighted
-reports estimate the table within the subpopulation, squared weights its errors.
+reports estimate the table within the subpopulation, and squared weights estimate its errors.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WeightedRecords:
-    """Tables within subpopulations of the records of sources that all report every variable.
+    """Tables within subpopulations for records whose sources all report every variable.
 
-    `weights` say how much each source counts; None counts each record as one.
+    `weights` are the weights of the sources; None gives each record weight one.
     """
 
     sources: tuple[tuple[CountedRecords, Plan], ...]
     weights: SourceWeights | None
 
-    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+    def __call__(self, given: Mapping[str, int], domain: Domain) -> Subtable:
         """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
-        parts = [_of_source(reports, plan, given, asked) for reports, plan in self.sources]
+        parts = [_of_source(reports, plan, given, domain) for reports, plan in self.sources]
         factors = np.ones(len(parts))
         if self.weights is not None:
-            factors = self.weights.of_table([*given, *asked.names])
+            factors = self.weights.of_table([*given, *domain.names])
         sizes = [reports.records for reports, _ in self.sources]
         counts = weighted_sum(factors, [own for own, _ in parts])
         products = weighted_sum(np.square(factors), [own for _, own in parts])
         excess = excess_of(factors, sizes) / sum(sizes)
         products -= excess * np.outer(counts, counts)
         return Subtable(
-            asked, counts.reshape(asked.shape), sum(sizes), lambda: products - np.diag(counts)
+            domain, counts.reshape(domain.shape), sum(sizes), lambda: products - np.diag(counts)
         )
 
 
@@ -59,12 +59,12 @@ def _of_source(
 ) -> tuple[Tensor, Tensor]:
     """Return the counts, (cells), and the products of their estimators, (cells, cells)."""
     axes = axes_of(plan, [*given, *wanted.names])
-    asked = [axis for axis in axes if any(v.name in wanted for v in axis.kept)]
-    others = [(axis, _rows(axis, given)[0]) for axis in axes if axis not in asked]
-    linear, squared = _sums(reports, plan, others, asked)
+    parts = [axis for axis in axes if any(v.name in wanted for v in axis.kept)]
+    others = [(axis, _rows(axis, given)[0]) for axis in axes if axis not in parts]
+    linear, squared = _sums(reports, plan, others, parts)
     kept: list[Variable] = []
     rows: Tensor = np.ones((1, 1))
-    for axis in asked:
+    for axis in parts:
         rows = np.asarray(np.kron(rows, _rows(axis, given)), dtype=np.float64)
         kept += [v for v in axis.kept if v.name not in given]
     order = [[v.name for v in kept].index(name) for name in wanted.names]
@@ -74,7 +74,7 @@ def _of_source(
 
 
 def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
-    """Return the estimators of an axis's cells that have the given categories, a row each."""
+    """Return the estimators of an axis's cells that have the given categories, one per row."""
     sizes = [v.size for v in axis.kept]
     chosen = tuple(given.get(v.name, slice(None)) for v in axis.kept)
     cells = np.arange(math.prod(sizes)).reshape(sizes)[chosen].ravel()
@@ -82,7 +82,7 @@ def _rows(axis: Axis, given: Mapping[str, int]) -> Tensor:
     if mixture is None:
         listed: Tensor = axis.decoder[cells]
         return listed
-    # Of the inverse a I + b 11' only these rows are listed.
+    # Only these rows of the inverse a I + b 11' are listed.
     rows = np.full((len(cells), axis.channel.shape[1]), mixture[1])
     rows[np.arange(len(cells)), cells] += mixture[0]
     return rows
@@ -93,14 +93,14 @@ Factors = tuple[tuple[tuple[str, ...], tuple[int, ...], Tensor], ...]
 
 
 def _sums(
-    reports: CountedRecords, plan: Plan, given: Sequence[tuple[Axis, Tensor]], asked: Sequence[Axis]
+    reports: CountedRecords, plan: Plan, given: Sequence[tuple[Axis, Tensor]], parts: Sequence[Axis]
 ) -> tuple[Tensor, Tensor]:
-    """Return the weights of records, and their squares, summed over the reports asked for."""
+    """Return the weights of records, and their squares, summed over the requested reports."""
 
     def sizes(names: Sequence[str]) -> tuple[int, ...]:
         return tuple(plan.reported_sizes[name] for name in names)
 
-    names = tuple(named(asked))
+    names = tuple(named(parts))
     factors = tuple((own, sizes(own), row) for axis, row in given for own in [tuple(named([axis]))])
     weighing = WeighingPass(names, sizes(names), factors, reports.records)
     if reports.cells > min(CUBE_CELLS, reports.records):
@@ -113,24 +113,24 @@ def _sums(
 
 @dataclass(frozen=True, eq=False)
 class WeighingPass:
-    """A pass that adds up weights of records, and their squares, over the cells of some columns.
+    """A pass that adds weights of records, and their squares, over the cells of some columns.
 
     Weights are products of `factors`, split into whole numbers of grains, so that all sums are
     exact.
     """
 
-    asked: tuple[str, ...]
+    columns: tuple[str, ...]
     shape: tuple[int, ...]
     factors: Factors
     records: int
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
-        return (*self.asked, *(name for own, _, _ in self.factors for name in own))
+        """The columns that the pass reads."""
+        return (*self.columns, *(name for own, _, _ in self.factors for name in own))
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
-        """Return grains and finer grains of the weights, and of the squares, (2, 2, cells)."""
+        """Return grains and finer grains of the weights and of the squares, (2, 2, cells)."""
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for start in range(0, reports.records, _AT_ONCE):
             tick()
@@ -141,11 +141,11 @@ class WeighingPass:
     def counted(
         self, codes: Mapping[str, npt.NDArray[np.integer]], times: npt.NDArray[np.int64] | int = 1
     ) -> npt.NDArray[np.int64]:
-        """Return this of records by their codes, each counted `times`."""
-        weights = np.ones(len(codes[self.asked[0]]))
+        """Return the same for records given by their codes, each counted `times`."""
+        weights = np.ones(len(codes[self.columns[0]]))
         for names, sizes, factor in self.factors:
             weights *= factor[_cell(codes, names, sizes)]
-        place = _cell(codes, self.asked, self.shape)
+        place = _cell(codes, self.columns, self.shape)
         found = np.zeros((2, 2, math.prod(self.shape)), dtype=np.int64)
         for row, (left, grains) in enumerate(
             zip((weights, np.square(weights)), self._grains, strict=True)
@@ -157,7 +157,7 @@ class WeighingPass:
         return found
 
     def sums(self, found: npt.NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return the sums of weights and of their squares, of what the pass counted."""
+        """Return the sums of weights and of their squares from the pass's counts."""
         linear, squared = (
             np.ldexp(whole[0].astype(np.float64), -first)
             + np.ldexp(whole[1].astype(np.float64), -second)
@@ -167,7 +167,7 @@ class WeighingPass:
 
     @property
     def _grains(self) -> list[tuple[int, int]]:
-        """Of weights and squares: the powers of two of grains and finer ones in 1."""
+        """The exponents of the grains and finer grains per unit, for weights and for squares."""
         largest = math.prod(float(np.abs(factor).max()) for _, _, factor in self.factors)
         bits = int(self.records).bit_length()
         firsts = [
@@ -180,33 +180,33 @@ class WeighingPass:
 def _cell(
     codes: Mapping[str, npt.NDArray[np.integer]], names: Sequence[str], sizes: tuple[int, ...]
 ) -> npt.NDArray[np.intp]:
-    """Return the place of each record's cell of some columns, in C order."""
+    """Return the index of each record's cell over some columns, in C order."""
     return np.ravel_multi_index(tuple(codes[name] for name in names), sizes)
 
 
 _AT_ONCE = 1 << 16
-"""So many records are weighed at once: their weights stay in the processor's cache."""
+"""The records weighted at once, so that their weights stay in the processor's cache."""
 
 _EXACT_BITS = 52
-"""Sums of whole numbers below two to this power are exact."""
+"""The power of two below which sums of integers are exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableSlices:
-    """Tables within subpopulations as slices of marginal tables, however these are estimated."""
+    """Tables within subpopulations as slices of marginal tables, with any estimator."""
 
     marginals: Marginals
 
-    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
+    def __call__(self, given: Mapping[str, int], domain: Domain) -> Subtable:
         """Return the table of a subpopulation; see `Subpopulation.tabulate`."""
-        whole, codes = self.marginals.marginal([*given, *asked.names]), tuple(given.values())
+        whole, codes = self.marginals.marginal([*given, *domain.names]), tuple(given.values())
 
         def error() -> Tensor:
-            if asked.size * whole.counts.size > MARGINAL_CELLS:
-                raise too_large(asked, given)
-            weights = np.zeros((asked.size, *whole.counts.shape))
-            for place, cell in enumerate(np.ndindex(*asked.shape)):
+            if domain.size * whole.counts.size > MARGINAL_CELLS:
+                raise too_large(domain, given)
+            weights = np.zeros((domain.size, *whole.counts.shape))
+            for place, cell in enumerate(np.ndindex(*domain.shape)):
                 weights[(place, *codes, *cell)] = 1.0
             return whole.covariance_of(weights, population=False)
 
-        return Subtable(asked, whole.counts[codes], whole.records, error)
+        return Subtable(domain, whole.counts[codes], whole.records, error)

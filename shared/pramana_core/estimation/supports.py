@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 SUPPORT_CELLS = 1 << 22
-"""Supports are cells of tables of at most this many cells."""
+"""The most cells of a table whose cells are supports."""
 
 
 @dataclass(frozen=True, eq=False)
 class TabulatedSupports:
-    """Supports that are cells of marginal tables; all itemsets over some variables share one.
+    """Supports that are cells of marginal tables; all itemsets over the same variables share one.
 
-    `unshrunk` takes pooled tables before shrinkage; `cells` is the larger number of true or
-    reported cells of a table; `count_ahead` counts several tables in one pass.
+    `unshrunk` uses pooled tables before shrinkage. `cells` returns the larger number of true and
+    reported cells of a table. `count_ahead` counts several tables in one pass.
     """
 
     marginals: Marginals
@@ -74,10 +74,7 @@ class TabulatedSupports:
     def _by_variables(
         self, itemsets: Indices
     ) -> Iterator[tuple[Indices, list[str], tuple[Indices, ...]]]:
-        """Yield itemsets over the same variables: rows, variables, and cells by axis.
-
-        Raises LimitExceeded for a table of more than `SUPPORT_CELLS` cells.
-        """
+        """Yield itemsets over the same variables: rows, variables, cells. Raises LimitExceeded."""
         domain = self.marginals.domain
         variables = np.array([domain.axis(name) for name, _ in self.items])[itemsets]
         codes = np.array([code for _, code in self.items])[itemsets]
@@ -87,10 +84,10 @@ class TabulatedSupports:
         sizes = [cells(names) for names in tables]
         if max(sizes, default=0) > SUPPORT_CELLS:
             raise LimitExceeded(
-                f"Itemsets of {variables.shape[1]} variables need a table of {max(sizes)} cells; at"
-                f" most {SUPPORT_CELLS} are counted.",
+                f"Itemsets of {variables.shape[1]} variables need a table of {max(sizes)} cells;"
+                f" the limit is {SUPPORT_CELLS}.",
                 where="items",
-                remedy="Ask for shorter itemsets, or for variables of fewer categories.",
+                remedy="Request shorter itemsets, or variables with fewer categories.",
             )
         counted = 0
         for number, names in enumerate(tables):
@@ -118,9 +115,9 @@ def _parts(shape: tuple[int, ...], cell: tuple[int, ...], antecedent: Flags) -> 
 
 
 def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
-    """Check that items are different categories. Raises UnknownVariable, DomainError."""
+    """Check that items are distinct categories. Raises UnknownVariable, DomainError."""
     for name, code in items:
         if not 0 <= code < domain[name].size:
-            raise DomainError(f"{name!r} has no category of code {code}.", where=name)
+            raise DomainError(f"{name!r} has no category with code {code}.", where=name)
     if len(set(items)) < len(items):
         raise DomainError("An item is named twice.", where="items")

@@ -1,8 +1,8 @@
 """Supports of itemsets from pooled tables.
 
-Single items, pairs and what records report together are cells of tables. Longer itemsets have the
-largest entropy given the supports of their pairs (Pavlov, Mannila and Smyth 2003). Errors are
-against the population, by the delta method; given the items, errors of pairs are independent.
+Single items, pairs and jointly reported itemsets are cells of tables. Longer itemsets have the
+largest entropy given the supports of their pairs (Pavlov, Mannila and Smyth 2003). Errors are for
+the population, by the delta method; given the items, errors of pairs are independent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pramana_core.marginals.counts import Marginals
 
 LONGEST = 10
-"""Supports of more items than this are not made of pairs."""
+"""The most items of an itemset whose support is computed from pairs."""
 
 _ROUNDS = 30
 _AT_ONCE = 1 << 20
@@ -37,7 +37,7 @@ _LEAST = 1e-9
 
 
 class PooledSupports:
-    """Supports of items of pooled tables; `note` is called with variables estimated from pairs."""
+    """Supports of items of pooled tables; `note` receives variables estimated from pairs."""
 
     def __init__(
         self,
@@ -56,42 +56,42 @@ class PooledSupports:
         self._pair = np.zeros((4, len(items), len(items)))
 
     def counts(self, itemsets: Indices) -> SupportCounts:
-        told = self._told(itemsets)
-        before = self._unshrunk.counts(itemsets[told])
-        ways = [replace(self._tables.counts(itemsets[told]), before=before)]
-        if not told.all():
-            ways.append(self._modelled_counts(itemsets[~told]))
+        read = self._read(itemsets)
+        before = self._unshrunk.counts(itemsets[read])
+        ways = [replace(self._tables.counts(itemsets[read]), before=before)]
+        if not read.all():
+            ways.append(self._modelled_counts(itemsets[~read]))
         return SupportCounts.merged(
-            ways, [np.flatnonzero(told), np.flatnonzero(~told)][: len(ways)]
+            ways, [np.flatnonzero(read), np.flatnonzero(~read)][: len(ways)]
         )
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        told = self._told(itemsets)
-        before = self._unshrunk.rules(itemsets[told], antecedents[told])
-        ways = [replace(self._tables.rules(itemsets[told], antecedents[told]), before=before)]
-        if not told.all():
-            ways.append(self._modelled_rules(itemsets[~told], antecedents[~told]))
-        return RuleCounts.merged(ways, [np.flatnonzero(told), np.flatnonzero(~told)][: len(ways)])
+        read = self._read(itemsets)
+        before = self._unshrunk.rules(itemsets[read], antecedents[read])
+        ways = [replace(self._tables.rules(itemsets[read], antecedents[read]), before=before)]
+        if not read.all():
+            ways.append(self._modelled_rules(itemsets[~read], antecedents[~read]))
+        return RuleCounts.merged(ways, [np.flatnonzero(read), np.flatnonzero(~read)][: len(ways)])
 
-    def _told(self, itemsets: Indices) -> Flags:
+    def _read(self, itemsets: Indices) -> Flags:
         """Return which itemsets have a table, and note the others. Raises LimitExceeded."""
         if itemsets.shape[1] <= 2:
             return np.ones(len(itemsets), dtype=np.bool_)
         sets, place = np.unique(np.sort(self._axes[itemsets], axis=1), axis=0, return_inverse=True)
-        told = np.zeros(len(sets), dtype=np.bool_)
+        read = np.zeros(len(sets), dtype=np.bool_)
         for row, axes in enumerate(sets.tolist()):
             names = tuple(self.marginals.domain.names[axis] for axis in axes)
-            told[row] = self.marginals.can_estimate(names)
-            if not told[row]:
+            read[row] = self.marginals.can_estimate(names)
+            if not read[row]:
                 self._note(names)
-        if itemsets.shape[1] > LONGEST and not told.all():
+        if itemsets.shape[1] > LONGEST and not read.all():
             raise LimitExceeded(
-                f"Supports of {itemsets.shape[1]} items are not made of pairs: {LONGEST} items are"
-                " the most.",
+                f"Supports of {itemsets.shape[1]} items cannot be computed from pairs; the limit is"
+                f" {LONGEST} items.",
                 where="items",
                 remedy="Limit the length of itemsets, or raise the minimum support.",
             )
-        return told[place.ravel()]
+        return read[place.ravel()]
 
     def _modelled_counts(self, itemsets: Indices) -> SupportCounts:
         records = self.marginals.records
@@ -175,9 +175,9 @@ class _Shares:
     spread: Floats
 
     def part(self, flags: Flags) -> tuple[Floats, tuple[Floats, Floats]]:
-        """Return the supports of the flagged items of each row, and how they follow from others.
+        """Return the supports of each row's flagged items, and the derivatives of their logarithms.
 
-        The last two are the derivatives of their logarithms by s_i, (n, k), and s_ij, (n, k, k).
+        The derivatives are by s_i, (n, k), and by s_ij, (n, k, k).
         """
         number, width = flags.shape
         support: Floats = np.ones(number)
@@ -209,7 +209,7 @@ class _Shares:
 
 
 def _entropic(single: Floats, pair: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return supports by largest entropy, and derivatives of their logarithms."""
+    """Return supports of largest entropy, and the derivatives of their logarithms."""
     width = single.shape[1]
     most = max(1, _AT_ONCE >> (2 * width))
     parts = []
@@ -260,7 +260,7 @@ def _slopes(tables: Floats, width: int) -> tuple[Floats, Floats]:
     products = statistics[:, :, None] * statistics[:, None, :]
     spread = (shares @ products.reshape(len(bits), -1)).reshape(-1, number, number)
     spread -= means[:, :, None] * means[:, None, :]
-    # Where cells are all but empty a direction has no information; nothing is known to move it.
+    # Nearly empty cells leave a direction without information, in which nothing moves.
     spread += np.eye(number) * (_LEAST * np.trace(spread, axis1=1, axis2=2))[:, None, None]
     slopes = means * np.linalg.solve(spread, (1 - means)[:, :, None])[:, :, 0]
     ties = np.zeros((len(tables), width, width))

@@ -1,4 +1,4 @@
-"""Tables of estimated counts: by the channels of one or several sources, or with listed errors."""
+"""Tables of estimated counts: from the channels of the sources, or with listed errors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pramana_core.marginals.tables import MarginalTable, Moments
 class SourceReports:
     """The reports of one source behind a table over `domain`.
 
-    `fitted` has the observed counts for moments, the expected ones for maximum likelihood; `axes`
-    say what its axes are. Each record counts `factor` times; see `weights`.
+    `fitted` has the observed counts for moments, and the expected counts for maximum likelihood,
+    with the axes `axes`. Each record has the weight `factor`; see `weights`.
     """
 
     domain: Domain
@@ -72,17 +72,17 @@ class SourceReports:
 
 @dataclass(frozen=True)
 class EstimatedTable(MarginalTable):
-    """Counts estimated by the channels: the sum of each source's estimates, times its factor a.
+    """Counts estimated through the channels: the sum of each source's estimate times its factor a.
 
     With A = sum a^2 N_i / N, sums of products of estimators are sum a^2 products - (A - 1) N^ N^' /
-    N. The last term is the chance difference of the sources' records; A is 1 where all factors are.
+    N. The last term is the random difference of the sources' records; A is 1 if all factors are.
     """
 
     sources: tuple[SourceReports, ...]
 
     @property
     def factors(self) -> Tensor:
-        """How much a record of each source counts."""
+        """The weight of a record of each source."""
         return np.array([source.factor for source in self.sources])
 
     def products(self, weights: Tensor) -> Tensor:
@@ -124,23 +124,22 @@ class EstimatedTable(MarginalTable):
 
     @cached_property
     def _excess(self) -> float:
-        """(A - 1) / N."""
+        """The value (A - 1) / N."""
         each = [source.records for source in self.sources]
         return float(excess_of(self.factors, each)) / self.records
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactoredTable(MarginalTable):
-    """Counts with a listed factor of their errors: the most likely ones, or pooled and shrunk ones.
+    """Counts with a listed factor of their errors: maximum-likelihood or pooled, shrunk counts.
 
-    Where no record reports all variables (`reported` is False), both errors are against the
-    population and suppose that no more variables interact. `covariance_of` adds the product of the
-    shifts.
+    If no record reports all variables (`reported` is False), both errors are for the population and
+    assume no larger interactions. `covariance_of` adds the product of the shifts.
 
     Attributes:
-        root: R, (cells..., r), with R R' the population covariance of the counts before shrinkage.
+        root: R, (cells..., r), where R R' is the population covariance of the unshrunk counts.
         moved: the shift by shrinkage, in the shape of the counts.
-        law: the counts at which sampling is taken; by default `counts`.
+        law: the counts at which the sampling variance is evaluated; by default `counts`.
     """
 
     root: Tensor
@@ -152,7 +151,7 @@ class FactoredTable(MarginalTable):
     def likely(
         cls, domain: Domain, counts: Tensor, records: int, products: Tensor
     ) -> FactoredTable:
-        """Return the most likely counts; `products` are the second moments of their estimators."""
+        """Return maximum-likelihood counts; `products` has their estimators' second moments."""
         flat = counts.ravel()
         values, vectors = np.linalg.eigh(products - np.outer(flat, flat) / records)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -161,12 +160,12 @@ class FactoredTable(MarginalTable):
 
     @property
     def filled_in(self) -> bool:
-        """Whether it is made of smaller tables: no record reports all its variables."""
+        """Whether the table is assembled from smaller ones: no record reports all its variables."""
         return not self.reported
 
     @property
     def unshrunk(self) -> FactoredTable:
-        """The table before shrinkage: unbiased where `reported`; its counts may be negative."""
+        """The table before shrinkage: unbiased if `reported`, with possibly negative counts."""
         return replace(
             self,
             counts=self.counts - self.moved,
@@ -176,7 +175,7 @@ class FactoredTable(MarginalTable):
 
     @property
     def supposed(self) -> Tensor:
-        """The counts at which sampling is taken."""
+        """The counts at which the sampling variance is evaluated."""
         return self.counts if self.law is None else self.law
 
     def products(self, weights: Tensor) -> Tensor:
@@ -211,7 +210,7 @@ class FactoredTable(MarginalTable):
         return population or not self.reported
 
     def _factor(self, *more: Tensor) -> Tensor:
-        """Return F, cells x r, with F F' the sums of products of estimators, and columns `more`."""
+        """Return F, cells x r, with F F' the sums of estimators' products; `more` adds columns."""
         flat = self.supposed.reshape(-1, 1)
         parts = (self.root, *more)
         return np.hstack([*(p.reshape(len(flat), -1) for p in parts), flat / np.sqrt(self.records)])

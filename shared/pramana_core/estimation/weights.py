@@ -1,9 +1,8 @@
-"""Weights of several sources of one population: the inverse of each source's variance (Cochran
-1954).
+"""Weights of several sources of one population: inverse variances (Cochran 1954).
 
 With shares s_i of N_i records each, the table of N records is sum_i a_i N_i s_i, where a_i = w_i N
-/ N_i and w_i ~ N_i / v_i. The variance v_i of one record's estimate follows from the channels
-alone, so sources with the same channels have a_i = 1.
+/ N_i and w_i ~ N_i / v_i. The variance v_i of one record's estimate depends only on the channels,
+so sources with the same channels have a_i = 1.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from pramana_core.marginals.support_counts import weighted_sum
 from pramana_core.plan import Plan
 
 _MORE = 1.959963984540054**2
-"""As many records, evenly spread, are added to a variable's counts: no share is zero."""
+"""The records added to a variable's counts, evenly spread, so that no share is zero."""
 
 _LEAST = 1e-12
-"""No record tells a table with less variance than this."""
+"""The least variance of one record's estimate of a table."""
 
 
 @dataclass(frozen=True, eq=False)
 class SourceWeights:
     """The factors a_i of sources, from their plans and numbers of records.
 
-    `single` returns the counts of one variable estimated from one source, by its index.
+    `single` returns the counts of one variable estimated from one source, by the source's index.
     """
 
     plans: tuple[Plan, ...]
@@ -48,7 +47,7 @@ class SourceWeights:
         return np.asarray(self.records.sum() * precise / weighted_sum(self.records, precise))
 
     def _share(self, name: str) -> Tensor:
-        """The distribution of a variable by all sources that report it, every share positive."""
+        """Return a variable's distribution from all sources that report it; shares are positive."""
         if name not in self._shares:
             size = self.domain[name].size
             counts = np.full(size, _MORE / size)
@@ -56,8 +55,8 @@ class SourceWeights:
             flat = [_second_moment(self.plans[i], [name], self._flat) for i in holders]
             precise = 1 / np.maximum(np.array(flat) - 1 / size, _LEAST)
             factors = precise * self.records.sum() / (precise @ self.records[holders])
-            told = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
-            counts += np.maximum(told, 0.0)
+            counted = sum(a * self.single(i, name) for a, i in zip(factors, holders, strict=True))
+            counts += np.maximum(counted, 0.0)
             self._shares[name] = counts / counts.sum()
         return self._shares[name]
 
@@ -66,7 +65,7 @@ class SourceWeights:
 
 
 def _second_moment(plan: Plan, names: Sequence[str], share: Callable[[str], Tensor]) -> float:
-    """Return the mean square of the cells' estimators, summed, if variables are independent."""
+    """Return the mean square of the cells' estimators, summed, for independent variables."""
     second = 1.0
     for axis in axes_of(plan, names):
         law: Tensor = np.ones(1)

@@ -1,8 +1,9 @@
 """Kernel ridge regression with a bias, tuned by exact leave-one-out errors.
 
-It is the least-squares support vector machine (Suykens et al. 2002) of AlAhmadi III.2. With the
-eigenvectors U and eigenvalues d of the centred kernel, the fit is Hy with H = 11'/n + U d / (d + n
-penalty) U'. A record's left-out error is (y - Hy) / (1 - h), h on H's diagonal.
+The method is the least-squares support vector machine (Suykens et al. 2002) of AlAhmadi III.2. With
+the eigenvectors U and eigenvalues d of the centred kernel, the fit is Hy, where H = 11'/n + U d /
+(d + n penalty) U'. A record's leave-one-out error is (y - Hy) / (1 - h), where h is its entry on
+H's diagonal.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from pramana_core.kernel_regression.tuning import (
 from pramana_core.mixed import Floats, residual, with_constant
 
 LEADING = 1e-4
-"""An eigenvector that the ridge shrinks to a smaller part is not a leading one."""
+"""An eigenvector is leading if the ridge keeps at least this share of it."""
 
 LANDMARKS = 600
-"""The usual number of points that span a kernel."""
+"""The default number of points that span a kernel."""
 
 ALONE = 1e-9
-"""A record whose leverage is nearer to 1 cannot be predicted by the others."""
+"""A record whose leverage is closer than this to 1 cannot be predicted from the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +40,14 @@ class KernelFit:
     """A fitted kernel regression of q targets on k features.
 
     Attributes:
-        fitted, left_out: targets of the n records, by the fit and by fits without the record, n x
-            q.
-        own: the weight of each record's own target in its fitted one: n x q, 0 to 1.
+        fitted, left_out: targets by the fit and by fits without the record, each n x q.
+        own: the weight of each record's own target in its fitted value: n x q, 0 to 1.
         basis: the leading eigenvectors of the smoother, n x m, without unpenalized columns.
-        shrinkage: by the ridge, of the targets' parts in the basis: m x q, 0 to 1.
-        bandwidth, penalties: the Gaussian kernel's, and each target's as a share of the records.
+        shrinkage: the ridge's factors of the targets' components in the basis: m x q, 0 to 1.
+        bandwidth: the bandwidth of the Gaussian kernel.
+        penalties: each target's penalty as a share of the records.
         approximation: the share of the kernel's trace that the landmarks lose.
-        r2: of the leave-one-out fits, one number for each target.
+        r2: R^2 of the leave-one-out fits, one per target.
     """
 
     fitted: Floats
@@ -63,7 +64,7 @@ class KernelFit:
     _lines: Floats = field(repr=False)
 
     def predict(self, features: Floats) -> Floats:
-        """Return the expected targets, n x q, of features n x k. Raises TableError."""
+        """Return the expected targets, n x q, for features n x k. Raises TableError."""
         points = _matrix(features, "features")
         if points.shape[1] != self._span.landmarks.shape[1]:
             raise TableError(
@@ -86,15 +87,16 @@ def fit_kernel(
 ) -> KernelFit:
     """Fit n x q targets by a Gaussian-kernel ridge regression on n x k standardized features.
 
-    At most `landmarks` records span the kernel (Nystrom); `rng` draws them, else they are spread.
-    `ridge` gives bandwidth and penalties, which leave-one-out errors choose otherwise; for `smooth`
-    see `tuning`. Raises TableError: numbers of records differ, there are none, or values are not
-    finite.
+    At most `landmarks` records span the kernel (Nystrom). `rng` draws them; without it they are
+    evenly spaced. `ridge` gives bandwidth and penalties; without it leave-one-out errors choose
+    them. For `smooth` see `tuning`. Raises TableError: features and targets have different numbers
+    of records, no records, or values that are not finite.
     """
     points, values = _matrix(features, "features"), _matrix(targets, "targets")
     if len(points) != len(values) or not len(points):
         raise TableError(
-            f"There are {len(points)} records of features and {len(values)} of targets.",
+            f"The features have {len(points)} records, the targets {len(values)}; they must have"
+            " the same number, at least 1.",
             where="features",
         )
     centred = values - values.mean(axis=0)
@@ -140,8 +142,8 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
         scaled = np.sqrt(spectrum.values)[:, None] / (spectrum.values[:, None] + ridge)
         found: Floats = span.root @ (spectrum.turn @ (scaled * along))
         return found
-    # The landmarks span the whole kernel, also what its root loses in rounding: the weights are
-    # those of the support vectors, residuals divided by the ridge.
+    # The landmarks span the whole kernel, including the part that its root loses by rounding. The
+    # weights are those of the support vectors: residuals divided by the ridge.
     rest = residual(residual(values, spectrum.free), vectors)
     support = vectors @ (along / (spectrum.values[:, None] + ridge)) + rest / ridge
     found = np.zeros((len(distinct), values.shape[1]))
@@ -150,26 +152,26 @@ def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) 
 
 
 def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
-    """Return fitted values without each record, n x q, or the others' mean at a leverage of 1."""
+    """Return fitted values without each record, n x q; the mean of the others at leverage 1."""
     free = 1 - own
     alone = free < ALONE
     left_out = values - (values - fitted) / np.where(alone, 1.0, free)
     others = (values.sum(axis=0) - values) / max(1, len(values) - 1)
-    found: Floats = np.where(alone, others, left_out)
-    return found
+    fits: Floats = np.where(alone, others, left_out)
+    return fits
 
 
 def explained(values: Floats, predicted: Floats) -> Floats:
     """Return the share of each column's variance that predictions explain; 0 for constants."""
     variance = np.mean((values - values.mean(axis=0)) ** 2, axis=0)
     lost = np.mean((values - predicted) ** 2, axis=0)
-    found: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)
-    return found
+    share: Floats = np.where(variance > 0, 1 - lost / np.where(variance > 0, variance, 1.0), 0.0)
+    return share
 
 
 def _matrix(values: Floats, what: str) -> Floats:
-    found = np.asarray(values, dtype=np.float64)
-    found = found[:, None] if found.ndim == 1 else found
-    if found.ndim != 2 or not np.isfinite(found).all():
+    matrix = np.asarray(values, dtype=np.float64)
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise TableError(f"The {what} must be a matrix of finite numbers.", where=what)
-    return found
+    return matrix

@@ -1,7 +1,7 @@
-"""The smoothest fit whose error is not distinguishable from the least.
+"""Choosing the smoothest fit whose error is indistinguishable from the smallest.
 
-The one-standard-error rule (Breiman et al. 1984, 3.4.3), with errors paired record by record:
-smooth fits depend less on each single record.
+The one-standard-error rule (Breiman et al. 1984, 3.4.3), with errors paired record by record.
+Smooth fits depend less on each single record.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from pramana_core.mixed import Floats
 from pramana_core.ties import FITTED_TIE, first_smallest
 
 ERRORS = 0.5
-"""The allowed excess of the error, in standard errors; with 1 curves become visibly flatter."""
+"""The allowed excess of the error, in standard errors; at 1, curves become visibly flatter."""
 
 TINY = 1e-300
 
 _ALLOWED = ERRORS * (1 + FITTED_TIE)
-"""The same, raised by rounding."""
+"""`ERRORS` with a tolerance for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class PenaltyFits:
     """Fits of q targets with l ascending penalties at one bandwidth.
 
-    `freedom` has the effective numbers of parameters, l; `allowed`, l truth values, which fits are
-    considered; `squares` the squared left-out errors in variances of the target, n x l x q.
+    `freedom`, (l,), has the effective numbers of parameters. `allowed`, (l,), marks the fits that
+    may be chosen. `squares`, n x l x q, has the squared leave-one-out errors in units of the
+    target's variance.
     """
 
     penalties: Floats
@@ -39,13 +40,14 @@ class PenaltyFits:
 
 
 def smoothest(tried: Sequence[PenaltyFits]) -> tuple[int, tuple[float, ...]]:
-    """Return the index of one bandwidth for all targets, and the penalty of each.
+    """Return the index of one bandwidth for all targets, and the penalty of each target.
 
-    Each target takes the least freedom with an error at most `ERRORS` standard errors above its
-    least. The bandwidth is that of the smallest sum of freedoms, or of the smallest worst excess.
+    Each target takes the fit with the least freedom among those with an error at most `ERRORS`
+    standard errors above its smallest error. The bandwidth has the smallest sum of freedoms, or if
+    no bandwidth meets that limit for all targets, the smallest worst excess.
     """
     excess = [_excess(tried, target) for target in range(tried[0].squares.shape[2])]
-    # Of equals the widest kernel, which is the last.
+    # In case of ties, the last and widest kernel.
     order = range(len(tried) - 1, -1, -1)
     worst = [max(float(one[k].min()) for one in excess) for k in order]
     if min(worst) <= _ALLOWED:
@@ -63,25 +65,24 @@ def smoothest(tried: Sequence[PenaltyFits]) -> tuple[int, tuple[float, ...]]:
 
 
 def _least(tried: PenaltyFits, excess: Floats) -> float:
-    """Return the least freedom of the fits within the allowed excess."""
     return float(np.min(np.where(excess <= _ALLOWED, tried.freedom, np.inf)))
 
 
 def _excess(tried: Sequence[PenaltyFits], target: int) -> list[Floats]:
-    """Return each fit's error above the best fit's, in standard errors, at least 0."""
+    """Return each fit's error above the best fit's error, in standard errors, at least 0."""
     means = [np.where(one.allowed, one.squares[:, :, target].mean(axis=0), np.inf) for one in tried]
     if not np.isfinite(np.concatenate(means)).any():
-        # None is allowed: the one with the least freedom.
+        # If no fit is allowed, take the fit with the least freedom.
         least = min(float(one.freedom.min()) for one in tried)
         return [np.where(one.freedom <= least, 0.0, np.inf) for one in tried]
     place = first_smallest([mean.min() for mean in means], tie=FITTED_TIE)
     best = tried[place].squares[:, first_smallest(means[place], tie=FITTED_TIE), target]
     least = FITTED_TIE * float(best.mean())
-    found = []
+    errors = []
     for one in tried:
         worse = one.squares[:, :, target] - best[:, None]
         error = np.maximum(worse.std(axis=0) / np.sqrt(len(worse)), TINY)
-        # Fits that differ by rounding alone have no error between them.
+        # Fits that differ only by rounding have a zero error.
         excess = np.maximum(worse.mean(axis=0) - least, 0.0) / error
-        found.append(np.where(one.allowed, excess, np.inf))
-    return found
+        errors.append(np.where(one.allowed, excess, np.inf))
+    return errors

@@ -1,8 +1,8 @@
 """Bandwidth and penalty of a centred Gaussian kernel over n records, by leave-one-out errors.
 
 Landmarks span the kernel (Nystrom; Williams and Seeger 2001). Memory is about 8 bytes for each
-record and landmark. Up to `TOGETHER` records with equal features are left out together, so that no
-fit memorizes them. A `smooth` fit does not shrink straight lines, and takes the `smoothest` fit.
+record and landmark. Up to `TOGETHER` records with equal features are left out together, so that a
+fit cannot memorize them. A `smooth` fit does not shrink straight lines; `smoothest` chooses it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from pramana_core.mixed import Floats, basis_of, with_constant
 from pramana_core.ties import FITTED_TIE, first_smallest
 
 ROWS = 4096
-"""The number of records whose kernel values are computed at once."""
+"""The number of records whose kernel values are computed together."""
 
 RECORDS, FEWER_LANDMARKS = 4000, 200
-"""The most records and landmarks on which bandwidths are compared."""
+"""The maximum numbers of records and of landmarks for comparing bandwidths."""
 
 BANDWIDTHS = np.geomspace(0.1, 10.0, 9)
-"""In standard deviations, times the square root of the number of features."""
+"""Bandwidths in standard deviations, divided by the square root of the number of features."""
 
 PENALTIES = np.geomspace(1e-9, 1.0, 28)
 
 TOGETHER = 5
-"""Groups of records with the same features are left out together up to this size."""
+"""The maximum size of a group of records with equal features that is left out together."""
 
 FREEDOM, SMOOTH = 0.2, 0.1
-"""The largest effective number of parameters, as a share of the records; of a `smooth` fit."""
+"""The maximum effective number of parameters per record, in general and for a `smooth` fit."""
 
 FORBIDDEN = 1e6
-"""The error of a fit that is not considered."""
+"""The error assigned to a fit that may not be chosen."""
 
 
 class Permuting(Protocol):
@@ -49,9 +49,7 @@ class Permuting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Kernel functions of m x k landmarks at a bandwidth; `root` is K_zz^(-1/2) up to a rotation, m
-    x r.
-    """
+    """The kernel functions of m x k landmarks; `root`, m x r, is K_zz^(-1/2) up to a rotation."""
 
     landmarks: Floats
     bandwidth: float
@@ -69,19 +67,19 @@ class Span:
         return self.weighted(points, self.root)
 
     def weighted(self, points: Floats, weights: Floats) -> Floats:
-        """Return sums of the landmarks' kernel functions at points: n x q, of weights m x q."""
-        found = np.empty((len(points), weights.shape[1]))
+        """Return the landmarks' kernel functions at points, summed with weights m x q: n x q."""
+        sums = np.empty((len(points), weights.shape[1]))
         for rows in chunks(len(points)):
-            found[rows] = gaussian(points[rows], self.landmarks, self.bandwidth) @ weights
-        return found
+            sums[rows] = gaussian(points[rows], self.landmarks, self.bandwidth) @ weights
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The kernel over n records, orthogonal to the unpenalized columns, in its eigenvectors.
+    """The eigenvectors of the kernel over n records, orthogonal to the unpenalized columns.
 
     Attributes:
-        span: the features of points.
+        span: the kernel functions of the landmarks.
         free: an orthonormal basis of the unpenalized columns, n x f.
         vectors, values: the s eigenvectors, n x s, and eigenvalues, the largest first.
         turn: the combinations of features that give the eigenvectors, r x s.
@@ -97,24 +95,24 @@ class Spectrum:
 
 
 def gaussian(points: Floats, others: Floats, bandwidth: float) -> Floats:
-    """Return exp(-|x - z|^2 / (2 bandwidth^2)) of all pairs: n x m."""
+    """Return exp(-|x - z|^2 / (2 bandwidth^2)) for all pairs of points: n x m."""
     squares = -2.0 * (points @ others.T)
     squares += np.einsum("ij,ij->i", points, points)[:, None]
     squares += np.einsum("ij,ij->i", others, others)[None, :]
     np.maximum(squares, 0.0, out=squares)
     squares *= -0.5 / bandwidth**2
-    found: Floats = np.exp(squares, out=squares)
-    return found
+    kernel: Floats = np.exp(squares, out=squares)
+    return kernel
 
 
 def chunks(n: int) -> Iterator[slice]:
-    """Yield consecutive slices of n rows."""
+    """Yield consecutive slices that cover n rows."""
     for start in range(0, n, ROWS):
         yield slice(start, min(n, start + ROWS))
 
 
 def choose_landmarks(points: Floats, most: int, rng: Permuting | None) -> Floats:
-    """Return at most `most` distinct points: drawn by `rng`, or spread evenly in lexical order."""
+    """Return at most `most` distinct points, drawn by `rng` or evenly spaced in lexical order."""
     distinct = np.unique(points, axis=0)
     if len(distinct) <= most:
         return distinct
@@ -140,7 +138,7 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
     values, turn = values[::-1], turn[:, ::-1]
     kept = values > n * len(values) * np.finfo(float).eps
     values, turn = values[kept], turn[:, kept]
-    vectors = features[:, : len(values)]  # overwritten in place, for memory
+    vectors = features[:, : len(values)]  # overwritten in place to save memory
     for rows in chunks(n):
         vectors[rows] = features[rows] @ (turn / np.sqrt(values))
     return Spectrum(span, free, vectors, values, turn, lost)
@@ -149,7 +147,7 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth and each target's penalty, None where all records must choose it."""
+    """Return the bandwidth, and the targets' penalties unless all records must choose them."""
     n = len(targets)
     some = n > RECORDS
     if some:
@@ -170,7 +168,7 @@ def tune(
 def tune_penalties(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> tuple[float, ...]:
-    """Return each target's penalty: that of the least mean error, or of its smoothest fit."""
+    """Return each target's penalty, from the smallest mean error or from its smoothest fit."""
     fits = _penalty_fits(spectrum, points, targets, smooth=smooth)
     if smooth:
         return smoothest([fits])[1]
@@ -179,10 +177,10 @@ def tune_penalties(
 
 
 def _best(fits: PenaltyFits) -> tuple[float, float]:
-    """Return the penalty of the least mean error over targets, and that error."""
-    # Where none is allowed, the one with the least freedom.
+    """Return the penalty with the smallest mean error over targets, and that error."""
+    # If no fit is allowed, take the fit with the least freedom.
     errors = np.where(fits.allowed, np.mean(fits.squares, axis=(0, 2)), FORBIDDEN * fits.freedom)
-    # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
+    # For equal errors take the larger penalty, so that pure noise is not fitted.
     best = len(errors) - 1 - first_smallest(errors[::-1], tie=FITTED_TIE)
     return float(fits.penalties[best]), float(errors[best])
 
@@ -190,7 +188,7 @@ def _best(fits: PenaltyFits) -> tuple[float, float]:
 def _penalty_fits(
     spectrum: Spectrum, points: Floats, targets: Floats, *, smooth: bool
 ) -> PenaltyFits:
-    """Return the left-out errors of a ridge with each penalty of the grid."""
+    """Return the leave-one-out errors of a ridge with each penalty of the grid."""
     n = len(points)
     grid = np.append(PENALTIES, np.inf) if smooth else PENALTIES
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
@@ -204,8 +202,9 @@ def _penalty_fits(
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:
-    """Return the residuals (n x l x q) and leverages (n x l) of fits to targets, n x q, with l
-    penalties, which shrink each eigenvector, s x l."""
+    """Return residuals (n x l x q) and leverages (n x l) of fits to targets n x q; `shrinkage`: s x
+    l.
+    """
     n, q = targets.shape
     count = shrinkage.shape[1]
     along = spectrum.vectors.T @ targets
@@ -221,20 +220,21 @@ def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[F
 
 
 def groups_of(points: Floats) -> npt.NDArray[np.intp]:
-    """Return the group of each record; records of a group have the same features."""
+    """Return the group index of each record; records of a group have equal features."""
     _, inverse = np.unique(points, axis=0, return_inverse=True)
-    found: npt.NDArray[np.intp] = np.ravel(inverse)
-    return found
+    groups: npt.NDArray[np.intp] = np.ravel(inverse)
+    return groups
 
 
 def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp]) -> Floats:
-    """Return the errors of left-out records; those of a small group are left out together.
+    """Return leave-one-out errors; records of a small group are left out together.
 
-    Without c records of a row h, the error is r + c h / (1 - c h) mean(r), r in `left`: n x l x q.
+    Without a group's c records of leverage h, the error is r + c h / (1 - c h) mean(r), r in
+    `left`.
     """
     sizes = np.bincount(groups)
     shared = (sizes[groups] > 1) & (sizes[groups] <= TOGETHER)
-    found: Floats = left / np.maximum(1 - leverages, 1e-9)[:, :, None]
+    errors: Floats = left / np.maximum(1 - leverages, 1e-9)[:, :, None]
     if shared.any():
         _, inner = np.unique(groups[shared], return_inverse=True)
         count = sizes[groups[shared]][:, None]
@@ -242,5 +242,5 @@ def left_out_errors(left: Floats, leverages: Floats, groups: npt.NDArray[np.intp
         np.add.at(means, inner, left[shared] / count[:, :, None])
         weight = count * leverages[shared]
         factor = weight / np.maximum(1 - weight, 1e-9)
-        found[shared] = left[shared] + factor[:, :, None] * means[inner]
-    return found
+        errors[shared] = left[shared] + factor[:, :, None] * means[inner]
+    return errors

@@ -1,4 +1,4 @@
-"""Compiled loops, loaded only where there is enough to do; each has a numpy path of the same bits.
+"""Compiled loops, loaded only for enough work; each has a numpy path with bit-identical results.
 
-They know arrays and numbers: what is counted, and for whom, is up to the rooms above.
+Kernels know only arrays and numbers; their meaning belongs to the rooms above.
 """

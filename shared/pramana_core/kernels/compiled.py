@@ -1,7 +1,7 @@
-"""The compiler of loops: numba, an optional extra that takes a second to load.
+"""Access to the compiler of loops: numba, an optional extra that takes a second to load.
 
-Modules of kernels decorate them by `compiled`, and so load numba when they are imported. Import
-them inside a function, after `can_compile()`, with another way where it returns False.
+Modules of kernels decorate functions with `compiled`, and so load numba on import. Import such a
+module inside a function, after `can_compile()` returned True, and use another path otherwise.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, TypeVar, cast
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 LOADING = 1.0
-"""About how many seconds it takes to load numba and kernels that were compiled before."""
+"""The approximate seconds to load numba and kernels that are already compiled."""
 
 
 class Forgone:
-    """The seconds that compiled loops would have saved; from `LOADING` on, numba is loaded."""
+    """The seconds that compiled loops would have saved; above `LOADING`, numba is loaded."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -30,7 +30,7 @@ _FORGONE = Forgone()
 
 
 def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
-    """Return whether numba is installed, and loaded or worth it by seconds saved now and before."""
+    """Return whether numba is installed, and is loaded or would save enough seconds."""
     if "numba" in sys.modules:
         return sys.modules["numba"] is not None
     forgone.seconds += saved
@@ -38,7 +38,7 @@ def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
 
 
 def load() -> None:
-    """Load numba now, where it is installed: for whoever knows that there is enough to do."""
+    """Load numba now if it is installed, for a caller that expects enough work."""
     if find_spec("numba") is not None:
         import_module("numba")
 
@@ -46,8 +46,8 @@ def load() -> None:
 def compiled(kernel: Kernel) -> Kernel:
     """Return a kernel as machine code, which runs without the interpreter's lock.
 
-    The code is kept beside the source, or else in the user's cache folder; where neither can be
-    written, every process compiles anew.
+    The code is cached next to the source or else in the user's cache folder. If neither is
+    writable, every process compiles again.
     """
     from numba import njit
 
@@ -55,15 +55,15 @@ def compiled(kernel: Kernel) -> Kernel:
     made: Any
     try:
         made = njit(cache=True, **options)(kernel)
-    except RuntimeError:  # numba found no folder to keep it in
+    except RuntimeError:  # numba found no folder for its cache
         made = njit(**options)(kernel)
     return cast("Kernel", made)
 
 
 def memory_access() -> tuple[Any, Any]:
-    """Return what compiled loops call to read memory by its address.
+    """Return the functions by which compiled loops read memory at an address.
 
-    They are: an array from a pointer, its shape and type; and a pointer from an address, a uint64.
+    They are an array from a pointer, its shape and type; and a pointer from an address, a uint64.
     """
     from numba import carray, types  # type: ignore[attr-defined]
     from numba.core import cgutils

@@ -1,6 +1,6 @@
-"""Records counted over the cells of many tables in one pass, by numpy or compiled loops.
+"""Counts records over the cells of many tables in one pass, with numpy or compiled loops.
 
-Columns are read a chunk at a time. Counts are whole numbers, whatever the chunks and threads.
+Columns are read a chunk at a time. Counts are integers and do not depend on chunks or threads.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Counts = npt.NDArray[np.int64]
 Tables = Sequence[Sequence[int]]
 
 _AT_ONCE = 1 << 16
-"""So many records are counted at once by numpy at most, unless a table has more cells."""
+"""The most records that numpy counts at once, unless a table has more cells."""
 
 _NUMPY, _NUMPY_AXIS, _LOOP = 1.5e-9, 1.2e-9, 0.8e-9
-"""About the seconds per record and table of numpy, of each axis of it, and of a compiled loop."""
+"""Approximate seconds per record and table for numpy, for each axis in numpy, and for a loop."""
 
 _BYTE = 256
-"""So many codes fit into one byte."""
+"""The number of codes that fit into one byte."""
 
 _LEAST_SAVED = 2e-4
-"""Compiled loops that save less than these seconds are not asked."""
+"""The least seconds that compiled loops must save to be considered."""
 
 
 def count_tables(
@@ -49,16 +49,16 @@ def count_tables(
     at_once: int = 1 << 20,
     tick: Tick = no_cancel,
 ) -> list[Counts]:
-    """Count records per cell of each of several tables; return int64 counts, an axis per column.
+    """Return int64 counts of records per cell of each table, with an axis per column.
 
     Args:
-        columns, sizes: codes from 0, all of one length, and the number of codes of each.
-        tables: the columns of each table, by index, axes in that order.
-        names: the columns' names in errors.
-        threads: the most that count at once; None for one per processor.
-        at_once: the records of a chunk, before each of which `tick` is called.
+        columns, sizes: columns of codes from 0, of equal length, and their numbers of codes.
+        tables: for each table the indices of its columns, in axis order.
+        names: the columns' names for error messages.
+        threads: the most threads; None for one per processor.
+        at_once: the records of a chunk; `tick` is called before each chunk.
 
-    Raises DomainError: a code outside its column's size.
+    Raises DomainError: a code is outside its column's size.
     """
     records = len(columns[0]) if columns else 0
     every = _Layout.of(columns, [int(size) for size in sizes], tables, records)
@@ -80,7 +80,7 @@ def count_tables(
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -96,7 +96,7 @@ class _Outside(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Columns and the tables over them; `places` are where tables begin, and the last ends."""
+    """Columns and the tables over them; `places` are the tables' start offsets and the last end."""
 
     columns: Sequence[Codes]
     sizes: Sequence[int]
@@ -118,7 +118,7 @@ class _Layout:
         for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
             own = np.asarray(codes[start:stop])
             if own.dtype.kind not in "uib":
-                raise DomainError(f"Codes are whole numbers, not {own.dtype}.")
+                raise DomainError(f"Codes must be whole numbers, not {own.dtype}.")
             if own.dtype != np.uint8 and (own.dtype != np.uint32 or size <= _BYTE):
                 ends = int(own.min()), int(own.max())
                 if ends[0] < 0 or ends[1] >= size:
@@ -128,13 +128,13 @@ class _Layout:
         return found
 
     def let_go(self, start: int, stop: int) -> None:
-        """Take what was read of mapped files out of this process's memory."""
+        """Release the pages of mapped files that were read from this process's memory."""
         for column in self.columns:
             if isinstance(column, np.memmap) and column.mode != "c":
                 _let_go(column, start, stop)
 
     def of_tables(self, chosen: Sequence[int]) -> tuple[list[int], _Layout]:
-        """Return the columns that some tables use, and the layout with only these, renumbered."""
+        """Return the columns that some tables use, and the layout of only these, renumbered."""
         tables = [self.tables[table] for table in chosen]
         used = sorted({column for table in tables for column in table})
         place = {column: number for number, column in enumerate(used)}
@@ -146,7 +146,7 @@ class _Layout:
         )
 
     def split(self, flat: Counts) -> list[Counts]:
-        """Return the tables' counts, each in its shape."""
+        """Return the counts of each table in its shape."""
         return [
             flat[start:end].reshape([self.sizes[column] for column in table])
             for table, (start, end) in zip(
@@ -156,7 +156,7 @@ class _Layout:
 
 
 def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
-    """Give up the pages of a part of a mapped file, or they would count as the process's memory."""
+    """Release the pages of a mapped file's range, which would count as the process's memory."""
     part, file = column[start:stop], getattr(column, "_mmap", None)
     if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
         return
@@ -170,7 +170,7 @@ def _let_go(column: np.memmap[Any, Any], start: int, stop: int) -> None:
 def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
     counts = np.zeros(int(layout.places[-1]), dtype=np.int64)
     cells, kept = np.diff(layout.places), 0
-    # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
+    # Chunks fit into the processor's cache; the mixed-radix cell index is built in place.
     chunk = max(min(at_once, _AT_ONCE), int(cells.max(initial=0)))
     for start in range(0, layout.records, chunk):
         tick()
@@ -186,7 +186,7 @@ def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
                 index += parts[column]
             own = counts[layout.places[number] : layout.places[number + 1]]
             own += np.bincount(index, minlength=len(own))
-        # Not at each small chunk: reading the next one would bring most of it back.
+        # Not after each small chunk, because reading the next one would load most pages again.
         if stop == layout.records or stop - kept >= at_once:
             layout.let_go(kept, stop)
             kept = stop
@@ -194,14 +194,14 @@ def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
 
 
 _SHARED_CELLS = 1 << 24
-"""Threads have counts of their own: together of no more cells than this."""
+"""The most cells of all threads' separate counts together."""
 
 _LEAST_OF_THREAD = 2e-3
-"""A thread is not started for less than these seconds of work."""
+"""The least seconds of work for which a thread is started."""
 
 
 def _by_loops(layout: _Layout, threads: int, at_once: int, tick: Tick) -> Counts:
-    """Count chunk by chunk, by several threads where that helps: each adds up its own."""
+    """Count chunk by chunk, in several threads if faster; each thread has its own counts."""
     from pramana_core.kernels import counting_loops as loops
 
     chosen = [number for number, table in enumerate(layout.tables) if table]
@@ -246,7 +246,7 @@ def _by_loops(layout: _Layout, threads: int, at_once: int, tick: Tick) -> Counts
             found = sum((other.result() for other in others), work(tick))
     except _Outside as outside:
         raise _Outside(used[outside.column], outside.code) from None
-    # A table of no columns has a single cell, that of all records.
+    # A table without columns has a single cell, which counts all records.
     counts = np.full(int(layout.places[-1]), layout.records, dtype=np.int64)
     for own, number in zip(part.split(found), chosen, strict=True):
         counts[layout.places[number] : layout.places[number + 1]] = own.ravel()
@@ -258,7 +258,7 @@ def _array(numbers: Sequence[int]) -> Counts:
 
 
 def _addresses(parts: Sequence[Codes]) -> tuple[npt.NDArray[np.uint64], Counts]:
-    """Return where the columns are, and how many bytes each code takes."""
+    """Return the columns' memory addresses, and the bytes of each code."""
     where = [part.__array_interface__["data"][0] for part in parts]
     return np.array(where, dtype=np.uint64), _array([part.itemsize for part in parts])
 

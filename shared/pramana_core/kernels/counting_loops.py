@@ -1,7 +1,7 @@
-"""The compiled loops of `counting`: importing it loads numba.
+"""The compiled loops of `counting`; importing this module loads numba.
 
-Columns are handed over as addresses and widths, so that one compiled form serves any number of
-columns. They must be contiguous, of one byte a code or of four, and stay where they are meanwhile.
+Columns are passed as addresses and widths, so that one compiled form serves any number of columns.
+They must be contiguous, with one or four bytes per code, and must not move during the count.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Addresses = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]
 
 BLOCK = 1 << 12
-"""So many records' cells are computed before they are counted: they stay in the nearest cache."""
+"""The records whose cells are computed before they are counted, to fit the nearest cache."""
 RUN = 1 << 16
-"""So many records are counted in one table before the next: their codes stay in the second."""
+"""The records counted in one table before the next, so that codes stay in the second cache."""
 SPREAD_CELLS = 1 << 12
-"""Tables of so many cells are counted four times over, so that no count waits for the last."""
+"""The most cells of a table with four copies of its counts, so that no count waits for another."""
 
 _carray, _at = memory_access()
 
 
 @compiled
 def _extend(cells: Any, codes: Any, size: Any, first: bool) -> int:
-    """Add an axis of a table to the numbers of the records' cells; return the highest code."""
+    """Add an axis of a table to the records' cell indices; return the highest code."""
     highest = codes[0]
     if first:
         for i in range(len(codes)):
@@ -82,9 +82,9 @@ def count(
 ) -> tuple[int, int]:
     """Add the records `start` to `stop` to the counts of all tables, in C order.
 
-    Columns have `addresses`, `widths` in bytes and `sizes`; `members` lists the columns of each
-    table, split at `ends`, and `places` says where its cells are. Returns (-1, 0), or a column with
-    a code outside its size and the code; counts are then worthless.
+    Columns have `addresses`, `widths` in bytes and `sizes`. `members` lists the columns of each
+    table, split at `ends`, and `places` has the offsets of its cells. Returns (-1, 0), or a column
+    with a code outside its size and the code; the counts are then invalid.
     """
     small, large = np.empty(BLOCK, np.uint16), np.empty(BLOCK, np.uint32)
     often = np.empty(4 * SPREAD_CELLS, np.uint32)

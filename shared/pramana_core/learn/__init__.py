@@ -1,4 +1,4 @@
-"""Learners: from marginals to models with their errors; none sees a report, a matrix or a plan.
+"""Learners: from marginals to models with errors.
 
-A room for each kind of model, and `prediction`, which reads any model that predicts.
+A learner never sees a report, a matrix or a plan. `prediction` reads any model that predicts.
 """

@@ -1,6 +1,6 @@
-"""The learners of a class, one entry each: jobs, estimators and simulations read it.
+"""The learners of a class, one entry each, which jobs, estimators and simulations read.
 
-`miner_service.kinds.classifiers` has what a job may cost, `pramana.estimators` the estimators.
+`miner_service.kinds.classifiers` limits their jobs; `pramana.estimators` has their estimators.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OptionsT = TypeVar("OptionsT")
 ModelT = TypeVar("ModelT", bound=Predictor)
 
 DOCUMENT = "document"
-"""The form that every model has: JSON that loses nothing."""
+"""The form that every model has: JSON with full precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     """A learner that predicts a class from other variables.
 
     Attributes:
-        kind: its name in jobs, models and saved estimators.
-        options: its options, a frozen dataclass.
-        learn: called with marginals, class, features (None: all others), options, seed and
+        kind: the learner's name in jobs, models and saved estimators.
+        options: the type of its options, a frozen dataclass.
+        learn: a function of marginals, class, features (None: all others), options, seed and
             progress.
-        documents, forms: a model as JSON, and in its other forms by name.
+        documents, forms: a model as JSON, and its other forms by name.
         features: the name of the features in jobs.
     """
 
@@ -61,7 +61,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
     features: str = "features"
 
     def worth(self, marginals: Marginals, model: ModelT, seed: int = 0) -> Worth | None:
-        """Return what a model learned from marginals is worth; see `classifier_worth`."""
+        """Return the worth of a model learned from marginals; see `classifier_worth`."""
 
         def learn(part: Marginals) -> ModelT:
             target, inputs, options = model.target.name, model.inputs.names, model.options
@@ -70,7 +70,7 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return classifier_worth(marginals, model, learn)
 
     def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
-        """Return a model in one of its forms; JSON loses nothing."""
+        """Return a model as text in one of its forms; JSON has full precision."""
         return (
             write_json(self.document(model)) if form == DOCUMENT else self.forms[form](model, name)
         )
@@ -80,12 +80,12 @@ class ClassLearner(Generic[OptionsT, ModelT]):
         return self.documents.write(model)
 
     def read(self, text: str) -> ModelT:
-        """Read a model from its JSON; see `DocumentForm.read`."""
+        """Read a model from its JSON text; see `DocumentForm.read`."""
         return self.documents.read(text)
 
 
 def _without_seed(learn: Callable[..., ModelT]) -> Callable[..., ModelT]:
-    """Return a learner in which nothing is random as one that takes a seed."""
+    """Return a deterministic learner as a function that accepts a seed."""
     return lambda *given, seed=0, **named: learn(*given, **named)  # noqa: ARG005
 
 
@@ -125,7 +125,7 @@ BAYES = ClassLearner(
         "bif": lambda model, name: write_bif(model.network, name),
     },
 )
-"""Bayesian network classifiers, naive Bayes among them."""
+"""Bayesian network classifiers, including naive Bayes."""
 
 LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
     learner.kind: learner for learner in (BAYES, TREE, LINEAR)
@@ -140,7 +140,7 @@ def read_predictor(text: str) -> Predictor:
         learner = LEARNERS[kind]
     except (ValueError, RecursionError, TypeError, LookupError):
         raise InputError(
-            "The text is not the JSON of a model that predicts.",
+            "The text is not the JSON document of a predictive model.",
             where="kind",
             remedy=f"Its kind must be one of {sorted(LEARNERS)}.",
         ) from None

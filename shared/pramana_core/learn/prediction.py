@@ -1,4 +1,4 @@
-"""Models that predict a class, and the codes of a record."""
+"""Models that predict a class, and the encoding of a record for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Predictor(Protocol):
 
     @property
     def inputs(self) -> Domain:
-        """The variables that a prediction is made from."""
+        """The variables from which the model predicts."""
 
     @property
     def target(self) -> Variable:
@@ -28,40 +28,40 @@ class Predictor(Protocol):
 
     @property
     def options(self) -> Any:
-        """The options that it was learned with."""
+        """The options with which the model was learned."""
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs that predictions hang on; a tree does not ask for all."""
+        """The inputs that affect predictions; a tree need not use all inputs."""
 
     @property
     def sums_out(self) -> bool:
-        """Whether it predicts records with missing inputs, by their distribution."""
+        """Whether the model predicts records with missing inputs by summing over their values."""
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
         """Return the class code of each of n records, from a column of n codes for each input.
 
-        Where the model sums out missing values, inputs may be absent, and the number of categories
-        codes a missing value. Raises UnknownVariable, DomainError: an input is absent, lengths
-        differ, or a code is outside its variable.
+        If the model sums out missing values, columns may be absent, and a code equal to the number
+        of categories means a missing value. Raises UnknownVariable, DomainError: an input is
+        absent, lengths differ, or a code is outside its variable.
         """
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None if the model has none."""
+        """Return the probability of each class, (n, classes), or None if the model has none."""
 
 
 def encode_record(domain: Domain, record: Mapping[str, Value | None]) -> dict[str, Codes]:
-    """Return the codes of a record given as labels and numbers, one per variable.
+    """Return the codes of one record, given as a label or a number for each variable.
 
-    Raises UnknownVariable, InputError: the record has another variable, lacks one, or a value is
-    neither text nor a finite number. UnknownCategory: an unknown value, which the message does not
-    show.
+    Raises UnknownVariable, InputError: the record has another variable, lacks one, or has a value
+    that is neither text nor a finite number. UnknownCategory: a value is unknown; the message does
+    not show the value.
     """
     for name in record:
         if name not in domain:
             raise UnknownVariable(
-                f"The record has a value of {name!r}, which is not among the variables"
-                f" here{did_you_mean([name], domain.names)}.",
+                f"The record has a value of {name!r}, which is not a variable of the"
+                f" model{did_you_mean([name], domain.names)}.",
                 where=name,
                 remedy=f"The variables are {list(domain.names)}.",
             )

@@ -1,14 +1,15 @@
-"""What a model is worth: a classifier's expected accuracy, and findings against those of chance.
+"""The worth of a model: a classifier's expected accuracy, and findings compared with chance.
 
-Of a classifier the records are parted in two halves. A model learned from one half and scored on
-the other is no better than the model of all records, which has learned from more. The own score of
-the model of all records is no smaller than what it deserves: learning flatters a model on its own
-reports. The interval holds both scores with their errors; their mean is stated.
+For a classifier, the records are split into two halves. A model learned from one half and scored on
+the other is no better than the model of all records, which has learned from more. The score of the
+model of all records on its own reports is no worse than its true accuracy, because learning
+overfits those reports. The interval contains both scores with their errors; the figure is their
+mean.
 
-Where reports have the class and all that a model uses together, its accuracy is a sum over cells of
-their unbiased table. Else records are drawn from the tables of each column and the class, and the
-score is corrected by the unbiased tables, to first order. How much columns repeat each other within
-a class is what pairs of columns show, or else what is usual; the interval holds both.
+If reports contain the class and all columns that a model uses together, the accuracy is a sum over
+cells of their unbiased table. Otherwise, records are drawn from the table of each column and the
+class, and the unbiased tables correct the score to first order. The redundancy of columns within a
+class comes from pairs of columns, or is assumed to be typical. The interval covers both.
 """
 
 from __future__ import annotations
@@ -44,35 +45,35 @@ from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.tables import LEVEL, MarginalTable
 
 TABLE_CELLS = 1 << 20
-"""The most cells of a table on which a model is scored without a model of the records."""
+"""The maximum number of cells of a table on which a model is scored directly."""
 
 MOST_ERROR = 0.05
-"""A larger standard error of such a score is no use; records are drawn instead."""
+"""The largest useful standard error of a score on a table; above it, records are drawn instead."""
 
 DRAWS = 1 << 13
-"""The number of records that are drawn: an accuracy then errs by half a point at most."""
+"""The number of records drawn; the accuracy then errs by at most half a point."""
 
 PAIRED = 32
-"""The most columns whose pairs are asked how much they repeat each other."""
+"""The maximum number of columns whose pairs are used to learn redundancy."""
 
 UNEVEN = 0.1
-"""How far the correlation that stands for all pairs may be off, as a standard deviation."""
+"""The standard deviation of the pairs' correlations around the common one."""
 
 MOST_ALIKE = 0.95
-"""The largest correlation of what columns say of the class that is allowed for."""
+"""The largest correlation allowed between the evidence of columns for the class."""
 
 UNMODELLED = 0.03
-"""How far an accuracy on drawn records may be off by what several columns say together."""
+"""The error of an accuracy on drawn records caused by interactions of several columns."""
 
 CHANCE = 0.05
 """The level of tests of independence."""
 
 PAIRS = 45
-"""The most pairs of columns that a table's dependence is tested for."""
+"""The maximum number of pairs of columns whose independence is tested for a table."""
 
 SUPPOSED = (
-    "No reports show all these columns together well enough. The interval supposes that columns"
-    " repeat each other, among people of one class, about as much as columns usually do."
+    "No reports show all these columns together precisely enough. The interval assumes that, among"
+    " people of one class, the columns are about as redundant as columns usually are."
 )
 
 _LEAST = 1e-300
@@ -83,12 +84,12 @@ _NOT_SCORED = (EmptyTable, EstimationError, LimitExceeded, NotConverged, Singula
 
 
 def classifier_worth(marginals: Marginals, model: Predictor, learn: Learn) -> Worth | None:
-    """Return what a classifier is worth; None where the records cannot be parted in halves.
+    """Return the worth of a classifier, or None if the records cannot be split into halves.
 
     Args:
-        marginals: those that it was learned from.
+        marginals: the marginals from which the model was learned.
         model: the classifier.
-        learn: learns such a classifier from other marginals.
+        learn: a function that learns such a classifier from other marginals.
     """
     halves = marginals.halves()
     if halves is None:
@@ -114,7 +115,7 @@ def classifier_worth(marginals: Marginals, model: Predictor, learn: Learn) -> Wo
 
 
 Estimate = tuple[float, float, float]
-"""A number and its 95 % interval."""
+"""A number and the two ends of its 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,11 @@ class _Scores:
 
 @dataclass(frozen=True)
 class _Share:
-    """A share of records, linear in tables: what it adds up to on any marginals.
+    """A share of records as a linear function of tables, to evaluate on any marginals.
 
-    `terms` are tables' variables with the weights of their cells; `base` is added. `spread` is how
-    much the share moves with the correlation of columns, `minor` the share of other predictions
-    than of the majority.
+    `terms` maps the variables of each table to weights of its cells; `base` is added. `spread` is
+    the effect of the columns' correlation on the share, `minor` the share of predictions other than
+    the majority class.
     """
 
     base: float
@@ -139,18 +140,18 @@ class _Share:
     minor: float = 1.0
 
     def on(self, judge: _Judge) -> float:
-        """Return the share by the reports behind some marginals."""
+        """Return the share on the marginals of a judge."""
         parts = ((judge.table(names), weights) for names, weights in self.terms.items())
         return self.base + sum(float((w * t.counts).sum()) / t.records for t, w in parts)
 
     def variance(self, judge: _Judge) -> float:
-        """Return its variance; the errors of different tables are taken as independent."""
+        """Return the variance; errors of different tables are assumed independent."""
         parts = ((judge.table(names), weights) for names, weights in self.terms.items())
-        found = (t.covariance_of(w[None], population=True)[0, 0] / t.records**2 for t, w in parts)
-        return math.fsum(max(float(one), 0.0) for one in found)
+        each = (t.covariance_of(w[None], population=True)[0, 0] / t.records**2 for t, w in parts)
+        return math.fsum(max(float(one), 0.0) for one in each)
 
     def less(self, name: str, code: int, size: int) -> _Share:
-        """Return this share less that of a category."""
+        """Return this share minus the share of a category."""
         category = -(np.arange(size) == code).astype(float)
         terms = dict(self.terms)
         (whole,) = [own for own in terms if own[0] == name][:1]
@@ -160,36 +161,37 @@ class _Share:
 
 
 def _scored(judges: Sequence[_Judge], models: Sequence[Predictor]) -> _Scores:
-    """Return the scores of a model of all records, given those of the halves too."""
+    """Return the scores of a model of all records, given the models of both halves."""
     whole, target = judges[0], models[0].target
     majority = int(np.argmax(whole.classes.counts))
     shares = [judge.right(model, majority) for judge, model in zip(judges, models, strict=True)]
-    found = []
+    estimates = []
     for own in (shares, [s.less(target.name, majority, target.size) for s in shares]):
-        # Models of half the records on the other half, and the model of all on all.
+        # Each half's model on the other half, and the model of all records on all records.
         crossed = [(own[1], judges[2]), (own[2], judges[1])]
         scores = [_mean_of(crossed), _mean_of([(own[0], whole)])]
         (low, high), error = sorted(value for value, _ in scores), max(e for _, e in scores)
         half = math.hypot(normal_quantile(LEVEL) * error, own[0].spread)
-        found.append(((low + high) / 2, low - half, high + half))
-    (accuracy, gain), largest = found, float(whole.classes.counts[majority]) / whole.classes.records
+        estimates.append(((low + high) / 2, low - half, high + half))
+    accuracy, gain = estimates
+    largest = float(whole.classes.counts[majority]) / whole.classes.records
     if shares[0].spread:
-        # Where it predicts the majority, a model is right as often as whoever guesses it.
+        # Where a model predicts the majority class, it gains nothing over guessing that class.
         gain = _clipped(gain, -shares[0].minor, shares[0].minor)
         accuracy = _clipped(accuracy, largest - shares[0].minor, largest + shares[0].minor)
     return _Scores(_clipped(accuracy, 0.0, 1.0), _clipped(gain, -1.0, 1.0), shares[0].spread > 0)
 
 
 def _mean_of(parts: Sequence[tuple[_Share, _Judge]]) -> tuple[float, float]:
-    """Return the mean of shares, each on records of its own, with its standard error."""
+    """Return the mean of shares, each on its own records, with its standard error."""
     value = math.fsum(share.on(judge) for share, judge in parts)
     variance = math.fsum(share.variance(judge) for share, judge in parts)
     return value / len(parts), math.sqrt(variance) / len(parts)
 
 
-def _clipped(found: Estimate, least: float, most: float) -> Estimate:
-    """Return an estimate within bounds; all between them where its interval is outside."""
-    value, low, high = found
+def _clipped(estimate: Estimate, least: float, most: float) -> Estimate:
+    """Return an estimate clipped to a range, or the whole range if the interval is outside it."""
+    value, low, high = estimate
     if low > most or high < least:
         low, high = least, most
     value, low, high = (float(np.clip(one, least, most)) for one in (value, low, high))
@@ -198,14 +200,12 @@ def _clipped(found: Estimate, least: float, most: float) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Scores models on marginals."""
-
     marginals: Marginals
     target: str
     names: tuple[str, ...]
 
     def table(self, names: tuple[str, ...]) -> MarginalTable:
-        """Return an unbiased table, or the best there is."""
+        """Return an unbiased table if available, else the estimated one."""
         if names not in self._tables:
             self._tables[names] = self.marginals.unbiased(names) or self.marginals.marginal(names)
         return self._tables[names]
@@ -226,7 +226,7 @@ class _Judge:
         return learn_bayes_classifier(self.marginals, self.target, self.names, options)
 
     def right(self, model: Predictor, majority: int) -> _Share:
-        """Return the share of records that a model predicts right, given the largest class."""
+        """Return the share of records that a model predicts correctly, given the largest class."""
         return self._tabulated(model) or self._drawn(model, majority)
 
     def _tabulated(self, model: Predictor) -> _Share | None:
@@ -244,7 +244,7 @@ class _Judge:
         return None
 
     def _drawn(self, model: Predictor, majority: int) -> _Share:
-        """Score a model on records drawn from the tables of each column and the class."""
+        """Return the share of correct predictions on records drawn from each column's table."""
         used, prior = model.used, self.naive_bayes.prior.probability
         known = {a.name: a.family.probability for a in self.naive_bayes.attributes}
         tables = {name: known[name] for name in used}
@@ -259,7 +259,7 @@ class _Judge:
             cell, shape = classes * table.shape[1] + codes[name], table.shape
             number = np.bincount(cell, minlength=table.size).reshape(shape)
             hits = np.bincount(cell, right, table.size).reshape(shape)
-            # A cell that was hardly drawn is right as often as its class.
+            # The accuracy of a rarely drawn cell is close to that of its class.
             weights = (hits + of_class[:, None]) / (number + 1) - of_class[:, None]
             terms[self.target, name] = weights
             base -= float((weights * table * prior[:, None]).sum())
@@ -274,18 +274,18 @@ class _Judge:
         return _Share(base + middle, terms, math.hypot(most, UNMODELLED), minor)
 
     def _correlations(self, prior: Tensor, tables: Mapping[str, Tensor]) -> tuple[float, ...]:
-        """Return the least, the likely and the largest correlation of columns within a class."""
+        """Return the smallest, the likely and the largest correlation of columns within a class."""
         bits = {attribute.name: attribute.information for attribute in self.naive_bayes.attributes}
         first = sorted(tables, key=lambda name: -bits[name])[:PAIRED]
-        asked = {name: tables[name] for name in tables if name in first}
-        mean, deviation = learn_redundancy(self.marginals, prior, asked).likely
+        paired = {name: tables[name] for name in tables if name in first}
+        mean, deviation = learn_redundancy(self.marginals, prior, paired).likely
         far = normal_quantile(LEVEL) * math.hypot(deviation, UNEVEN)
         least = -1 / max(len(tables) - 1, 1)
         return tuple(min(max(rho, least), MOST_ALIKE) for rho in (mean - far, mean, mean + far))
 
 
 def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
-    """Return the classes predicted; inputs that do not matter are given any category."""
+    """Return the predicted classes; unused inputs get an arbitrary category."""
     length = len(next(iter(codes.values()), ()))
     every = {name: codes.get(name, np.zeros(length, np.uint8)) for name in model.inputs.names}
     return model.predict(every)
@@ -294,15 +294,15 @@ def _predicted(model: Predictor, codes: Mapping[str, Codes]) -> Codes:
 def _records(
     prior: Tensor, tables: Mapping[str, Tensor], rho: float
 ) -> tuple[Codes, dict[str, Codes]]:
-    """Draw classes and columns; `rho` correlates what the columns of a record say of its class.
+    """Draw classes and columns whose evidence for the class has correlation `rho`.
 
-    Each column has its table given the class. The categories are in the order of their evidence for
-    the class, and a common part of their normal scores makes the records of a class alike.
+    Each column follows its table given the class. Categories are ordered by their evidence for the
+    class, and a shared part of the normal scores makes records of a class alike.
     """
     rng = stream(0)
     classes = rng.choice(len(prior), DRAWS, p=prior).astype(np.uint32)
     scores = rng.standard_normal((len(tables), DRAWS))
-    # Less or more of their mean gives all pairs one correlation, down to -1 / (columns - 1).
+    # Rescaling the mean score gives all pairs the same correlation, down to -1 / (columns - 1).
     scores -= (1 - math.sqrt(max(1 + rho * len(tables) / (1 - rho), 0.0))) * scores.mean(axis=0)
     scores /= math.sqrt(max(float(np.square(scores).mean()), _LEAST))
     codes = {}
@@ -320,10 +320,10 @@ def _records(
 
 
 def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
-    """Return what the links of a network are worth against noise alone.
+    """Return the worth of the links of a network compared with pure noise, or None if untestable.
 
-    Each link is tested by itself: are its ends independent? From noise a search expects the links
-    whose evidence exceeds the usual penalty, (log N)/2 for each parameter, by chance.
+    The independence of each link's ends is tested. The links expected from noise are those whose
+    evidence exceeds the usual penalty, (log N)/2 per parameter, by chance.
     """
     nodes, links = structure.nodes, structure.links
     tests = _p_values(marginals, links)
@@ -343,14 +343,14 @@ def structure_worth(marginals: Marginals, structure: Structure) -> Worth | None:
         return Worth("No links: at this noise the columns look independent.", figures)
     shown = sum(len(pairs) * one < CHANCE for one in tests)
     if not shown:
-        return Worth("No better than independent columns, as far as these reports show.", figures)
+        return Worth("These reports show no dependence between the columns.", figures)
     if len(links) == 1:
-        return Worth("The link shows beyond the noise.", figures)
-    return Worth(f"{shown} of {len(links):,} links show beyond the noise.", figures)
+        return Worth("The link stands out from the noise.", figures)
+    return Worth(f"{shown} of {len(links):,} links stand out from the noise.", figures)
 
 
 def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
-    """Return whether the columns of a table depend on each other, or chance alone shows as much."""
+    """Return whether the columns of a table depend on each other more than chance would show."""
     pairs = list(itertools.combinations(names, 2))[:PAIRS]
     tests = _p_values(marginals, pairs)
     if not tests:
@@ -361,7 +361,7 @@ def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
         for p, (one, other) in sorted(zip(tests, pairs, strict=True))
     )
     if least >= CHANCE:
-        return Worth("No dependence between the columns shows beyond the noise.", figures)
+        return Worth("No dependence between the columns stands out from the noise.", figures)
     shown = sum(len(tests) * one < CHANCE for one in tests)
     if len(tests) == 1:
         return Worth("The two columns depend on each other.", figures)
@@ -369,18 +369,18 @@ def table_worth(marginals: Marginals, names: Sequence[str]) -> Worth | None:
 
 
 def rules_worth(options: RuleOptions, rules: Sequence[Rule], minimum_confidence: float) -> Worth:
-    """Return how many rules say more than chance.
+    """Return how many rules show more than chance: the interval of their lift excludes 1.
 
-    A rule does if the interval of its lift excludes 1. Expected from chance are the rules of the
-    same supports and errors that reach the thresholds although their sides are independent.
+    The rules expected from chance have the same supports and errors, and reach the thresholds
+    although their two sides are independent.
     """
     shown = sum(low > 1 or high < 1 for low, high in (rule.lift_interval for rule in rules))
     chance, alone = (1 - options.confidence) * len(rules), 0.0
     for rule in rules:
-        apart = rule.antecedent_support * rule.consequent_support
+        independent = rule.antecedent_support * rule.consequent_support
         least = max(options.minimum_support, rule.antecedent_support * minimum_confidence)
         error = max(rule.support_se, _LEAST)
-        alone += float(ndtr((apart - least) / error))
+        alone += float(ndtr((independent - least) / error))
     figures = (
         Figure("rules", float(len(rules)), unit="number"),
         Figure("rules whose sides depend on each other", float(shown), unit="number"),
@@ -390,8 +390,8 @@ def rules_worth(options: RuleOptions, rules: Sequence[Rule], minimum_confidence:
     if not rules:
         return Worth("No rule reaches the thresholds.", figures)
     if shown <= chance + 2 * math.sqrt(chance):
-        return Worth("No more rules than chance alone would show.", figures)
-    return Worth(f"{shown} of {_counted(len(rules), 'rule')} say more than chance.", figures)
+        return Worth("No more rules than expected from chance alone.", figures)
+    return Worth(f"{shown} of {_counted(len(rules), 'rule')} show more than chance.", figures)
 
 
 def _p_values(marginals: Marginals, pairs: Sequence[tuple[str, str]]) -> list[float] | None:

@@ -1,5 +1,4 @@
-"""Tables of counts and what may be asked of them: the protocols between estimators and learners.
+"""Tables of counts and their queries: the protocols between estimators and learners.
 
-How counts are estimated from randomized reports lives in `pramana_core.estimation`, what is learned
-from them in `pramana_core.learn`.
+`pramana_core.estimation` estimates counts from reports; `pramana_core.learn` learns from counts.
 """

@@ -1,7 +1,7 @@
-"""Counts of records over the cells of a domain, and the interface through which learners see them.
+"""Counts of records over the cells of a domain, and the interface that learners use.
 
-Learners take `Marginals`, never rows or matrices: the same learner runs on exact counts, on counts
-estimated from randomized records, and on an owner's own columns.
+Learners take `Marginals`, never rows or matrices. The same learner therefore runs on exact counts,
+on counts estimated from randomized records, and on an owner's own columns.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ Tensor = npt.NDArray[np.float64]
 Codes = counting.Codes
 Table = counting.Counts
 Places = tuple[int, ...]
-"""A table's columns by their indices among all."""
+"""The indices of a table's columns among all columns."""
 
 T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
-"""Up to this many cells the whole cube is counted once; every marginal is a sum of it."""
+"""The most cells of a cube that is counted once; every marginal is then a sum over it."""
 
 KEPT_CELLS = 1 << 22
-"""Otherwise tables of so many cells in all, counted last, are kept (32 MB)."""
+"""Otherwise the most recent tables are cached up to this total number of cells (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
 """The most cells of a marginal table (half a gigabyte of counts)."""
 
 LEVEL = 0.95
-"""The confidence of the intervals of a table's cells, if no other is asked for."""
+"""The default confidence of the intervals of a table's cells."""
 
 
 class ReportTables(Protocol):
-    """Counts of reported codes over any of some columns."""
+    """Counts of reported codes over any subset of the columns."""
 
     @property
     def records(self) -> int:
@@ -58,9 +58,7 @@ class ReportTables(Protocol):
 
 
 class Independence(ABC):
-    """Evidence against the independence of some variables given others: one exact `ratio`, or
-    bounds.
-    """
+    """Evidence against the independence of variables given others: an exact `ratio`, or bounds."""
 
     @property
     @abstractmethod
@@ -74,16 +72,16 @@ class Independence(ABC):
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the ratio in each of some bootstrap samples of the records, shape (draws,)."""
+        """Return the ratio in each of `draws` bootstrap samples of the records, shape (draws,)."""
 
     @property
     def upper(self) -> float:
-        """A bound, cheap to compute, that `ratio` cannot exceed."""
+        """An upper bound of `ratio` that is cheap to compute."""
         return self.ratio
 
     @property
     def saturated(self) -> float:
-        """The log-likelihood of the records, in nats, that no hypothesis can exceed."""
+        """An upper bound of the records' log-likelihood, in nats, under any hypothesis."""
         return self.ratio
 
     @property
@@ -93,17 +91,17 @@ class Independence(ABC):
 
     @property
     def null_bounds(self) -> tuple[float, float]:
-        """Bounds of `null_log_likelihood` at a fraction of its cost."""
+        """Lower and upper bounds of `null_log_likelihood`, cheaper to compute."""
         return (self.null_log_likelihood,) * 2
 
     @property
     def alternative_log_likelihood(self) -> float:
-        """The log-likelihood without restriction, up to the accuracy of its maximization."""
+        """The log-likelihood without restriction, to the accuracy of its maximization."""
         return self.ratio
 
     @property
     def inflation(self) -> float:
-        """How many times randomization multiplies the chance part of the plain gain."""
+        """The factor by which randomization multiplies the random part of the unadjusted gain."""
         return 1.0
 
 
@@ -115,25 +113,25 @@ class Explanation(NamedTuple):
 
 
 class Supports(Protocol):
-    """Estimates how many records have sets of items."""
+    """Estimates the numbers of records that contain itemsets."""
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The items; itemsets name them by their places here."""
+        """The items; itemsets refer to them by index."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets: ascending item indices, (n, k)."""
 
     def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
-        """Return the counts of itemsets and parts; flags, (n, k), mark the antecedents' items."""
+        """Return the counts of rules from itemsets; flags, (n, k), mark the antecedents' items."""
 
 
 class Marginals(Protocol):
-    """Anything that gives marginal tables over a domain."""
+    """A source of marginal tables over a domain."""
 
     @property
     def domain(self) -> Domain:
-        """All variables a marginal can be asked of."""
+        """All variables that a marginal may contain."""
 
     @property
     def records(self) -> int:
@@ -143,58 +141,58 @@ class Marginals(Protocol):
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
-        """Return whether reports estimate a table without smaller ones. Raises UnknownVariable."""
+        """Return whether reports estimate a table directly. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
-        """Return the table whose counts are right on average, negative ones included.
+        """Return the table whose counts are unbiased, negative counts included, or None.
 
-        None if there is none, or only under assumptions. Raises UnknownVariable.
+        None means that no such table exists without assumptions. Raises UnknownVariable.
         """
 
     def expected(self, variables: Sequence[str]) -> Tensor:
-        """Return the posterior expectation of each true cell's count, sum N (Ma 4.2)."""
+        """Return the posterior expectation of each true cell's count, summing to N (Ma 4.2)."""
 
     def subpopulation(self) -> Subpopulation:
         """Return all records as a subpopulation."""
 
     def supports(self, items: Sequence[Item]) -> Supports:
-        """Return the estimator of supports of these items. Raises UnknownVariable, DomainError."""
+        """Return an estimator of these items' supports. Raises UnknownVariable, DomainError."""
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return the evidence in the reports on the independence of variables, given others."""
+        """Return the reports' evidence on the independence of variables, given others."""
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
-        """Return whether some records report all these variables. Raises UnknownVariable."""
+        """Return whether some record reports all these variables. Raises UnknownVariable."""
 
     def halves(self) -> tuple[Marginals, Marginals] | None:
-        """Return the marginals of each half of the records; None where they cannot be parted."""
+        """Return the marginals of each half of the records, or None if they cannot be split."""
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model that tables were taken from, whether the reports contradict it."""
+        """For each model that tables come from, a test whether the reports contradict it."""
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of variables of tables that are made of smaller ones."""
+        """The sets of variables whose tables are assembled from smaller tables."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
-        """Return how well a network of `parents` explains whole records; None where too large."""
+        """Return the fit of a network of `parents` to whole records, or None if it is too large."""
 
 
 def _require_small(shape: Sequence[int]) -> None:
     cells = math.prod(map(int, shape))
     if cells > MARGINAL_CELLS:
         message = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
-        raise LimitExceeded(message, remedy="Ask for fewer variables at once.")
+        raise LimitExceeded(message, remedy="Request fewer variables at once.")
 
 
 class RecordTables(ABC):
-    """Counts of reported codes over any of the columns of some records.
+    """Counts of reported codes over any subset of some records' columns.
 
-    Columns are read once where the product of all `sizes` is at most `CUBE_CELLS`, else whenever
-    new tables are wanted; tables of `pass_cells` cells together are counted in one pass.
+    If the product of `sizes` is at most `CUBE_CELLS`, columns are read once, otherwise whenever new
+    tables are requested. One pass counts tables with up to `pass_cells` cells together.
     """
 
     pass_cells: ClassVar[int] = MARGINAL_CELLS
@@ -208,29 +206,29 @@ class RecordTables(ABC):
         self._kept: ValueCache[Places, Table] = ValueCache(KEPT_CELLS, lambda table: table.size)
 
     def table(self, names: Sequence[str]) -> Table:
-        """Return the counts over the named columns, axes in that order; see `tables`."""
+        """Return the counts over the named columns, with axes in that order; see `tables`."""
         return self.tables([names])[0]
 
-    def tables(self, asked: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
-        """Return several tables, each as counts over named columns, axes in that order.
+    def tables(self, wanted: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
+        """Return the counts over each list of named columns, with axes in that order.
 
         `tick` is called for each chunk of records. Raises UnknownVariable, and LimitExceeded: a
         table has more than `MARGINAL_CELLS` cells.
         """
-        for name in {name for names in asked for name in names}:
+        for name in {name for names in wanted for name in names}:
             self._require(name)
         place = {name: number for number, name in enumerate(self._names)}
         if self.cells <= CUBE_CELLS:
             if self._cube is None:
                 every = tuple(range(len(self._names)))
                 self._cube = self._counted([every], tick)[0]
-            return _margins(self._cube, [[place[name] for name in names] for names in asked])
-        keys = [tuple(sorted(place[name] for name in names)) for names in asked]
+            return _margins(self._cube, [[place[name] for name in names] for names in wanted])
+        keys = [tuple(sorted(place[name] for name in names)) for names in wanted]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         for some in _passes(missing, list(self._sizes.values()), self.pass_cells):
             for key, counted in zip(some, self._counted(some, tick), strict=True):
-                # A part of a larger array would keep all of it in memory.
+                # A view would keep all of a larger array in memory.
                 whole = counted.base is None or counted.base.nbytes <= counted.nbytes
                 table = counted if whole else counted.copy()
                 table.flags.writeable = False
@@ -239,7 +237,7 @@ class RecordTables(ABC):
                     self._kept.put(key, table)
         return [
             np.transpose(found[key], [key.index(place[name]) for name in names])
-            for key, names in zip(keys, asked, strict=True)
+            for key, names in zip(keys, wanted, strict=True)
         ]
 
     def sizes_of(self, names: Iterable[str]) -> dict[str, int]:
@@ -257,15 +255,15 @@ class RecordTables(ABC):
 
     @abstractmethod
     def _count(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
-        """Count tables, each over some columns, in one pass."""
+        """Count records over each set of columns, in one pass."""
 
 
 class ReportedCounts(RecordTables):
-    """Counts of reported codes over any of the columns, from memory or memory-mapped files.
+    """Counts of reported codes over any subset of columns, in memory or memory-mapped files.
 
-    `rows` says which rows of all records these are, however they are cut into pieces; by default
-    the first. Raises EmptyTable, DomainError: no records, a column without a size, or lengths that
-    differ.
+    `rows` returns the row numbers of these records among all, for any division into pieces; by
+    default they are the first rows. Raises EmptyTable: there are no records. DomainError: a column
+    has no size, or lengths differ.
     """
 
     def __init__(
@@ -292,13 +290,13 @@ class ReportedCounts(RecordTables):
         self._require(name)
         return self._columns[name]
 
-    def counted(self, asked: Callable[[ReportedCounts, Tick], T], tick: Tick = no_cancel) -> T:
-        """Return what a pass counts of all records; see `passes.Pass`."""
-        return asked(self, tick)
+    def counted(self, task: Callable[[ReportedCounts, Tick], T], tick: Tick = no_cancel) -> T:
+        """Return the counts of a pass over all records; see `passes.Pass`."""
+        return task(self, tick)
 
-    def count_at_once(self, asked: Sequence[Sequence[str]], tick: Tick) -> list[Table]:
-        """Return several tables, all counted now and by this thread alone; see `tables`."""
-        places = [tuple(self._names.index(name) for name in names) for names in asked]
+    def count_at_once(self, wanted: Sequence[Sequence[str]], tick: Tick) -> list[Table]:
+        """Return several tables, counted immediately in this thread; see `tables`."""
+        places = [tuple(self._names.index(name) for name in names) for names in wanted]
         return self._count(places, tick, threads=1)
 
     def _count(
@@ -310,12 +308,12 @@ class ReportedCounts(RecordTables):
         )
 
 
-def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
-    """Return margins of a table, each over some of its axes in their order."""
+def _margins(cube: Table, wanted: Sequence[Sequence[int]]) -> list[Table]:
+    """Return margins of a table, each over some of its axes in the given order."""
     found = []
-    for places in asked:
+    for places in wanted:
         left, table = sorted(places), cube
-        # One axis after another: ten times faster than all of them at once.
+        # Summing one axis at a time is ten times faster than all at once.
         for axis in range(cube.ndim):
             if axis not in left:
                 table = table.sum(axis=axis - cube.ndim + table.ndim)
@@ -324,7 +322,7 @@ def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int], most: int) -> Iterator[list[Places]]:
-    """Yield tables that are counted together: several of them have so many cells at most."""
+    """Yield groups of tables to count in one pass, each of at most `most` cells unless single."""
     some: list[Places] = []
     cells = 0
     for table in tables:

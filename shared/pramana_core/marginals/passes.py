@@ -1,4 +1,4 @@
-"""Passes over records that lie in pieces: whole-number counts of each piece, which add up.
+"""Passes over records in pieces: integer counts of each piece, which add up.
 
 `SetPass` counts the records of a sampled block by the set of variables that they report.
 """
@@ -32,32 +32,32 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 TICK_SECONDS = 0.1
-"""How often who waits for a pass says so."""
+"""The interval of calls to `tick` while waiting for a pass."""
 
 
 class Pass(Protocol[T_co]):
-    """What is counted of records: a small value that can be sent to where they are."""
+    """A counting task: a small value that is sent to the process that has the records."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
+        """The columns that the pass reads."""
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> T_co:
-        """Return what some records add: an integer or integers in arrays, tuples or mappings.
+        """Return the counts of some records: integers or integer arrays, in tuples or mappings.
 
-        `reports` have one record and these columns at least. What `tick` raises stops the count.
+        `reports` has a record and at least these columns. An exception from `tick` stops the count.
         """
 
 
 class PassRunner(Protocol):
-    """Takes a pass over all pieces of some records, wherever they are, and adds up its counts."""
+    """Runs a pass over all pieces of some records, in any process, and adds the counts."""
 
-    def __call__(self, asked: Pass[T], tick: Tick, /) -> T:
-        """Return the sum. What `tick`, called all along, raises stops the pass."""
+    def __call__(self, task: Pass[T], tick: Tick, /) -> T:
+        """Return the sum. `tick` is called throughout; its exception stops the pass."""
 
 
 def total(parts: Iterable[T]) -> T:
-    """Return the sum of what a pass counted of pieces. Raises EmptyTable if there are none."""
+    """Return the sum of a pass's counts of pieces. Raises EmptyTable if there are no pieces."""
     left = iter(parts)
     try:
         found = next(left)
@@ -79,24 +79,24 @@ def _sum(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class JointCounts:
-    """A pass that counts records over each of some sets of columns: an int64 array for each."""
+    """A pass that counts records over several sets of columns, with an int64 array for each set."""
 
     tables: tuple[tuple[str, ...], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
+        """The columns that the pass reads."""
         return tuple(dict.fromkeys(name for names in self.tables for name in names))
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> tuple[Table, ...]:
-        """Return what some records add to each table."""
+        """Return the counts of some records for each table."""
         return tuple(reports.count_at_once(self.tables, tick))
 
 
 class PartitionedCounts(RecordTables):
-    """Counts of reported codes over columns of records in pieces; `run` takes a pass over them."""
+    """Counts of reported codes over columns of records in pieces; `run` runs a pass over them."""
 
-    pass_cells = 1 << 22  # each piece that is counted now, or waits to be added, has as many
+    pass_cells = 1 << 22  # every piece being counted or waiting to be added has this many
 
     def __init__(
         self, sizes: Mapping[str, int], records: int, run: PassRunner, tick: Tick = no_cancel
@@ -104,11 +104,11 @@ class PartitionedCounts(RecordTables):
         super().__init__(sizes, records)
         self._run, self._tick = run, tick
 
-    def counted(self, asked: Pass[T], tick: Tick = no_cancel) -> T:
-        """Return what a pass counts of all records. Raises UnknownVariable, and as the runner."""
-        for name in asked.names:
+    def counted(self, task: Pass[T], tick: Tick = no_cancel) -> T:
+        """Return a pass's counts of all records. Raises UnknownVariable, and as the runner."""
+        for name in task.names:
             self._require(name)
-        return self._run(asked, self._tick if tick is no_cancel else tick)
+        return self._run(task, self._tick if tick is no_cancel else tick)
 
     def _count(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
         named = tuple(tuple(self._names[place] for place in table) for table in tables)
@@ -116,7 +116,7 @@ class PartitionedCounts(RecordTables):
 
 
 CountedRecords = ReportedCounts | PartitionedCounts
-"""Counts that can be asked for more than tables: records are there to pass over."""
+"""Counts with access to records, which also support passes."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,9 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class HalfPass:
-    """A pass over half of the records, chosen by their rows.
+    """A pass over half of the records, chosen by their row numbers.
 
-    Rows are spread by the golden ratio, so that no period of the records meets them.
+    The golden ratio spreads the rows, so the halves do not follow a period of the records.
     """
 
     whole: Pass[Any]
@@ -142,14 +142,14 @@ class HalfPass:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
+        """The columns that the pass reads."""
         return self.whole.names
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Any:
-        """Return what these records add."""
+        """Return the counts of these records."""
         spread = reports.rows().astype(np.uint64) * _GOLDEN
         rows = np.flatnonzero(spread >> np.uint64(63) == self.half)
-        # A pass needs a record: of an empty half one is counted, and taken away again.
+        # A pass needs a record. For an empty half, one record is counted and its counts are zeroed.
         columns = {name: reports.column(name)[rows if len(rows) else [0]] for name in self.names}
         found = self.whole(ReportedCounts(columns, reports.sizes_of(columns)), tick)
         return found if len(rows) else _times(found, 0)
@@ -169,8 +169,8 @@ def _times(found: Any, factor: int) -> Any:
 def half_of(reports: CountedRecords, names: Sequence[str], half: int) -> PartitionedCounts:
     """Return the counts of some columns over half 0 or 1 of the records; see `HalfPass`."""
 
-    def run(asked: Pass[T], tick: Tick, /) -> T:
-        found: T = reports.counted(HalfPass(asked, half), tick)
+    def run(task: Pass[T], tick: Tick, /) -> T:
+        found: T = reports.counted(HalfPass(task, half), tick)
         return found
 
     records = run(RecordCount((names[0],)), no_cancel)
@@ -178,26 +178,26 @@ def half_of(reports: CountedRecords, names: Sequence[str], half: int) -> Partiti
 
 
 Piece = Callable[[Sequence[str]], ReportedCounts | None]
-"""Reads the named columns of a piece of some records; None where it holds none."""
+"""Reads the named columns of a piece of some records; returns None for an empty piece."""
 
 
 def counted_here(
-    pieces: Sequence[Piece], asked: Pass[T], tick: Tick = no_cancel, threads: int = 1
+    pieces: Sequence[Piece], task: Pass[T], tick: Tick = no_cancel, threads: int = 1
 ) -> T | None:
-    """Return a pass's counts of readable pieces, by `threads` at once; None if they are empty."""
+    """Return a pass's counts of readable pieces, `threads` at a time; None if they are empty."""
 
-    with closing(_counts(pieces, asked, tick, threads)) as counts:
+    with closing(_counts(pieces, task, tick, threads)) as counts:
         parts = (part for part in counts if part is not None)
         first = next(parts, None)
         return None if first is None else total(itertools.chain([first], parts))
 
 
 def _counts(
-    pieces: Sequence[Piece], asked: Pass[T], tick: Tick, threads: int
+    pieces: Sequence[Piece], task: Pass[T], tick: Tick, threads: int
 ) -> Generator[T | None, None, None]:
     def count(piece: Piece, tick: Tick) -> T | None:
-        reports = piece(asked.names)
-        return None if reports is None else asked(reports, tick)
+        reports = piece(task.names)
+        return None if reports is None else task(reports, tick)
 
     if threads == 1 or len(pieces) == 1:
         for piece in pieces:
@@ -208,7 +208,7 @@ def _counts(
         try:
             for piece in pieces:
                 running.append(pool.submit(count, piece, no_cancel))
-                if len(running) > threads:  # what is counted ahead takes memory
+                if len(running) > threads:  # counts made in advance take memory
                     yield waited(running.popleft(), tick)
             while running:
                 yield waited(running.popleft(), tick)
@@ -217,7 +217,7 @@ def _counts(
 
 
 def waited(running: Future[T], tick: Tick) -> T:
-    """Return the result of what runs elsewhere. What `tick`, called meanwhile, raises ends it."""
+    """Return the result of work in another thread. `tick` is called meanwhile and may raise."""
     while not running.done():
         tick()
         wait([running], TICK_SECONDS)
@@ -230,18 +230,18 @@ Counts = npt.NDArray[np.int64]
 SetCounts = Mapping[tuple[int, ...], Counts]
 
 _KEYS = 1 << 62
-"""Sets are numbered below this; where that does not hold all of them, they are compared whole."""
+"""Sets have numbers below this limit; if there are too many sets, they are compared directly."""
 
 
 @dataclass(frozen=True)
 class SetPass:
-    """A pass that counts records by the set of columns, `names`, whose code is not the `sizes`'."""
+    """A pass that counts records by the set of columns with a code other than the column's size."""
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> dict[tuple[int, ...], Counts]:
-        """Return what some records add; see `grouped`."""
+        """Return the counts of some records; see `grouped`."""
         return grouped([reports.column(name) for name in self.names], self.sizes, tick=tick)
 
 
@@ -252,11 +252,10 @@ def grouped(
     at_once: int = 1 << 18,
     tick: Tick = no_cancel,
 ) -> dict[tuple[int, ...], Counts]:
-    """Count records by the set of columns whose code is not the column's size, which means
-    "withheld".
+    """Count records by the set of columns that they report: a code equal to the size is "withheld".
 
-    Returns by set int64 counts with an axis for each variable; sets that no record reports may be
-    absent. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than
+    Returns int64 counts by set, with an axis for each variable; sets that no record reports may be
+    missing. `tick` is called for each `at_once` records. Raises LimitExceeded: a set has more than
     `MARGINAL_CELLS` cells.
     """
     found: dict[tuple[int, ...], Counts] = {}
@@ -265,11 +264,11 @@ def grouped(
         tick()
         parts = [np.asarray(column[start : start + at_once]) for column in columns]
         places = [np.flatnonzero(part != size) for part, size in zip(parts, sizes, strict=True)]
-        told = [len(place) for place in places]
+        lengths = [len(place) for place in places]
         codes = np.concatenate([part[place] for part, place in zip(parts, places, strict=True)])
         rows = np.concatenate(places).astype(np.int32)
-        axes = np.repeat(np.arange(len(columns), dtype=np.int32), told)
-        # The columns stand one after the other: a stable sort keeps each record's in their order.
+        axes = np.repeat(np.arange(len(columns), dtype=np.int32), lengths)
+        # The columns follow one another, so a stable sort keeps each record's columns in order.
         order = np.argsort(rows, kind="stable")
         rows, axes, codes = rows[order], axes[order], codes[order].astype(np.int64)
         number = np.bincount(rows, minlength=len(parts[0]))
@@ -287,7 +286,7 @@ def grouped(
 def _count(
     found: dict[tuple[int, ...], Counts], axes: Counts, codes: Counts, widths: Counts
 ) -> None:
-    """Add records that report equally many columns: which ones, and what, (records, columns)."""
+    """Add records that report equally many columns; axes and codes are (records, columns)."""
     sets, place = _distinct(axes, len(widths))
     shapes = [tuple(int(size) for size in widths[members]) for members in sets]
     cells = [math.prod(shape) for shape in shapes]
@@ -307,7 +306,7 @@ def _count(
 
 
 def _distinct(axes: Counts, columns: int) -> tuple[Counts, Counts]:
-    """Return the distinct rows, and the number of each row's."""
+    """Return the distinct rows, and for each row the index of its distinct row."""
     if columns ** axes.shape[1] >= _KEYS:
         sets, place = np.unique(axes, axis=0, return_inverse=True)
         return sets, place.ravel()

@@ -1,7 +1,8 @@
-"""Score intervals of shares: sampling is taken at the supposed share (Wilson 1927).
+"""Score intervals of shares: the sampling variance is that of the hypothetical share (Wilson 1927).
 
-An estimate s of a share w of N records has the variance (m - s) / N by noise, m the mean square of
-its estimator, and w (1 - w) / N by sampling. Such an interval covers rare cells and few records.
+An estimate s of a share w of N records has the noise variance (m - s) / N, where m is the mean
+square of its estimator, and the sampling variance w (1 - w) / N. Such an interval is valid for rare
+cells and few records.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pramana_core.errors import OptionError
 Floats = npt.NDArray[np.float64]
 
 FEW = 4
-"""The spread of fewer records says little of the population's: the error is the interval's."""
+"""The number of records below which their spread says little, so the interval gives the error."""
 
 
 def score_interval(
@@ -23,7 +24,7 @@ def score_interval(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of w with (s - w)^2 <= z^2 variance(w), not cut to [0, 1].
 
-    `share` has the estimates s, `square` the mean square of W over the reports, both of any one
+    `share` contains the estimates s, and `square` the mean squares m over the reports, in one
     shape.
     """
     noise, factor = np.maximum(square - share, 0.0), z**2 / records
@@ -38,7 +39,7 @@ def score_interval(
 def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, cut to [0, 1].
 
-    An interval wholly outside is put at the edge, as wide as it was on that side of the estimate.
+    An interval entirely outside moves to the edge; its length on that side of the estimate stays.
     """
     least = np.where(low >= 1.0, np.maximum(1.0 - np.maximum(estimate - low, 0.0), 0.0), low)
     most = np.where(high <= 0.0, np.minimum(np.maximum(high - estimate, 0.0), 1.0), high)
@@ -48,7 +49,7 @@ def possible(low: Floats, high: Floats, estimate: Floats) -> tuple[Floats, Float
 def deviates(
     supposed: float, share: Floats, square: Floats, records: float, *, population: bool
 ) -> Floats:
-    """Return the z at which `supposed` is an end of a score interval, the lower if z > 0."""
+    """Return the z at which `supposed` is an end of a score interval, the lower end if z > 0."""
     noise = np.maximum(square - share, 0.0)
     sampling = supposed * (1 - supposed) if population else 0.0
     error = np.sqrt((noise + sampling) / records)
@@ -58,16 +59,17 @@ def deviates(
 
 
 def variance_of(ends: tuple[Floats, Floats], estimate: Floats, level: float) -> Floats:
-    """Return the variance whose interval is as wide as the longer side of an interval."""
+    """Return the variance whose normal interval has the half-width of an interval's longer side."""
     longer = np.maximum(ends[1] - estimate, estimate - ends[0])
     return np.asarray(np.square(longer / normal_quantile(level)))
 
 
 def normal_quantile(confidence: float) -> float:
-    """Return the normal quantile of a two-sided interval of a confidence. Raises OptionError."""
+    """Return the normal quantile of a two-sided confidence interval. Raises OptionError."""
     if not 0 < confidence < 1:
         raise OptionError(
-            f"The level of an interval must be between 0 and 1, not {confidence}.", where="level"
+            f"The level of an interval must be above 0 and below 1, not {confidence}.",
+            where="level",
         )
     return float(ndtri(0.5 + confidence / 2))
 
@@ -78,8 +80,8 @@ def ratio_interval(
     """Return Fieller's interval: all w with cell - w * margin within z standard errors of 0.
 
     It is the exact counterpart of Hinkley's ratio of normals (Ma 5.4.1), with the sampling variance
-    margin * w (1 - w). It is 0 to 1 where the margin is not surely positive, and not cut otherwise.
-    Margins broadcast with the cells; for `moments` see `MarginalTable.second_moments`.
+    margin * w (1 - w). The interval is 0 to 1 if the margin is not certainly positive, and not cut
+    otherwise. Margins broadcast with the cells; for `moments` see `MarginalTable.second_moments`.
     """
     ww, wv, vv = moments
     z2 = z**2

@@ -1,4 +1,4 @@
-"""Counts within subpopulations: the records whose true categories of some variables are given."""
+"""Counts within subpopulations: the records with given true categories of some variables."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.tables import Tensor
 
 SUBTABLE_CELLS = 1 << 12
-"""A table within a subpopulation has at most this many cells: their errors are a matrix."""
+"""The most cells of a table within a subpopulation, whose errors are a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subtable:
     """Counts over some variables within a subpopulation.
 
-    `records` is the number of all records; `error` computes `covariance`; `counted` is False for a
-    model's expected counts, whose error is the model's alone.
+    `records` is the number of all records, and `error` computes `covariance`. `counted` is False
+    for a model's expected counts, which have only the model's error.
     """
 
     domain: Domain
@@ -30,7 +30,7 @@ class Subtable:
 
     @cached_property
     def covariance(self) -> Tensor:
-        """The covariance of the counts given the records, a row per cell in C order."""
+        """The covariance of the counts given the records, with a row per cell in C order."""
         return self.error()
 
 
@@ -38,7 +38,7 @@ class Subtable:
 class Subpopulation:
     """The records whose true categories of some variables are `given`, as codes by variable.
 
-    `tabulate` counts over some variables, given the codes of others.
+    `tabulate` counts records over some variables, given the codes of others.
     """
 
     domain: Domain
@@ -48,39 +48,38 @@ class Subpopulation:
     def table(self, variables: Sequence[str]) -> Subtable:
         """Return the counts over other variables.
 
-        Raises UnknownVariable: there is no such variable. OptionError: no variable is named, or one
-        is given or named twice. LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
+        Raises UnknownVariable. OptionError: no variable is named, or one is given or named twice.
+        LimitExceeded: the table has more than `SUBTABLE_CELLS` cells.
         """
         if not variables or len({*variables, *self.given}) < len(variables) + len(self.given):
             raise OptionError(
-                f"The variables must be distinct and not among those given, not {list(variables)}."
+                f"The variables {list(variables)} must be distinct, and not be given already."
             )
-        asked = self.domain.project(variables)
-        if asked.size > SUBTABLE_CELLS:
-            raise too_large(asked, self.given)
-        return self.tabulate(self.given, asked)
+        domain = self.domain.project(variables)
+        if domain.size > SUBTABLE_CELLS:
+            raise too_large(domain, self.given)
+        return self.tabulate(self.given, domain)
 
     def within(self, variable: str, code: int) -> Subpopulation:
         """Return the records that also have a category of another variable.
 
-        Raises UnknownVariable: there is no such variable. OptionError: it is given already, or has
-        no such category.
+        Raises UnknownVariable. OptionError: the variable is given already, or has no such category.
         """
         size = self.domain[variable].size
         if variable in self.given or not 0 <= code < size:
             raise OptionError(
                 f"{variable!r} is given already."
                 if variable in self.given
-                else f"{variable!r} has no category {code}: it has {size}.",
+                else f"{variable!r} has no category {code}; it has {size} categories.",
                 where=variable,
             )
         return replace(self, given={**self.given, variable: code})
 
 
-def too_large(asked: Domain, given: Collection[object]) -> LimitExceeded:
-    """Return the error of a covariance that is too large to list."""
+def too_large(domain: Domain, given: Collection[object]) -> LimitExceeded:
+    """Return the error for a covariance that is too large to list."""
     return LimitExceeded(
-        f"The covariance of the {asked.size} counts over {list(asked.names)}, {len(given)} other"
-        " variables given, is too large to list.",
-        remedy="Ask for fewer variables, or give fewer.",
+        f"The covariance of the {domain.size} counts over {list(domain.names)}, given {len(given)}"
+        " other variables, is too large to list.",
+        remedy="Request fewer variables, or give fewer.",
     )

@@ -1,7 +1,7 @@
 """Estimated supports of itemsets and of the parts of rules, with their errors.
 
-An item is a category of a variable; an itemset, items of different variables. All counts are of
-records; a support is a count divided by the number of records.
+An item is a category of a variable, and an itemset is a set of items of different variables. All
+counts are numbers of records; a support is a count divided by the number of records.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 ROUNDING = 1e-12
-"""A variance below this share of its count is rounding, not error."""
+"""A variance below this share of its count is rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Estimates of n itemsets or rules with errors; `before` are the counts before shrinkage."""
+    """Estimates of n itemsets or rules with errors; `before` has the counts before shrinkage."""
 
     records: int
     counts: Floats
@@ -49,7 +49,7 @@ class _Counts:
 
     @classmethod
     def merged(cls, parts: Sequence[Self], rows: Sequence[Indices]) -> Self:
-        """Put estimates of the same records in their rows."""
+        """Return the estimates of all parts, each placed in its rows."""
         shrunk = any(part.before for part in parts)
         return cls(
             parts[0].records,
@@ -61,13 +61,13 @@ class _Counts:
 
 
 class SupportCounts(_Counts):
-    """How many records have each of n itemsets.
+    """The estimated number of records that contain each of n itemsets.
 
-    `counts` and the two variances have shape (n,) and may be negative; `variance` makes them valid.
+    `counts` and the two variances have shape (n,) and may be negative; `variance` corrects that.
     """
 
     def variance(self, *, population: bool) -> Floats:
-        """Return each count's variance, given the records or against their population."""
+        """Return each count's variance, given the records or for their population."""
         if population and self.records < FEW:
             shares = self.interval(normal_quantile(0.95), population=True)
             wide = variance_of(shares, self.counts / self.records, 0.95)
@@ -84,20 +84,20 @@ class SupportCounts(_Counts):
         return np.minimum(low, share), np.maximum(high, share)
 
     def deviates(self, support: float, *, population: bool) -> Floats:
-        """Return the z at which this support is an end of the intervals, the lower if z > 0.
+        """Return the z at which `support` is an end of the intervals, the lower end if z > 0.
 
-        They are the intervals before they were widened to hold shrunk estimates.
+        The intervals are those before they were widened to contain shrunk estimates.
         """
         moments = self.unshrunk.moments(population=population)
         return deviates(support, *moments, self.records, population=population)
 
     @property
     def _exact(self) -> Flags:
-        # NaN is no rounding either.
+        # NaN does not count as rounding either.
         return np.asarray(np.abs(self.error_records) <= ROUNDING * np.abs(self.counts))
 
     def moments(self, *, population: bool) -> tuple[Floats, Floats]:
-        """Return supports and the mean squares of their estimators."""
+        """Return the supports and the mean squares of their estimators."""
         share = self.counts / self.records
         if population:
             square = self.error_population / self.records + np.square(share)
@@ -107,14 +107,14 @@ class SupportCounts(_Counts):
 
 
 class RuleCounts(_Counts):
-    """How many records have the whole, the antecedent and the consequent of each of n rules.
+    """The numbers of records that contain the whole, antecedent and consequent of each of n rules.
 
-    `counts` have shape (n, 3) in that order; the covariances have shape (n, 3, 3).
+    `counts` has shape (n, 3) in that order; the covariances have shape (n, 3, 3).
     """
 
     @property
     def wholes(self) -> SupportCounts:
-        """The counts of the whole rules, as itemsets have them."""
+        """The counts of the whole rules, as for itemsets."""
         before = self.unshrunk
         counts = [
             SupportCounts(
@@ -133,16 +133,17 @@ class RuleCounts(_Counts):
 
 
 def excess_of(factors: Floats, records: Sequence[float]) -> Floats:
-    """Return the mean over all records of the square of their source's factor, less 1.
+    """Return the mean over all records of their source's squared factor, less 1.
 
-    `factors` are (sources, ...), `records` those of each source: their products sum to all records.
+    `factors` has shape (sources, ...), and `records` the sources' record counts. Factors times
+    record counts sum to all records.
     """
     share = np.array(records) / sum(records)
     return weighted_sum(share, np.square(factors - 1.0))
 
 
 def weighted_sum(factors: Floats, parts: Sequence[Floats] | Floats) -> Floats:
-    """Return the sum of parts, each times its factor; of two parts in any order the same bits."""
+    """Return the weighted sum of the parts; two parts give the same bits in either order."""
     return _sum([factor * part for factor, part in zip(factors.tolist(), parts, strict=True)])
 
 

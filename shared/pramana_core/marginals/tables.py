@@ -1,6 +1,6 @@
 """Marginal tables: raw counts, and the errors that follow from their estimators (Ma theorem 2).
 
-Sums over the reports of products of the estimators give both errors:
+Sums over the reports of products of the estimators determine both errors:
 
     given the true records     products - diag(N^)          only the randomization varies
     against the population     products - N^ N^' / n        the n records are sampled as well
@@ -37,7 +37,7 @@ LEVEL = 0.95
 """The default confidence of the intervals of a table's cells."""
 
 COVARIANCE_CELLS = 4096
-"""A covariance matrix is listed for tables of at most this many cells."""
+"""The most cells of a table whose covariance matrix is listed."""
 
 _NUMBERS = (
     "count",
@@ -49,12 +49,12 @@ _NUMBERS = (
     "high",
     "filled_in",
 )
-"""The columns of numbers in the frames of tables."""
+"""The numeric columns in the frames of tables."""
 
 
 @dataclass(frozen=True)
 class MarginalTable(ABC):
-    """Raw counts over the variables of a domain, perhaps fractional or negative, with their errors.
+    """Raw counts over the variables of a domain, possibly fractional or negative, with errors.
 
     `population` chooses the error: False is the noise of randomization alone, True adds the
     sampling of the records from their population.
@@ -66,22 +66,22 @@ class MarginalTable(ABC):
 
     @property
     def filled_in(self) -> bool:
-        """Whether the counts are made of smaller tables, supposing that no more interact."""
+        """Whether the counts are assembled from smaller tables, assuming no larger interactions."""
         return False
 
     @property
     def unshrunk(self) -> MarginalTable:
-        """The table before shrinkage, whose errors and intervals these are."""
+        """The table before shrinkage, which has these errors and intervals."""
         return self
 
     @property
     def supposed(self) -> Tensor:
-        """The counts at which the sampling of the records is taken."""
+        """The counts at which the sampling variance of the records is evaluated."""
         return self.counts
 
     @abstractmethod
     def products(self, weights: Tensor) -> Tensor:
-        """Return the sums of products of estimators, (q, q), of weights (q, cells...)."""
+        """Return the sums of products of estimators, (q, q), for weights (q, cells...)."""
 
     @abstractmethod
     def products_with_cells(self, weights: Tensor) -> Tensor:
@@ -89,21 +89,20 @@ class MarginalTable(ABC):
 
     @abstractmethod
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return `counts` in bootstrap samples, (draws, cells...), of the population covariance."""
+        """Return `counts` in bootstrap samples, (draws, cells...), with population covariance."""
 
     @abstractmethod
     def second_moments(self, summed: Sequence[str]) -> Moments:
-        """Return the sums over the reports of W^2, W V and V^2: W estimates a cell, V its margin
-        over `summed`.
+        """Return the sums over the reports of W^2, W V and V^2.
 
-        `WW - 2 t WV + t^2 VV` estimates the variance of `cell - t * margin` where that is 0.
+        W estimates a cell and V its margin over `summed`. `WW - 2 t WV + t^2 VV` estimates the
+        variance of `cell - t * margin` if the expectation of that is 0.
         """
 
     def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
-        """Return the ends of a score interval of each count, within [0, N], widened to contain
-        shrunk counts.
+        """Return the ends of each count's score interval in [0, N], including shrunk counts.
 
-        Against the population it is of the expected number among as many records.
+        With `population` the interval is for the expected count among N records.
         """
         share, z = self.unshrunk.counts / self.records, normal_quantile(level)
         square = self.second_moments(())[0] / self.records
@@ -114,10 +113,9 @@ class MarginalTable(ABC):
         return np.minimum(self.records * low, own), np.maximum(self.records * high, own)
 
     def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
-        """Return intervals, against the population, of the shares cells have in margins over
-        `summed`.
+        """Return intervals, for the population, of each cell's share in its margin over `summed`.
 
-        They are not cut to [0, 1], and are at least 0 to 1 where the margin may not be positive.
+        They are not cut to [0, 1], and cover at least 0 to 1 if the margin may not be positive.
         """
         gone = tuple(self.domain.axis(name) for name in summed)
         tables = (self.unshrunk.counts, self.counts, self.supposed)
@@ -130,7 +128,7 @@ class MarginalTable(ABC):
         return np.minimum(low, share), np.maximum(high, share)
 
     def variance(self, *, population: bool) -> Tensor:
-        """Return the variance of each raw count; below `FEW` records, as large as the interval."""
+        """Return the variance of each raw count; below `FEW` records, the interval gives it."""
         if population and self.records < FEW:
             wide = variance_of(self.interval(population=True), self.counts, LEVEL)
             return np.maximum(wide, self.variance(population=False))
@@ -149,7 +147,7 @@ class MarginalTable(ABC):
         if cells > COVARIANCE_CELLS:
             raise LimitExceeded(
                 f"A covariance matrix over {cells} cells is too large to list.",
-                remedy="Ask for variances, or for fewer variables.",
+                remedy="Request variances, or fewer variables.",
             )
         each = np.eye(cells).reshape(cells, *self.domain.shape)
         return self.covariance_of(each, population=population)
@@ -164,7 +162,7 @@ class MarginalTable(ABC):
         return self.products(weights) - part
 
     def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
-        """Return the covariance of such functions with each count, in the shape of `weights`."""
+        """Return the covariance of each function with each count, in the shape of `weights`."""
         if self._of(population):
             rank = self.supposed.ndim
             part = np.multiply.outer(np.tensordot(weights, self.supposed, rank), self.supposed)
@@ -174,12 +172,14 @@ class MarginalTable(ABC):
         return self.products_with_cells(weights) - part
 
     def _of(self, population: bool) -> bool:
-        """Whether the error against the population is returned."""
+        """Whether the error is for the population."""
         return population
 
     def frame(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return a row per cell, in C order: category labels named by `column_of`, `count`,
-        `se_records`, `se_population`, and `low` and `high`, the interval against the population.
+        """Return a frame with one row per cell, in C order.
+
+        Its columns are the category labels, named by `column_of`, `count`, `se_records`,
+        `se_population`, and `low` and `high`, the ends of the interval for the population.
         """
         import pandas as pd
 

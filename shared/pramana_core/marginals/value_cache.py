@@ -1,4 +1,4 @@
-"""Values that may be asked for again, within a limit of memory."""
+"""A cache of values within a memory limit."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ Key = TypeVar("Key")
 
 
 class ValueCache(Generic[Key, Value]):
-    """Values by key up to a total size; the oldest are dropped first, the newest never."""
+    """Values by key up to a total size; the oldest are dropped first, the newest is always kept."""
 
     def __init__(self, most: int, size: Callable[[Value], int]):
         self._most, self._size = most, size
         self._values: dict[Key, Value] = {}
-        self._held = 0
+        self._total = 0
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
-        """Return the value of a key, made if it is not there."""
+        """Return the value of a key, computing it if it is missing."""
         if key not in self._values:
-            # Making one may ask for others: only then is there something to make room for.
+            # Computing a value may request others, so room is made afterwards.
             value = make()
             self.put(key, value)
             return value
         return self._values[key]
 
     def put(self, key: Key, value: Value) -> None:
-        """Keep a value of a key that has none."""
-        self._held += self._size(value)
+        """Store a value for a key that has none."""
+        self._total += self._size(value)
         self._values[key] = value
-        while self._held > self._most and len(self._values) > 1:
+        while self._total > self._most and len(self._values) > 1:
             oldest = next(iter(self._values))
-            self._held -= self._size(self._values.pop(oldest))
+            self._total -= self._size(self._values.pop(oldest))
 
     def __contains__(self, key: Key) -> bool:
         """Return whether a key has a value."""

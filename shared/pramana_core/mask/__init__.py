@@ -1,7 +1,7 @@
-"""Masking of confidential numeric columns (AlAhmadi 2006): every method by its name.
+"""Masking of confidential numeric columns (AlAhmadi 2006).
 
-The methods are in `methods`; `catalogue` lists all by name. `recommending` says which of them keeps
-the relationships that a table has. The measures are in the room `measures`.
+The methods are in `methods`; `catalogue` lists them by name. `recommending` picks the method that
+keeps the relationships of a table. The measures are in the room `measures`.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask

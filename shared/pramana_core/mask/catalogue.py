@@ -17,20 +17,20 @@ from pramana_core.mask.methods.gadp import egadp, gadp, ipso
 from pramana_core.mask.methods.nmegadp import nmegadp
 
 _NO_MORE = (
-    "Beyond what S and the relationships that are kept tell of a record, its masked values tell"
-    " nothing. There is no bound on what one record may tell: releases that differ by one record"
-    " can give it away. What S tells of X is released on purpose."
+    "Masked values reveal nothing of a record beyond S and the relationships that are kept. One"
+    " record has no privacy bound: releases that differ by one record can reveal it. The"
+    " relationship of X to S is released on purpose."
 )
 _TRUE_VALUES = (
-    f"{_NO_MORE} The released numbers are the true ones at other records, the largest and the"
-    " smallest among them."
+    f"{_NO_MORE} The released numbers are true values at other records, including the largest and"
+    " the smallest."
 )
 _BLURRED = (
-    "Each masked value is the true one with noise on it: it tells of the record what S does not,"
-    " and several releases average the noise out."
+    "Each masked value is the true value plus noise: it reveals more of the record than S does, and"
+    " the noise averages out over several releases."
 )
-_MOMENTS = "Linear relationships, exactly: means and covariances are the original ones."
-_SHAPES = "Relationships of any shape that S tells of"
+_MOMENTS = "Linear relationships, exactly: means and covariances equal the original ones."
+_SHAPES = "Relationships of X to S of any shape"
 
 _NOISE = {"options": {"noise": NOISE}, "independent": False, "protects": _BLURRED}
 _LIMITS = asdict(Limits())
@@ -60,7 +60,7 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
         {
             **_LINES,
             **_EXACT,
-            "protects": f"{_NO_MORE} Chance correlations with the true values remain, which tell"
+            "protects": f"{_NO_MORE} Chance correlations with the true values remain, which reveal"
             " something in small tables.",
         },
     ),
@@ -77,7 +77,7 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
         "Monotonic relationships between pairs of columns, and exactly the marginals.",
         {**_ORTHOGONAL, **_SHUFFLED},
     ),
-    ("nmegadp", nmegadp, f"{_SHAPES}; means and covariances exactly.", {**_ORTHOGONAL, **_EXACT}),
+    ("nmegadp", nmegadp, f"{_SHAPES}; exactly means and covariances.", {**_ORTHOGONAL, **_EXACT}),
     (
         "nmegadp-shuffle",
         partial(nmegadp, shuffled=True),
@@ -87,7 +87,7 @@ _METHODS: tuple[tuple[str, Any, str, dict[str, Any]], ...] = (
     (
         "nmegadp-copula",
         partial(nmegadp, copula=True),
-        f"{_SHAPES}; means and covariances exactly, the residuals' ranks and marginals nearly.",
+        f"{_SHAPES}; exactly means and covariances, nearly the residuals' ranks and marginals.",
         {**_ORTHOGONAL, **_EXACT},
     ),
     (
@@ -105,5 +105,5 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def mask(name: str, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-    """Mask X beside S by the method of a name in `METHODS`; all else as of `Method`."""
+    """Mask X given S by a method of `METHODS`; see `Method` for arguments and errors."""
     return method_of(name, METHODS)(S, X, rng, **options)

@@ -1,4 +1,4 @@
-"""Clouds of records: each relationship in a column, each version of the records in a row."""
+"""Scatter plots of relationships (one a column) in versions of a table (one a row)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 GROUPS = 20
-"""Numbers are cut into so many groups of equally many records to see what they tell."""
+"""The count of equally large groups into which a numeric column is cut to measure its effect."""
 
 Pair = tuple[str, str]
-"""The column across and the column upwards."""
+"""The column on the horizontal axis and the column on the vertical axis."""
 
 
 def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> tuple[Pair, ...]:
-    """Return at most `most` relationships to draw, those that explain most first."""
+    """Return at most `most` relationships to draw, those that explain most variance first."""
     columns = [c for c in confidential.columns if isinstance(c, NumericColumn)]
     pairs = [
         (across, up)
@@ -37,7 +37,7 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
 
 
 def explained(values: Floats, by: Column) -> float:
-    """Return the adjusted correlation ratio of n numbers between groups of another column."""
+    """Return the adjusted correlation ratio of n numbers between the groups of another column."""
     groups = groups_of(by)
     sizes = np.bincount(groups)
     kept = int(np.count_nonzero(sizes))
@@ -50,7 +50,7 @@ def explained(values: Floats, by: Column) -> float:
 
 
 def groups_of(column: Column) -> npt.NDArray[np.intp]:
-    """Return the group of each record: its category, or one of `GROUPS` by the size of a number."""
+    """Return the group of each record: its category, or one of `GROUPS` quantile groups."""
     if isinstance(column, CategoricalColumn):
         return column.codes
     _, places = np.unique(column.values, return_inverse=True)
@@ -61,16 +61,16 @@ def groups_of(column: Column) -> npt.NDArray[np.intp]:
 
 
 MOST = 1_500
-"""Of more records so many are drawn, evenly from the first to the last."""
+"""The most records drawn; from a larger table they are taken evenly from first to last."""
 
 WIDE, HIGH = 2.9, 2.45
-"""Inches of a cloud."""
+"""Width and height of a scatter plot in inches."""
 
 _GOLDEN = 0.618033988749895
-"""Multiples of it, less their whole part, spread evenly: categories are drawn as wide bands."""
+"""The fractional parts of its multiples spread evenly and draw each category as a wide band."""
 
 _LABELS = 8
-"""Of more categories every second, third, ... is named."""
+"""The most category labels on an axis; of more categories every second, third, ... is labelled."""
 
 _LONGEST = 26
 
@@ -78,7 +78,7 @@ _LONGEST = 26
 def relationships_chart(
     versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
 ) -> Chart:
-    """Return a chart of relationships, a column each, in several named versions, a row each."""
+    """Return a chart with a column for each relationship and a row for each named version."""
 
     def draw(axes: Sequence[Axes]) -> None:
         for row, (name, table) in enumerate(versions):
@@ -103,7 +103,7 @@ MARKS = "o^sDvPX"
 
 
 def colour_of(row: int) -> str:
-    """Return the colour of a version; the first, the original, is grey."""
+    """Return the colour of a version; version 0, the original, is grey."""
     colours = (plots.GREY, plots.BLUE, plots.GREEN, plots.PURPLE, plots.RED, plots.ORANGE)
     return colours[row % len(colours)]
 
@@ -111,7 +111,7 @@ def colour_of(row: int) -> str:
 def cloud(
     axis: Axes, across: Column, up: Column, colour: str, mark: str = "o", size: float = 5.0
 ) -> None:
-    """Draw records as dots, and the means of groups of them as a line."""
+    """Draw records as dots, and the means of their groups as a line."""
     x, y = _numbers(across), _numbers(up)
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int))
     shown = x + _spread(across, len(x))
@@ -126,7 +126,7 @@ def cloud(
 
 
 def trend(across: Column, values: Floats) -> tuple[Floats, Floats]:
-    """Return the means of groups of records: across, and of the values."""
+    """Return the group means of the horizontal column, and of the values."""
     x, groups = _numbers(across), groups_of(across)
     sizes = np.bincount(groups)
     kept = sizes > 0
@@ -137,7 +137,7 @@ def trend(across: Column, values: Floats) -> tuple[Floats, Floats]:
 
 
 def share(axes: Sequence[Axes]) -> None:
-    """Let axes have the same limits, those that hold all of them."""
+    """Give all axes the same limits, wide enough for all data."""
     for which in ("x", "y"):
         ends = [getattr(axis, f"get_{which}lim")() for axis in axes]
         limits = min(low for low, _ in ends), max(high for _, high in ends)

@@ -1,9 +1,9 @@
 """The simplest masking method that keeps the relationships of a table (AlAhmadi, appendix A).
 
 EGADP keeps linear relationships, copula methods monotonic ones, NMEGADP any E(X|S). A relationship
-is linear if a kernel explains no more of left-out records than lines, and monotonic if it explains
-no more of their normal scores. `lost` names relationships that no method keeps: nonlinear ones
-among the columns of X, and those that change with S.
+is linear if a kernel explains no more of left-out records than lines do, and monotonic if it
+explains no more of their normal scores. `lost` names the relationships that every method loses:
+nonlinear ones among the columns of X, and relationships that change with S.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
 KINDS: tuple[Kind, ...] = ("none", "linear", "monotonic", "non-monotonic")
 
 SURE = 3.0
-"""Standard errors by which a more flexible fit must be better."""
+"""The least advantage of a more flexible fit, in standard errors."""
 
 MATTERS, MATTERS_OF_REST = 0.02, 0.05
-"""The share of a column's variance that it must explain beyond the simpler fit; in the second
-case, of what S leaves of the column, where a trace of S remains."""
+"""The least share of variance that a more flexible fit must explain beyond the simpler one: of a
+column's variance, and of its residual variance given S, where a trace of S remains."""
 
 RECORDS = 2000
 """The most records that are examined."""
@@ -44,7 +44,7 @@ METHODS: dict[Kind, str] = {
     "monotonic": "cgadp",
     "non-monotonic": "nmegadp",
 }
-"""The method that keeps a kind of relationship over S."""
+"""The method that keeps each kind of relationship with S."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class ExplainedVariance:
     error: float
 
     def matters(self, least: float = MATTERS) -> bool:
-        """Return whether it is neither chance nor too small to matter."""
+        """Return whether the share is significant and large enough to matter."""
         return reaches(self.share, least) and exceeds(self.share, SURE * self.error)
 
 
 def gained(target: Floats, simple: Floats | float, flexible: Floats) -> ExplainedVariance:
-    """Return by how much R2 of n predictions exceeds that of simpler ones (delta method)."""
+    """Return by how much the R2 of n predictions exceeds the R2 of simpler ones (delta method)."""
     around = np.square(target - target.mean())
     mean = float(around.mean())
     if mean <= 0:
@@ -72,18 +72,18 @@ def gained(target: Floats, simple: Floats | float, flexible: Floats) -> Explaine
 
 
 def _left_out(fit: Fit, features: Floats, target: Floats, rng: Randomness) -> Floats:
-    """Return predictions of n numbers, each record left out in turn."""
+    """Return predictions of n numbers, each from all other records."""
     found = expectation(fit, features, target[:, None], rng, most=RECORDS, landmarks=LANDMARKS)
     return found.left_out[:, 0]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How well a column is explained out of sample by others, such as `about` "age, gender ->
-    debt".
+    """How well other columns explain a column out of sample.
 
-    `kind` is the simplest relationship that explains as much as any; `linear` and `curved` are the
-    R2 of least squares and of a kernel fit, in the columns' units.
+    `about` names them, such as "age, gender -> debt". `kind` is the simplest relationship that
+    explains as much as any; `linear` and `curved` are the R2 of least squares and of a kernel, in
+    the units of the columns.
     """
 
     about: str
@@ -112,7 +112,7 @@ def dependence(
     beside: Floats | None = None,
     least: float = MATTERS,
 ) -> Evidence:
-    """Return how a column of n numbers depends on those of a table.
+    """Return how a column of n numbers depends on the columns of a table.
 
     Only the kernel uses the columns `beside`, n x i. `least` is the share of variance that a kernel
     must explain beyond a monotonic fit.
@@ -142,13 +142,13 @@ def dependence(
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A method for a table, and why.
+    """A recommended method for a table, with the reasons.
 
     Attributes:
         method, kind: the simplest that keeps the relationships found, and the hardest of these.
         evidence: a row for all of S and each column of S, to each column of X; and for each two
             columns of X given S.
-        sentence, lost: the reason, and what no method keeps, in words.
+        sentence, lost: the reason, and the relationships that no method keeps, in words.
     """
 
     method: str
@@ -158,7 +158,7 @@ class Recommendation:
     lost: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the method, why, and what is lost."""
+        """Return the method, the reason, and the lost relationships."""
         return "\n".join([f"Mask by {self.method}. {self.sentence}", *self.lost])
 
 
@@ -171,14 +171,14 @@ def recommend(
 ) -> Recommendation:
     """Find the relationships of a table and name the simplest method that keeps them.
 
-    S and X are as of `inputs`; `rng` draws landmarks, and `RECORDS` of more records.
+    `inputs` describes S and X; `rng` draws landmarks, and `RECORDS` records of a larger table.
     """
     given = inputs(S, X)
     if given.records > RECORDS:
         chosen = np.sort(rng.permutation(given.records)[:RECORDS])
         given = inputs(given.s.rows(chosen), given.x.rows(chosen))
-    q, told = given.columns, len(given.s.columns)
-    total = q * (told + (told > 1)) + q * (q - 1)
+    q, known = given.columns, len(given.s.columns)
+    total = q * (known + (known > 1)) + q * (q - 1)
     over_s, among = [], []
     for row in _over_s(given, rng):
         over_s.append(row)
@@ -213,7 +213,7 @@ def _hardest(rows: list[Evidence]) -> Kind:
 
 
 def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
-    """Yield how each column of X depends on all of S and on each of its columns."""
+    """Yield how each column of X depends on all of S and on each column of S."""
     names = given.s.names
     for target, name in zip(given.matrix.T, given.x.names, strict=True):
         sets = [names, *((other,) for other in names)] if len(names) > 1 else [names] * len(names)
@@ -223,10 +223,10 @@ def _over_s(given: Inputs, rng: Randomness) -> Iterator[Evidence]:
 
 
 def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
-    """Yield how two columns of X depend on each other, less the fits by S that a method keeps."""
+    """Yield how two columns of X depend on each other after the fits on S are subtracted."""
     ranks = base == "monotonic"
     values = normal_scores(given.matrix) if ranks else given.matrix
-    told, features = features_of(given.s), features_of(given.s, scored=ranks)
+    known, features = features_of(given.s), features_of(given.s, scored=ranks)
     fit: Fit = "kernel" if base == "non-monotonic" else "linear"
     rest = [target - _left_out(fit, features, target, rng) for target in values.T]
     suffix = " given S" if given.s.columns else ""
@@ -235,12 +235,14 @@ def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
         for second, other in enumerate(given.x.names):
             if first != second:
                 about = f"{name} -> {other}{suffix}"
-                yield dependence(about, pair, rest[second], rng, beside=told, least=MATTERS_OF_REST)
+                yield dependence(
+                    about, pair, rest[second], rng, beside=known, least=MATTERS_OF_REST
+                )
 
 
 def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
     if kind == "none":
-        return "No relationship was found that egadp, which keeps means and covariances, loses."
+        return "egadp, which keeps means and covariances, keeps all relationships that were found."
     shown = [row for row in evidence if row.kind == kind] or list(evidence)
     clearest = [
         one.linear.share if kind == "linear" else one.curved.share - one.linear.share
@@ -251,5 +253,5 @@ def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
     return (
         f"The hardest relationship is {shape}, {row.about}: lines explain"
         f" {max(row.linear.share, 0):.0%} of the variance and curves {row.curved.share:.0%};"
-        f" {method} is the simplest method that keeps what can be kept."
+        f" {method} is the simplest method that keeps all that can be kept."
     )

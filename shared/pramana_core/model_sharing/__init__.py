@@ -1,7 +1,6 @@
-"""Shared trees: owners release a pruned decision tree and no records (Sharkey 2008).
+"""Shared trees: owners release a pruned decision tree instead of records (Sharkey 2008).
 
-Here live trees and their schemas, how an owner grows them (`growing`, by questions of `offers`),
-what is required of them, and pseudo-data of one tree. A miner draws pseudo-data from the trees of
-several owners, or combines the trees themselves, in `global_models`; noise is added in `private`
-alone.
+The room contains trees, their schemas, their growth (`growing`, which takes splits from `offers`),
+requirements on them, and pseudo-data of one tree. Only `private` adds noise. In `global_models` a
+miner draws pseudo-data from the trees of several owners, or combines the trees themselves.
 """

@@ -1,4 +1,4 @@
-"""The attributes of a shared tree, numbers within a range or categories, and its schema."""
+"""The attributes of a shared tree, numeric with a range or categorical, and the tree's schema."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from pramana_core.errors import DomainError, LimitExceeded, MissingColumn
 from pramana_core.mixed import LARGEST, MixedTable, coded_as
 
 MOST_CATEGORIES = 10_000
-"""An attribute of more categories identifies records and is refused."""
+"""The most categories of an attribute; more would identify records."""
 
 LONGEST_LABEL = 256
-"""The most letters of the name of an attribute or a category."""
+"""The maximum length of the name of an attribute or a category, in characters."""
 
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-"""Control characters, changes of direction, and what XML cannot hold."""
+"""Control characters, changes of text direction, and characters that XML does not allow."""
 
 
 def is_label(words: str) -> bool:
-    """Return whether a message and a picture can hold a name."""
+    """Return whether messages and pictures can contain a name."""
     return bool(words.strip()) and len(words) <= LONGEST_LABEL and not _UNSEEN.search(words)
 
 
 def _plain(words: str) -> str:
     if not is_label(words):
-        raise ValueError("a name must have letters, and no control characters")
+        raise ValueError("a name must have visible characters and no control characters")
     return words
 
 
@@ -44,17 +44,17 @@ Label = Annotated[
 ]
 """The name of an attribute, a class or a category."""
 
-# Lists become tuples, whether they are read from JSON or from what JSON was read as.
+# Lists become tuples, both from JSON text and from parsed JSON.
 Labels = Annotated[tuple[Label, ...], Field(strict=False, min_length=1, max_length=CATEGORIES)]
 Number = Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST)]
 
-# Documents hold attributes as they are, and read them from plain dictionaries too.
+# Documents contain attribute objects, and are also read from plain dictionaries.
 DOCUMENT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
 class NumericAttribute:
-    """An attribute of numbers, perhaps all `whole`, within a declared range `low` < `high`.
+    """A numeric attribute with a declared range `low` < `high`; `whole` allows whole numbers only.
 
     Raises DomainError: the range is empty, or a message cannot carry the name.
     """
@@ -83,8 +83,9 @@ class NumericAttribute:
 
 @dataclass(frozen=True)
 class CategoricalAttribute:
-    """An attribute of categories, in code order. Raises DomainError: no category, one repeats, or a
-    message cannot carry a label. LimitExceeded: there are more than `MOST_CATEGORIES`.
+    """A categorical attribute, its categories in code order. Raises DomainError: no category, a
+    repeated category, or a label that a message cannot carry. LimitExceeded: more than
+    `MOST_CATEGORIES`.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = DOCUMENT
@@ -97,14 +98,14 @@ class CategoricalAttribute:
         _require_labels(self.name, self.categories)
         if len(self.categories) > MOST_CATEGORIES:
             raise LimitExceeded(
-                f"{self.name!r} has {len(self.categories):,} categories; a tree has at most"
-                f" {MOST_CATEGORIES:,} of an attribute.",
+                f"{self.name!r} has {len(self.categories):,} categories; an attribute of a tree has"
+                f" at most {MOST_CATEGORIES:,}.",
                 where=self.name,
-                remedy="Leave it out if it identifies the records, or group its categories.",
+                remedy="Exclude the attribute if it identifies records, or group its categories.",
             )
         if not self.categories or len(set(self.categories)) < len(self.categories):
             raise DomainError(
-                f"The categories of {self.name!r} must be at least one, each once.", where=self.name
+                f"{self.name!r} must have one or more distinct categories.", where=self.name
             )
 
 
@@ -112,24 +113,24 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 
 def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
-    """Check names; a category is somebody's value, so the message only counts them."""
+    """Check names; messages only count invalid categories, which are people's values."""
     if not is_label(name):
         raise DomainError(
             f"{name[:40]!r} cannot be the name of a column in a message.",
             where=name[:40],
-            remedy=f"A name has 1 to {LONGEST_LABEL} letters and no control characters.",
+            remedy=f"Use 1 to {LONGEST_LABEL} characters without control characters.",
         )
     if wrong := sum(not is_label(label) for label in categories):
         raise DomainError(
-            f"A message cannot hold {wrong} of the {len(categories)} categories of {name!r}.",
+            f"A message cannot carry {wrong} of the {len(categories)} categories of {name!r}.",
             where=name,
-            remedy=f"Each must have 1 to {LONGEST_LABEL} letters and no control characters.",
+            remedy=f"Use 1 to {LONGEST_LABEL} characters without control characters for each.",
         )
 
 
 @dataclass(frozen=True)
 class TreeSchema:
-    """What a tree predicts, and from which attributes, at least one. Raises DomainError."""
+    """The class that a tree predicts, and its attributes, at least one. Raises DomainError."""
 
     target: Variable
     attributes: tuple[Attribute, ...]
@@ -139,8 +140,8 @@ class TreeSchema:
         names = [*self.names, self.target.name]
         if len(set(names)) < len(names) or not self.attributes:
             raise DomainError(
-                "A tree needs a class and at least one attribute, each with a name of its own; they"
-                f" are {names}.",
+                "A tree needs a class and at least one attribute, with distinct names, not"
+                f" {names}.",
                 where=self.target.name,
             )
 
@@ -155,7 +156,7 @@ class TreeSchema:
 
     @property
     def classes(self) -> int:
-        """The number of classes."""
+        """The count of classes."""
         return self.target.size
 
     @cached_property
@@ -165,7 +166,7 @@ class TreeSchema:
         return {**own, self.target.name: self.target.categories}
 
     def __contains__(self, name: object) -> bool:
-        """Whether an attribute has this name."""
+        """Return whether an attribute has this name."""
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Attribute:
@@ -177,8 +178,8 @@ class TreeSchema:
         )
 
     def read(self, table: MixedTable) -> MixedTable:
-        """Return the attributes of n records, in order, their categories coded as here. Raises
-        MissingColumn, UnknownCategory; TableError: categories in place of numbers or the
+        """Return the attributes of n records, in the order and with the codes of this schema.
+        Raises MissingColumn, UnknownCategory; TableError: categories instead of numbers or the
         reverse.
         """
         columns = (coded_as(table[name], self.labels.get(name), "tree") for name in self.names)

@@ -1,4 +1,4 @@
-"""How trees of several owners are combined: names, limits and defaults, loaded in no time."""
+"""Options for combining the trees of several owners; the module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ Method = Literal["pgen", "basegen", "labelled", "votes"]
 GlobalName = Literal["tree", "naive-bayes", "conjunctive"]
 
 MOST_DEPTH = 100
-"""Trees deeper than this are refused: functions that walk through them recurse as deep."""
+"""Deeper trees are rejected, because functions that walk through a tree recurse as deep."""
 
 MOST_PSEUDO_RECORDS = 10_000_000
-"""More are not drawn: a tree may count as many records as it likes."""
+"""The most pseudo-records drawn; a tree may claim any count of records."""
 
 _DRAWN = ("pgen", "basegen", "labelled")
 
 
 @dataclass(frozen=True)
 class CombineOptions:
-    """How the trees of several owners become one model.
+    """How to combine the trees of several owners into one model.
 
     Attributes:
         method: "pgen" and "basegen" learn `model` from all trees' pseudo-data (sections 2.2, 4);
-            "labelled" from pseudo-data that the votes of all trees label; "votes" are the trees
-            themselves. "labelled" gives any kind of model, and of those the nearest to what all
-            records together would give (docs/model-sharing.md has the figures).
-        model: what is learned from pseudo-data.
-        pseudo_records: their number; None for as many as the trees count.
-        scale: a factor on the trees' counts, if no number is given.
-        max_depth: the most questions on a path of a learned tree; None for any.
+            "labelled" from pseudo-data that the votes of all trees label; "votes" combines the
+            trees themselves. "labelled" supports any kind of model and comes nearest to a model of
+            all records together (docs/model-sharing.md has the figures).
+        model: the kind of model learned from pseudo-data.
+        pseudo_records: their count; None for the count of records in the trees.
+        scale: a factor on the trees' counts, if `pseudo_records` is None.
+        max_depth: the most questions on a path of a learned tree; None for unlimited.
         min_leaf: the fewest pseudo-records of a leaf, and of either side of a conjunctive rule.
-        seed: of the pseudo-data.
+        seed: the seed of the pseudo-data.
 
     Raises:
         OptionError: an unknown method or model, a number out of its range, or an option without
@@ -63,5 +63,5 @@ class CombineOptions:
 
     @property
     def draws(self) -> bool:
-        """Whether pseudo-data are drawn."""
+        """Whether the method draws pseudo-data."""
         return self.method in _DRAWN

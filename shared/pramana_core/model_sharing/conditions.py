@@ -1,4 +1,4 @@
-"""Conditions on an attribute: one of some categories, or a number within an interval."""
+"""Conditions on an attribute: a set of categories, or an interval of numbers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSche
 
 @dataclass(frozen=True)
 class Values:
-    """One of some categories: one or more codes, ascending. Raises ModelError."""
+    """A set of categories as one or more ascending codes. Raises ModelError."""
 
     codes: tuple[int, ...]
 
     def __post_init__(self) -> None:
         ascending = all(a < b for a, b in pairwise(self.codes))
         if not self.codes or self.codes[0] < 0 or not ascending:
-            raise ModelError("A condition must name at least one category, each once, ascending.")
+            raise ModelError("A condition must list distinct codes, at least one, ascending.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:
-        """Return of which records it holds: n truth values."""
+        """Return which records meet the condition: n truth values."""
         if not isinstance(column, CategoricalColumn):
-            raise ModelError(f"Column {column.name!r} has numbers where categories are asked for.")
+            raise ModelError(f"Column {column.name!r} is numeric; the condition needs categories.")
         known = np.zeros(max(len(column.categories), self.codes[-1] + 1), dtype=bool)
         known[list(self.codes)] = True
         return known[column.codes]
@@ -37,7 +37,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """A number above `above` and at most `up_to`, perhaps infinite ends. Raises ModelError."""
+    """Numbers above `above` and at most `up_to`; either end may be infinite. Raises ModelError."""
 
     above: float = -math.inf
     up_to: float = math.inf
@@ -47,9 +47,9 @@ class Interval:
             raise ModelError(f"No number is above {self.above:g} and at most {self.up_to:g}.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:
-        """Return of which records it holds: n truth values."""
+        """Return which records meet the condition: n truth values."""
         if not isinstance(column, NumericColumn):
-            raise ModelError(f"Column {column.name!r} has categories where numbers are asked for.")
+            raise ModelError(f"Column {column.name!r} has categories; the condition needs numbers.")
         found: npt.NDArray[np.bool_] = (column.values > self.above) & (column.values <= self.up_to)
         return found
 
@@ -58,7 +58,7 @@ Condition = Values | Interval
 
 
 def together(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition that one of some holds: of categories, or of intervals side by side."""
+    """Return the union of conditions: sets of categories, or adjacent intervals."""
     codes = [c.codes for c in conditions if isinstance(c, Values)]
     if codes:
         return Values(tuple(sorted({code for some in codes for code in some})))
@@ -67,7 +67,7 @@ def together(conditions: Sequence[Condition]) -> Condition:
 
 
 def whole(schema: TreeSchema, name: str) -> Condition:
-    """Return the condition that always holds of an attribute. Raises MissingColumn."""
+    """Return the condition that all values of an attribute meet. Raises MissingColumn."""
     attribute = schema[name]
     if isinstance(attribute, CategoricalAttribute):
         return Values(tuple(range(len(attribute.categories))))
@@ -77,7 +77,7 @@ def whole(schema: TreeSchema, name: str) -> Condition:
 def part_of(
     conditions: Sequence[Condition], values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
 ) -> npt.NDArray[np.intp]:
-    """Return which of a split's conditions holds of each of n numbers or codes: n places."""
+    """Return the index of the split condition that each of n numbers or codes meets: n indices."""
     if isinstance(conditions[0], Interval):
         ends = np.array([c.up_to for c in conditions if isinstance(c, Interval)])
         order = np.argsort(ends)

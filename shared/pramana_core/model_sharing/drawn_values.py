@@ -1,8 +1,8 @@
-"""The values of pseudo-data, from numbers drawn evenly between 0 and 1.
+"""The values of pseudo-data, computed from uniform numbers between 0 and 1.
 
 A value always meets the conditions of its path (proposition 1), even outside the declared range. A
 path that does not split by an attribute takes its distribution from the paths that do: the maximum
-likelihood for grouped values (Turnbull 1976), with one record spread evenly added.
+likelihood for grouped values (Turnbull 1976), with one evenly spread record added.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Indices = npt.NDArray[np.intp]
 
 _MOST_STEPS, _TOLERANCE = 500, 1e-7
 _LEAST = 1e-9
-"""Shares below it, which are differences of sums, count as nothing."""
+"""Smaller shares, which are differences of sums, are rounding error."""
 
 
 class ValueSampler(Protocol):
-    """The values of one attribute."""
+    """A sampler of the values of one attribute."""
 
     def column(self, paths: Indices, drawn: Floats) -> Column:
-        """Return the values of n records from the path and a number, 0 to below 1, of each."""
+        """Return the values of n records, from the path and a number in [0, 1) for each."""
 
 
 def values_of(
@@ -40,8 +40,8 @@ def values_of(
     *,
     estimated: bool,
 ) -> ValueSampler:
-    """Return the sampler of an attribute's values, on paths with their conditions on it and counts
-    of records; for `estimated` see `GenerationOptions`."""
+    """Return the sampler of an attribute's values, from the paths' conditions on it and their
+    counts of records; `GenerationOptions` explains `estimated`."""
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
     of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
@@ -57,7 +57,7 @@ def values_of(
 
 @dataclass(frozen=True, eq=False)
 class _Categories:
-    """Categories: `sums` are the cumulated shares of the codes of row r, from r to r + 1."""
+    """Categories; row r of `sums` has cumulative shares, from r to r + 1."""
 
     attribute: CategoricalAttribute
     of_path: Indices
@@ -68,7 +68,7 @@ class _Categories:
     def column(self, paths: Indices, drawn: Floats) -> Column:
         rows = self.of_path[paths]
         found = np.searchsorted(self.sums, rows + drawn, side="right")
-        # Rounding must not lead out of a row: no category is drawn that its path excludes.
+        # Rounding must not leave the row, or it could draw a category that the path excludes.
         found = np.clip(found, self.starts[rows], self.starts[rows + 1] - 1)
         return CategoricalColumn(self.attribute.name, self.codes[found], self.attribute.categories)
 
@@ -95,9 +95,9 @@ def _categories(
 
 @dataclass(frozen=True)
 class Extent:
-    """Numbers above `low` and at most `high` are drawn; none below `least` is taken.
+    """Numbers above `low` and at most `high`, but not below `least`.
 
-    With `whole`, what is drawn is rounded up: all whole numbers of the extent are equally likely.
+    With `whole`, drawn numbers are rounded up: all whole numbers of the extent are equally likely.
     """
 
     low: float
@@ -107,7 +107,7 @@ class Extent:
 
 
 def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
-    """Return what is left of an attribute's range in an interval; without one, all of it."""
+    """Return the part of an attribute's range that is in an interval; without one, the range."""
     above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
     if up_to < attribute.low:
         last = float(math.floor(up_to)) if attribute.whole else up_to
@@ -130,7 +130,7 @@ def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """Numbers by extents; `curve` has the share below each of `edges`, even without edges."""
+    """Numbers by extents; `curve` has the share below each of `edges`, which may be empty."""
 
     attribute: NumericAttribute
     of_path: Indices
@@ -144,7 +144,7 @@ class _Numbers:
     def column(self, paths: Indices, drawn: Floats) -> Column:
         rows = self.of_path[paths]
         low, high = self.low[rows], self.high[rows]
-        # From the upper end, which belongs to the interval, as the lower does not.
+        # Counted from the upper end, because only that end belongs to the interval.
         values = high - drawn * (high - low)
         if len(self.edges):
             below = np.interp(low, self.edges, self.curve)
@@ -179,8 +179,8 @@ def _numbers(
 
 
 def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
-    """Return the estimated shares of categories, from the codes that each condition leaves and how
-    many records it has."""
+    """Return the estimated shares of categories, from the codes that each condition allows and its
+    count of records."""
     inside = np.zeros((len(allowed), categories))
     for place, codes in enumerate(allowed):
         inside[place, list(codes)] = 1
@@ -195,7 +195,7 @@ def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categor
 
 def cell_shares(edges: Floats, starts: Indices, ends: Indices, weights: Floats) -> Floats:
     """Return the estimated shares of the cells between m + 1 edges, from the first cell of each
-    condition, the first beyond it and how many records it has."""
+    condition, the first cell after it, and its count of records."""
     widths = np.diff(edges)
     even: Floats = widths / widths.sum()
     shares = even

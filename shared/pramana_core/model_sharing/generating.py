@@ -1,8 +1,8 @@
 """Pseudo-data of a tree: path-based generation, PGEN, and the baseline, BASEGEN (sections 2.2, 4).
 
-How many records of each class a path has is drawn first, by systematic sampling: each count is
-within 1 of its expectation. A record then depends on its path and its own randomness only, so that
-chunks and the whole give the same records.
+Systematic sampling first draws the count of records for each path and class, within 1 of its
+expectation. A record then depends on its path and its own randomness only, so that chunks and the
+whole give the same records.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 RECORDS_AT_ONCE = 65_536
 
 _NEAR = 1e-9
-"""Sums this near to a whole number, relative to it, are that number: thirds add up to 1."""
+"""Sums this near to a whole number, relative to it, are that number: 1/3 + 1/3 + 1/3 is 1."""
 
 Sizes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class GenerationOptions:
-    """How pseudo-data are generated; the defaults are the paper's.
+    """How to generate pseudo-data; the defaults are the paper's.
 
     Attributes:
         method: "pgen", from the paths (figure 3); or "basegen", evenly from the ranges, labelled by
             the tree.
-        records, scale: the number of all, or a factor on the tree's counts.
-        estimated: whether "pgen" draws values that a path leaves open from the tree's own estimate
-            of the distribution; otherwise evenly (line 9 of figure 3).
+        records, scale: the count of records, or a factor on the tree's counts.
+        estimated: whether "pgen" draws values of attributes that a path does not use from the
+            tree's own estimate of their distribution; otherwise evenly (line 9 of figure 3).
 
     Raises OptionError: an option is out of range.
     """
@@ -69,7 +69,7 @@ def generate_chunks(
 ) -> Iterator[MixedTable]:
     """Yield the records of `generate` with the same randomness, in one or more chunks.
 
-    Nothing else may draw from `rng` meanwhile. Raises as `generate`, and LimitExceeded.
+    The caller must not draw from `rng` meanwhile. Raises as `generate`, and LimitExceeded.
     """
     options = options or GenerationOptions()
     by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
@@ -92,7 +92,7 @@ def generate_chunks(
         if order is not None:
             records = order[records].astype(np.intp)
         paths, classes = np.divmod(np.searchsorted(ends, records, side="right"), sizes.shape[1])
-        # Row by row: which chunk a record is in does not change its values.
+        # Drawn row by row, so that a record's values do not depend on its chunk.
         drawn = rng.uniform(size=(len(records), len(columns)))
         found = tuple(column.column(paths, drawn[:, k]) for k, column in enumerate(columns))
         if not by_paths:
@@ -102,29 +102,29 @@ def generate_chunks(
 
 
 def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
-    """Return the numbers of all records in random order, in 4 bytes each."""
-    require_at_most(records, (1 << 32) - 1, "records to shuffle", "records", "Ask for fewer.")
+    """Return the indices of all records in random order, in 4 bytes each."""
+    require_at_most(records, (1 << 32) - 1, "records to shuffle", "records", "Draw fewer.")
     order = np.arange(records, dtype=np.uint32)
     rng.shuffle(order)
     return order
 
 
 def _pseudo_records(tree: SharedTree, options: GenerationOptions) -> int:
-    """Return how many records a tree gives, rounded. Raises ModelError."""
+    """Return the count of records that a tree generates, rounded. Raises ModelError."""
     if options.records is None:
         return round(tree.records * options.scale)
     if options.method == "pgen" and not tree.records:
         raise ModelError(
-            "The tree counts no records, so none can be drawn in proportion to its counts."
+            "The counts of the tree are all 0, so records cannot be drawn in proportion to them."
         )
     return options.records
 
 
 def cell_sizes(tree: SharedTree, options: GenerationOptions, rng: np.random.Generator) -> Sizes:
-    """Return how many records of each class each path gives: paths x classes.
+    """Return how many records of each class each path generates: paths x classes.
 
-    Hits and misses are rounded together, then misses over other classes: by their counts, else
-    evenly (section 2.2). Whole counts give proposition 1 exactly.
+    Hits and misses are rounded together. Then misses are divided over other classes by their
+    counts, or evenly if unknown (section 2.2). Whole counts give proposition 1 exactly.
     """
     total = _pseudo_records(tree, options)
     leaves = tree.leaves
@@ -163,7 +163,7 @@ def shared_out(counts: Floats, total: int) -> Sizes:
 
 
 def _rounded(counts: Floats, start: float, total: int) -> Sizes:
-    """Return counts made whole, of a given sum, by systematic sampling."""
+    """Return counts rounded to whole numbers with a given sum, by systematic sampling."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
     if sums[-1]:
         sums *= total / sums[-1]

@@ -1,4 +1,4 @@
-"""Local trees of mixed data: grown as far as they go, or only as far as a requirement allows.
+"""Local trees of mixed data, grown fully, or only as far as a requirement allows.
 
 scikit-learn finds unrestricted splits on ranks, because it reads numbers as float32.
 """
@@ -27,27 +27,27 @@ from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 
 MOST_CELLS = 400_000_000
-"""The most records times indicators, four bytes each."""
+"""The most records times indicators, of four bytes each."""
 
 MOST_RANKS = 1 << 24
-"""The most whole numbers that float32 tells apart."""
+"""The most whole numbers that float32 distinguishes."""
 
 _CONFIDENCE = 0.25
-"""The confidence of C4.5's pruning, also of Weka's J48, the paper's learner."""
+"""The confidence of pruning in C4.5 and in Weka's J48, the learner of the paper."""
 
 _NEARLY = 0.1
-"""As in C4.5: a subtree must save more than this many errors."""
+"""The least expected errors that a subtree must save, as in C4.5."""
 
 
 @dataclass(frozen=True)
 class GrowthOptions:
-    """How a tree is grown: by default as far as it goes, as in Sharkey's section 4.1.
+    """How to grow a tree: by default fully, as in Sharkey's section 4.1.
 
     Attributes:
         max_depth: the most questions on a path; None for `MOST_DEPTH`.
         min_leaf: the fewest records of a leaf.
-        seed: decides between equal splits if nothing is required.
-        simplify: whether a tree without a requirement is pruned (`simplified`).
+        seed: decides between equal splits of a tree without a requirement.
+        simplify: whether to prune a tree without a requirement (`simplified`).
     """
 
     max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
@@ -60,10 +60,10 @@ class GrowthOptions:
 
 
 def require_installed() -> None:
-    """Check that trees can be grown here, without loading what grows them. Raises NotInstalled."""
+    """Check that scikit-learn is installed, without loading it. Raises NotInstalled."""
     if find_spec("sklearn") is None:
         raise NotInstalled(
-            "Trees of mixed data are grown by scikit-learn, which is not installed.",
+            "Growing trees of mixed data needs scikit-learn, which is not installed.",
             remedy="Install it (pip install 'pramana[models]').",
         )
 
@@ -78,14 +78,14 @@ def grow_tree(
 ) -> SharedTree:
     """Return the tree of n records, with the counts of all classes in its leaves.
 
-    Without a requirement scikit-learn grows it. With one, it takes the best splits whose parts all
-    meet it, and a question may separate any set of categories.
+    Without a requirement scikit-learn grows it. With one, growth uses the best splits whose parts
+    all meet the requirement, and a question may separate any set of categories.
 
     Raises:
-        NotInstalled: scikit-learn is not installed, and nothing is required.
+        NotInstalled: scikit-learn is not installed, and there is no requirement.
         TableError: no records, not one class code for each, or as `TreeSchema.read`.
-        LimitExceeded, OptionError: too many records times categories; more classes required than
-            exist.
+        LimitExceeded, OptionError: too many records times categories; the requirement has more
+            classes than the schema.
         RequirementUnmet: no tree of one split meets the requirement.
     """
     options = options or GrowthOptions()
@@ -97,8 +97,8 @@ def grow_tree(
         classes.min() >= 0 and classes.max() < schema.classes
     ):
         raise TableError(
-            f"There must be a class from 0 to {schema.classes - 1} for each of"
-            f" {attributes.records:,} records.",
+            f"Each of the {attributes.records:,} records needs a class code from 0 to"
+            f" {schema.classes - 1}.",
             where=schema.target.name,
         )
     records = Records.of(schema, attributes, classes)
@@ -116,7 +116,7 @@ def grow_tree(
 
 
 def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) -> Node:
-    """Return the tree of scikit-learn's questions. Raises LimitExceeded."""
+    """Return the tree that scikit-learn grows. Raises LimitExceeded."""
     from sklearn.tree import DecisionTreeClassifier
 
     places = _indicated(records)
@@ -131,11 +131,11 @@ def grow_unrestricted(records: Records, depth: int, min_leaf: int, seed: int) ->
 
 
 def _indicated(records: Records) -> list[tuple[str, int | None]]:
-    """Return of each column of the matrix the attribute, and the category that it indicates."""
+    """Return for each column of the matrix its attribute, and the category that it indicates."""
     places: list[tuple[str, int | None]] = []
     for attribute in records.schema.attributes:
         if isinstance(attribute, CategoricalAttribute):
-            # One that no record has, or all have, tells nothing.
+            # A category that no record has, or all have, is uninformative.
             present = np.unique(records.codes[attribute.name]).tolist()
             places += [(attribute.name, code) for code in present]
         else:
@@ -143,15 +143,15 @@ def _indicated(records: Records) -> list[tuple[str, int | None]]:
     most_ranks = max(map(len, records.values.values()), default=0)
     if len(places) * len(records) > MOST_CELLS or most_ranks > MOST_RANKS:
         raise LimitExceeded(
-            f"{len(records):,} records with {len(places):,} categories and numbers are too many to"
-            " learn a tree from.",
-            remedy="Leave out attributes of many categories, or group their categories.",
+            f"{len(records):,} records with {len(places):,} categories and numbers are too many for"
+            " one tree.",
+            remedy="Exclude attributes of many categories, or group their categories.",
         )
     return places
 
 
 def _indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
-    """Return the columns: ranks of numbers, and whether a record is of a category."""
+    """Return the matrix: ranks of numbers, and whether a record has a category."""
     found = np.empty((len(records), len(places)), dtype=np.float32, order="F")
     for place, (name, code) in enumerate(places):
         codes = records.codes[name]
@@ -161,14 +161,14 @@ def _indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """The walk of the records through scikit-learn's tree."""
+    """The traversal of scikit-learn's tree with the records."""
 
     records: Records
     places: list[tuple[str, int | None]]
     grown: Any
 
     def node(self, at: int, rows: Codes, box: dict[str, Condition]) -> Node:
-        """Return what is asked of the rows that reach a node, within the box that it is of."""
+        """Return the node for the rows that reach it, within the box of its conditions."""
         if self.grown.children_left[at] < 0:
             return self.records.leaf(rows)
         name, code = self.places[self.grown.feature[at]]
@@ -191,16 +191,15 @@ class _Walk:
 
 
 def simplified(node: Node) -> Node:
-    """Return a tree of binary splits pruned as by C4.5 (Quinlan 1993, ch. 4), without holding
-    records out.
+    """Return a tree of binary splits pruned by C4.5's expected errors (Quinlan 1993, ch. 4).
 
-    It protects nothing: see `pruning`.
+    It needs no held-out records. It protects no record: see `pruning`.
     """
     return _cut(node)[0]
 
 
 def expected_errors(counts: Floats) -> float:
-    """Return how many errors are expected at a leaf that has counted its records by classes."""
+    """Return the expected count of errors at a leaf with these class counts."""
     records, wrong = counts.sum(), counts.sum() - counts.max()
     if not records - wrong:
         return 0.0
@@ -208,7 +207,7 @@ def expected_errors(counts: Floats) -> float:
 
 
 def _cut(node: Node) -> tuple[Node, Floats, float]:
-    """Return what is left of a tree, its counts of the classes and the errors expected there."""
+    """Return the pruned tree, its class counts, and its expected count of errors."""
     if isinstance(node, Leaf):
         counts = np.array(node.distribution, dtype=np.float64)
         return node, counts, expected_errors(counts)

@@ -1,4 +1,4 @@
-"""The records that a tree is learned from, and the splits that an attribute offers of them."""
+"""The records from which a tree is learned, and the possible splits of them by an attribute."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """n records: their class codes, and of each attribute the codes of categories or the ranks of
-    numbers from 0; `values` are the different numbers, ascending."""
+    """n records: their class codes, and for each attribute the codes of categories or the ranks of
+    numbers from 0; `values` are the distinct numbers, ascending."""
 
     schema: TreeSchema
     classes: Codes
@@ -51,15 +51,15 @@ class Records:
         return len(self.classes)
 
     def everything(self) -> dict[str, Condition]:
-        """Return the condition on each attribute that always holds."""
+        """Return the conditions that all records meet, one for each attribute."""
         return {name: whole(self.schema, name) for name in self.schema.names}
 
     def counts(self, rows: Codes) -> Floats:
-        """Return how many of some records are of each class."""
+        """Return the count of the given rows in each class."""
         return np.bincount(self.classes[rows], minlength=self.schema.classes).astype(np.float64)
 
     def leaf(self, rows: Codes) -> Leaf:
-        """Return the leaf of some records."""
+        """Return the leaf of the given rows."""
         return Leaf.of(self.counts(rows))
 
     def threshold(self, name: str, left: int, right: int) -> float:
@@ -72,13 +72,12 @@ class Records:
 
 
 MOST_DIGITS = 18
-"""Different floats differ within this many digits."""
+"""The decimal digits that distinguish any two floats."""
 
 
 def between(left: float, right: float, *, whole: bool = False) -> float:
-    """Return the number of fewest decimal digits between two, the nearest to their middle, which
-    would reveal a value; `left` only if the two are neighbours.
-    """
+    """Return the number with the fewest decimal digits between two, nearest to their middle. (The
+    middle itself would reveal a value.) Return `left` only if the two are neighbours."""
     low, high = Fraction(left), Fraction(right)
     if whole and high - low == 1:
         return left
@@ -114,12 +113,12 @@ def contracted(node: Node) -> Node:
 
 
 def halves(extent: Interval, threshold: float) -> tuple[Interval, Interval]:
-    """Return the numbers of an interval up to a threshold, and those above."""
+    """Return an interval's numbers up to a threshold, and its numbers above."""
     return Interval(extent.above, threshold), Interval(threshold, extent.up_to)
 
 
 def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
-    """Return the categories of a set that are among some codes, and those that are not."""
+    """Return the categories of a set that are among the codes, and the rest of the set."""
     inside = tuple(code for code in extent.codes if code in codes)
     return Values(inside), Values(tuple(code for code in extent.codes if code not in codes))
 
@@ -129,16 +128,15 @@ def _rank(condition: Condition) -> float:
 
 
 ALL_OF = 8
-"""The most categories whose subsets are all tried: 127 splits."""
+"""The most categories of which all subsets are tried: 127 splits."""
 
 
 def subsets(table: Floats) -> Floats:
-    """Return subsets of m categories, each a split into it and the others: zeros and ones, splits x
-    m.
+    """Return subsets of m categories as zeros and ones: splits x m.
 
-    All of few categories; of many, each alone, and the first in the order of each class's share,
-    where the best split of two classes is (Breiman et al. 1984, section 4.2.2). `table` is m x
-    classes.
+    Few categories give all subsets. Many give each single category and, with categories sorted by
+    the share of each class, each initial sequence; for two classes these contain the best split
+    (Breiman et al. 1984, section 4.2.2). `table` is m x classes.
     """
     m, classes = table.shape
     if m <= ALL_OF:
@@ -164,12 +162,12 @@ def _all_of(m: int) -> Floats:
 
 
 OfferedSplit = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
-"""An attribute, the conditions of its two sides, and which of the rows are on the first."""
+"""An attribute, the conditions of both sides, and a mask of the rows on the first side."""
 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """The splits of numbers: `parts` has the counts of the classes below each, splits x classes."""
+    """Splits of a numeric attribute; `parts` has the class counts below each, splits x classes."""
 
     records: Records
     name: str
@@ -179,7 +177,7 @@ class Thresholds:
     parts: Floats
 
     def choice(self, place: int) -> OfferedSplit:
-        """Return one of them."""
+        """Return the split at an index."""
         left, right = self.neighbours[place].tolist()
         threshold = self.records.threshold(self.name, left, right)
         return self.name, halves(self.extent, threshold), self.ranks <= left
@@ -187,7 +185,7 @@ class Thresholds:
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """The splits of categories: `parts` has the counts of the classes in each subset, `chosen` the
+    """Splits of a categorical attribute: `parts` has the class counts of each subset, `chosen` the
     subsets of the codes that are `present`, as zeros and ones."""
 
     name: str
@@ -199,7 +197,7 @@ class Subsets:
     parts: Floats
 
     def choice(self, place: int) -> OfferedSplit:
-        """Return one of them; categories that no row has go with the larger side."""
+        """Return the split at an index; categories without rows go with the larger side."""
         inside = set(self.present[self.chosen[place] > 0].tolist())
         if 2 * self.chosen[place] @ self.records > self.records.sum():
             inside |= set(self.extent.codes) - set(self.present.tolist())
@@ -211,8 +209,8 @@ class Subsets:
 def offered(
     records: Records, name: str, extent: Condition, rows: Codes
 ) -> Thresholds | Subsets | None:
-    """Return the splits by an attribute of the rows that reach a node, within what of it does; None
-    if they do not differ in it."""
+    """Return the splits by an attribute of the rows that reach a node, within the node's condition
+    `extent`; None if the rows are equal in the attribute."""
     codes = records.codes[name][rows]
     if isinstance(extent, Interval):
         order = np.argsort(codes, kind="stable")
@@ -235,7 +233,7 @@ def offered(
 
 
 def entropy(counts: Floats) -> Floats:
-    """Return the entropy of the classes of m parts, counted m x classes, in nats times records."""
+    """Return the entropy of m parts from their class counts, m x classes, in nats times records."""
     records = counts.sum(axis=1)
     logs = np.log(np.where(counts > 0, counts, 1.0))
     return np.asarray(

@@ -1,12 +1,12 @@
-"""Differentially private trees: their splits are chosen privately, and their counts noised.
+"""Differentially private trees: the splits are chosen privately, and the counts have noise.
 
-Replacing a record is removing one and adding another. Adding or removing one changes the score of
-one node of each level, by gini, by at most 1 up or down: with weights exp(a / 2 * score) no
-probability changes by more than e^a. It changes one count of one leaf by 1: noise of scale 1 / b
-gives e^b. With a = epsilon_l / 2 for each of d levels and b = epsilon_c / 2, the whole tree is
-epsilon-differentially private, epsilon = d epsilon_l + epsilon_c. Possible questions depend on the
-schema only, so ranges, categories and thresholds are declared. The mechanism is that of Friedman
-and Schuster (2010), who bound a change of gini by 2.
+Replacing a record means removing one and adding another. Adding or removing a record changes the
+gini score of one node of each level by at most 1, up or down: with weights exp(a / 2 * score) no
+probability changes by more than a factor e^a. It also changes one count of one leaf by 1: noise of
+scale 1 / b gives e^b. With a = epsilon_l / 2 for each of d levels and b = epsilon_c / 2, the whole
+tree is epsilon-differentially private, epsilon = d epsilon_l + epsilon_c. Possible questions depend
+on the schema only, so ranges, categories and thresholds are declared. The mechanism is from
+Friedman and Schuster (2010), who bound a change of gini by 2.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leave
 
 Rows = npt.NDArray[np.intp]
 Question = tuple[str, Condition, Condition]
-"""An attribute, and its two parts: a category or any other, up to a threshold or above."""
+"""An attribute, and its two parts: one category and the rest, or up to a threshold and above."""
 
 
 _ABOVE_NOISE = 4
-"""How many times the noise of all its counts an average leaf has in records."""
+"""The least ratio of an average leaf's records to the noise of all its counts."""
 
 DEEP_ENOUGH = 8
 """The largest default depth: deeper trees predicted hardly better on any table."""
 
 
 class Noise(Protocol):
-    """The randomness of private trees."""
+    """The source of randomness of private trees."""
 
     def laplace(self, scale: float) -> int:
         """Return a whole number x with a probability proportional to exp(-|x| / scale)."""
@@ -48,23 +48,24 @@ class Noise(Protocol):
     def choose(self, scores: Floats, epsilon: float) -> int:
         """Return an index with a probability proportional to exp(epsilon * score).
 
-        This is the exponential mechanism. If one record more or less changes all scores in the same
-        direction, each by at most 1, it is epsilon-differentially private for that; if it may
-        change some up and others down, 2 epsilon.
+        This is the exponential mechanism. Suppose one record more or less changes each score by at
+        most 1. The mechanism is epsilon-differentially private if all scores change in the same
+        direction, and 2 epsilon otherwise.
         """
 
 
 @dataclass(frozen=True)
 class GeneratorNoise:
-    """Noise of a numpy generator in floating-point numbers: for simulations, not for releases.
+    """Noise from a numpy generator in floating-point numbers: for simulations, not for releases.
 
-    Whoever learns the generator's state can predict it, and its probabilities are rounded.
+    A reader who learns the generator's state can predict the noise, and its probabilities are
+    rounded.
     """
 
     rng: np.random.Generator
 
     def laplace(self, scale: float) -> int:
-        """Return a draw of the discrete Laplace distribution: the difference of two geometric."""
+        """Return a discrete Laplace draw, as the difference of two geometric draws."""
         stop = -math.expm1(-1 / scale)
         return int(self.rng.geometric(stop)) - int(self.rng.geometric(stop))
 
@@ -75,7 +76,7 @@ class GeneratorNoise:
 
 def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
     """Return the probability of each index by the exponential mechanism (`Noise.choose`)."""
-    # Less the largest score, no weight is above 1, and one is 1.
+    # After the largest score is subtracted, the largest weight is 1.
     weights = np.exp(epsilon * (scores - scores.max()))
     found: Floats = weights / weights.sum()
     return found
@@ -83,10 +84,10 @@ def choice_probabilities(scores: Floats, epsilon: float) -> Floats:
 
 @dataclass(frozen=True)
 class PrivateTree:
-    """A differentially private tree: replacing a record changes no probability by more than
-    e^epsilon.
+    """A private tree: replacing a record changes each probability by a factor of at most e^epsilon.
 
-    `tree` has distributions, negative counts as 0; `noised` the noised counts, leaves x classes.
+    `tree` has distributions, with 0 for negative counts; `noised` the noised counts, leaves x
+    classes.
     """
 
     tree: SharedTree
@@ -96,7 +97,7 @@ class PrivateTree:
 
 @dataclass
 class _Open:
-    """A node with its records and the conditions that lead to it."""
+    """A node with its records and the conditions that lead to the node."""
 
     rows: Rows
     box: Mapping[str, Condition]
@@ -125,8 +126,8 @@ def grow_private_tree(
 ) -> PrivateTree:
     """Return a tree that is epsilon-differentially private for the replacement of one record.
 
-    The schema and the options are declared, not read from the n records; epsilon is from 1e-6 to
-    1000. Raises OptionError, EmptyTable; MissingColumn, TableError, UnknownCategory: see
+    The schema and the options must be declared, not read from the n records; epsilon is from 1e-6
+    to 1000. Raises OptionError, EmptyTable; MissingColumn, TableError, UnknownCategory: see
     `TreeSchema.read`.
     """
     options = options or PrivateOptions()
@@ -142,13 +143,13 @@ def grow_private_tree(
     level = [root]
     for _ in range(depth):
         for node in level:
-            # A quarter: replacing a record is two changes, each of some scores up, of others down.
+            # A quarter, because replacing a record is two changes, each in both directions.
             _ask(node, questions, noise, per_level / 4)
         level = [below for node in level for below in node.below]
     counts = np.array(
         [np.bincount(classes[leaf.rows], minlength=schema.classes) for leaf in root.leaves()]
     )
-    # Replacing a record changes two counts by 1 each, or none.
+    # Replacing a record changes two counts by 1, or leaves all unchanged.
     drawn: Floats = np.array(
         [[n + noise.laplace(2 / for_counts) for n in row] for row in counts.tolist()], dtype=float
     )
@@ -157,14 +158,14 @@ def grow_private_tree(
 
 
 def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> None:
-    """Choose what a node asks, from a public list; nothing if the list is empty."""
+    """Choose a node's question from a public list; an empty list leaves the node a leaf."""
     listed = questions.at(node.box)
     if not listed:
         return
-    asked = listed[noise.choose(questions.scores(listed, node.rows), epsilon)]
-    name, *parts = asked
-    sides = zip(parts, questions.rows_of(asked, node.rows), strict=True)
-    node.question = asked
+    question = listed[noise.choose(questions.scores(listed, node.rows), epsilon)]
+    name, *parts = question
+    sides = zip(parts, questions.rows_of(question, node.rows), strict=True)
+    node.question = question
     node.below = tuple(_Open(rows, {**node.box, name: part}) for part, rows in sides)
 
 
@@ -194,7 +195,7 @@ def with_counts(node: Node, counts: Floats, label: int = 0) -> Node:
 
 
 def thresholds_of(attribute: NumericAttribute, grid: int) -> tuple[float, ...]:
-    """Return the thresholds that may be asked for, ascending and equally far apart."""
+    """Return the possible thresholds, ascending and equally spaced."""
     between = np.linspace(attribute.low, attribute.high, grid + 1)[1:-1]
     if attribute.whole:
         between = np.floor(between)
@@ -224,7 +225,7 @@ class Questions:
                 self.places[name] = np.searchsorted(known, column.values, side="left")
 
     def at(self, box: Mapping[str, Condition]) -> list[Question]:
-        """Return the questions of a node that these conditions lead to."""
+        """Return the questions of a node that the conditions `box` lead to."""
         found: list[Question] = []
         for name in self.schema.names:
             extent = box[name]
@@ -232,26 +233,26 @@ class Questions:
                 inside = (v for v in self.thresholds[name] if extent.above < v < extent.up_to)
                 found += [(name, *halves(extent, value)) for value in inside]
             elif len(extent.codes) > 1:
-                # Of two categories, one against the other is the same question either way.
+                # With two categories, both questions are the same.
                 codes = extent.codes if len(extent.codes) > 2 else extent.codes[:1]
                 found += [(name, *apart(extent, {code})) for code in codes]
         return found
 
     def scores(self, questions: list[Question], rows: Rows) -> Floats:
-        """Return how good each question is for some records: by gini (see the head)."""
+        """Return the score of each question for the given rows, by gini (see the module)."""
         tables = {name: self._table(name, rows) for name in {q[0] for q in questions}}
         everyone = np.bincount(self.classes[rows], minlength=self.schema.classes)
         first = np.array([tables[q[0]][self._row(q)] for q in questions])
         return _worth(first) + _worth(everyone - first)
 
     def rows_of(self, question: Question, rows: Rows) -> tuple[Rows, Rows]:
-        """Return which of some records are in the first part of a question, and which are not."""
+        """Return the rows in the first part of a question, and the other rows."""
         places, row = self.places[question[0]][rows], self._row(question)
         first = places == row if isinstance(question[1], Values) else places <= row
         return rows[first], rows[~first]
 
     def _table(self, name: str, rows: Rows) -> Floats:
-        """Return how many of some records have each place and class; of numbers, up to each."""
+        """Return the count of rows for each category or threshold and class; numbers up to each."""
         classes, numeric = self.schema.classes, name in self.thresholds
         number = len(getattr(self.schema[name], "categories", self.thresholds.get(name, ()))) + 1
         cells = self.places[name][rows] * classes + self.classes[rows]
@@ -260,7 +261,7 @@ class Questions:
         return counts.cumsum(axis=0) if numeric else counts
 
     def _row(self, question: Question) -> int:
-        """Return the row of a table that is the first part of a question."""
+        """Return the row of a table that belongs to the first part of a question."""
         name, part, _ = question
         return (
             part.codes[0] if isinstance(part, Values) else self.thresholds[name].index(part.up_to)
@@ -268,6 +269,6 @@ class Questions:
 
 
 def _worth(counts: Floats) -> Floats:
-    """Return the squared counts of parts' classes over their sums, questions x classes (gini)."""
+    """Return the squared class counts of parts over their sums, questions x classes (gini)."""
     worth: Floats = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return worth

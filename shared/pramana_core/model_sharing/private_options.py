@@ -1,4 +1,4 @@
-"""How private trees are grown, and what they may cost; loaded in no time."""
+"""Options of private trees; the module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import InnerShare, require_limits
 
 EPSILONS = (1e-6, 1e3)
-"""The least and the largest epsilon: below there is only noise, above no privacy."""
+"""The least and the largest epsilon; a smaller one leaves only noise, a larger one no privacy."""
 
 DEEPEST = 12
-"""The most questions on a way of a private tree."""
+"""The most questions on a path of a private tree."""
 
 
 @dataclass(frozen=True)
 class PrivateOptions:
-    """How a private tree is grown; chosen without looking at the records.
+    """How to grow a private tree; choose the options without looking at the records.
 
     Attributes:
-        depth: the questions of each path; None for as many as leave the counts of the leaves well
-            above their noise (`depth_for`).
+        depth: the questions of each path; None for the largest depth that leaves the counts of the
+            leaves well above their noise (`depth_for`).
         splits: the share of epsilon for the choice of the questions; the counts take the rest.
-        grid: into how many equal steps thresholds divide the declared range of a number.
+        grid: the count of equal steps into which thresholds divide the declared range of a number.
 
     Raises:
         OptionError: an option is out of its range.
@@ -41,7 +41,7 @@ class PrivateOptions:
 
 
 def require_epsilon(epsilon: float) -> None:
-    """Check that an epsilon is one that trees can be released with. Raises OptionError."""
+    """Check that trees can be released with an epsilon. Raises OptionError."""
     least, most = EPSILONS
     if not isinstance(epsilon, Real) or not least <= epsilon <= most:
         raise OptionError(

@@ -1,7 +1,7 @@
 """Pruning until every path meets a requirement: algorithm ATP (Sharkey 2008, section 3.2).
 
-Level by level from the bottom, a leaf that violates the requirement is merged with the fewest of
-its siblings that suffice. A node whose parts are all merged becomes a leaf.
+Level by level from the bottom, a leaf that violates the requirement is merged with the fewest
+siblings that suffice. A node whose parts are all merged becomes a leaf.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split
 from pramana_core.ties import ascending, exceeds
 
 PropagatedCounts = Literal["exact", "propagated"]
-"""Which counts merged paths have: the owner's exact ones, or hits and misses by equation (1).
+"""The counts of merged paths: the owner's exact ones, or hits and misses by equation (1).
 
 Propagated counts spread the misses of each part evenly over the other classes. The class of a leaf
-may then not be its most frequent one, and a path that meets the requirement by them may violate it
-by the records. They are for trees that tell no more, and for the paper's figures.
+may then not be its most frequent one, and a path that meets the requirement by propagated counts
+may violate it by exact ones. They serve trees without class counts, and the paper's figures.
 """
 
 MOST_TRIED = 200
-"""The most sets of siblings of one size that are tried, first those that lose fewest hits."""
+"""The most sets of siblings of one size that are tried, those that lose the fewest hits first."""
 
 LARGEST_SET = 3
-"""Sets of this many categories are all tried, larger ones only in the order of their loss."""
+"""The most categories in a set for all sets to be tried; larger sets are tried by their loss."""
 
 LONGEST = 50
-"""The most intervals before and after a violating one that are tried."""
+"""The most intervals before and after a violating interval that are tried."""
 
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A node while a tree is pruned; `attribute` is None for a leaf, `condition` for the root.
+    """A node during pruning; `attribute` is None for a leaf, `condition` for the root.
 
-    `cut` is the leaf that it would be if the tree ended here, `counts` are the known records of
-    each class, and `hits` those that the leaves below predict correctly.
+    `cut` is the node as a leaf, `counts` are the known records of each class, and `hits` the
+    records that the leaves below predict correctly.
     """
 
     condition: Condition | None
@@ -57,23 +57,23 @@ class Branch:
 
 
 Join = Callable[[Sequence[Branch]], Branch]
-"""Makes one leaf of siblings."""
+"""A function that merges siblings into one leaf."""
 
 Met = Callable[[Leaf], bool]
 
 
 def join_exactly(branches: Sequence[Branch]) -> Branch:
-    """Return the leaf of the records of siblings, by the counts of all classes."""
+    """Return the merged leaf of siblings, by the counts of all classes."""
     counts = np.sum([b.counts for b in branches], axis=0)
     return _joined(branches, Leaf.of(counts), counts)
 
 
 def join_by_hits(branches: Sequence[Branch]) -> Branch:
-    """Return the leaf of siblings by their hits and misses alone: equation (1)."""
+    """Return the merged leaf of siblings, by hits and misses alone: equation (1)."""
     counts = np.sum([b.counts for b in branches], axis=0)
     cuts = [Leaf(b.cut.label, b.cut.hit, b.cut.miss) for b in branches]
     spread = np.sum([cut.classes(len(counts)) for cut in cuts], axis=0)
-    # Thirds are rounded: among classes that only rounding separates, the first.
+    # Fractions are rounded: classes that differ only by rounding are a tie, and the first wins.
     label = int(np.argmax(spread >= spread.max() * (1 - SLACK)))
     records = sum(cut.records for cut in cuts)
     hit = min(float(spread[label]), records)
@@ -91,9 +91,9 @@ def branch_of(node: Node, classes: int, join: Join, condition: Condition | None 
     if isinstance(node, Leaf):
         if join is join_exactly and node.distribution is None and classes > 2:
             raise ModelError(
-                "The leaves of this tree tell hits and misses only, not the counts of all classes.",
+                "The leaves of this tree have hits and misses only, not the counts of all classes.",
                 where="counts",
-                remedy="Prune with propagated counts, or prune the tree that was grown.",
+                remedy="Prune with propagated counts, or prune the tree before `released_form`.",
             )
         counts = node.classes(classes)
         return Branch(condition, node, counts, float(counts[node.label]))
@@ -114,10 +114,10 @@ def _violates(branch: Branch, met: Met) -> bool:
 
 
 def merge_fewest(parts: Sequence[Branch], join: Join, met: Met) -> list[Branch]:
-    """Merge siblings until none violates the requirement; one leaf if that takes all of them.
+    """Merge siblings until all meet the requirement; one leaf remains if that takes all siblings.
 
-    Each violating part takes the siblings that lose the fewest hits; of equal sets, the one with
-    the fewest parts that meet the requirement, then the smallest. Intervals merge with neighbours.
+    Each violating part takes the siblings that lose the fewest hits. Ties go to the set with the
+    fewest parts that meet the requirement, then to the smallest. Intervals merge with neighbours.
     """
     now = sorted(parts, key=_start)
     bad = [part for part in now if _violates(part, met)]
@@ -143,7 +143,7 @@ def _start(part: Branch) -> float:
 def _least_of(
     groups: Iterator[list[Branch]], pool: list[Branch], join: Join, met: Met
 ) -> list[Branch]:
-    """Return the group that suffices and loses least; all of the pool if none suffices."""
+    """Return the sufficient group with the least loss, or the whole pool if no group suffices."""
     best, least, price = pool, math.inf, (0, 0)
     scale = sum(part.hits for part in pool)
     for group in groups:
@@ -159,7 +159,7 @@ def _least_of(
 
 
 def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
-    """Yield the shortest runs of intervals that suffice with a violating one."""
+    """Yield the shortest sufficient runs of intervals around a violating interval."""
     at = parts.index(bad)
     last = min(at + LONGEST, len(parts) - 1)
     for first in range(at, max(-1, at - LONGEST), -1):
@@ -173,7 +173,7 @@ def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator
 
 
 def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
-    """Yield sets of categories with a violating one: small ones, then all violating parts."""
+    """Yield sets of categories with a violating one: small sets, then all violating parts."""
     others = [part for part in pool if part is not bad]
     lost = [o.hits + bad.hits - join([bad, o]).hits for o in others]
     others = [others[k] for k in ascending(lost, scale=sum(part.hits for part in pool))]
@@ -194,11 +194,11 @@ def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[lis
 def prune(
     tree: SharedTree, requirement: Requirement, counts: PropagatedCounts = "exact"
 ) -> SharedTree:
-    """Return a tree cut back so that every path meets a requirement; its root still splits.
+    """Return a tree pruned so that every path meets a requirement; its root still splits.
 
-    Raises RequirementUnmet: only the root would remain. OptionError: l is above the number of
+    Raises RequirementUnmet: only the root would remain. OptionError: l exceeds the count of
     classes, `counts` is unknown, or exact diversity is required of propagated counts. ModelError:
-    exact counts are needed, and a leaf tells hits and misses only.
+    exact counts are needed, and a leaf has hits and misses only.
     """
     require_limit(counts, PropagatedCounts, "counts")
     requirement.require_for(tree.schema)
@@ -206,7 +206,7 @@ def prune(
         raise OptionError(
             "Propagated counts are hits and misses: they cannot show diversity by exact counts.",
             where="counts",
-            remedy="Prune with exact counts, or ask for diversity by hits and misses.",
+            remedy="Prune with exact counts, or require diversity by hits and misses.",
         )
     join = join_exactly if counts == "exact" else join_by_hits
     root = branch_of(tree.root, tree.schema.classes, join)
@@ -217,7 +217,7 @@ def prune(
 
 
 def _cut_back(branch: Branch, join: Join, met: Met) -> None:
-    """Merge what violates the requirement below a node, from the bottom up."""
+    """Merge the parts below a node that violate the requirement, from the bottom up."""
     if branch.attribute is None:
         return
     for below in branch.below:
@@ -233,13 +233,13 @@ def _cut_back(branch: Branch, join: Join, met: Met) -> None:
 def _refusal(tree: SharedTree, requirement: Requirement, root: Leaf) -> RequirementUnmet:
     if not isinstance(tree.root, Split):
         return RequirementUnmet(
-            "The tree is a single leaf: there is nothing in it to share.",
+            "The tree is a single leaf, so it has nothing to share.",
             remedy="Learn it from more records, or with a smaller min_leaf.",
         )
     itself = "meets it" if requirement.met_by(root) else "does not meet it either"
     return RequirementUnmet(
         f"No split of the tree has parts that all meet {requirement}; its root {itself}.",
         where=tree.root.attribute,
-        remedy="Grow the tree with the requirement, which takes only splits whose parts can meet"
-        " it; ask for less (a smaller k or l, a larger c); or learn from more records.",
+        remedy="Grow the tree with the requirement, which uses only splits whose parts can meet it;"
+        " require less (a smaller k or l, a larger c); or learn from more records.",
     )

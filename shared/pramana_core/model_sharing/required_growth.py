@@ -1,8 +1,8 @@
 """Trees of the best splits among those whose parts all meet a requirement.
 
-Growth stops where splits show no more than chance. The first split decides which mixtures of
-classes remain, and after the best one often nothing more is allowed. So several first splits are
-tried, each with the tree below it.
+Growth stops where splits are not significant. The first split decides which mixtures of classes
+remain, and below the best one often no further split is allowed. So several first splits are tried,
+each with the tree below it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 
 def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
-    """Return for m parts, m x classes, whether a leaf of each meets a requirement (`met_by`)."""
+    """Return for m parts, m x classes, whether each as a leaf meets a requirement (`met_by`)."""
     records = counts.sum(axis=1)
     met = np.ones(len(counts), dtype=bool)
     if requirement.k is not None:
@@ -49,40 +49,40 @@ def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
 
 
 def evidence(parts: Floats, counts: Floats) -> Floats:
-    """Return twice the logarithm of the likelihood ratio of splits against none (Wilks 1938).
+    """Return twice the log likelihood ratio of each split against no split (Wilks 1938).
 
-    `parts` counts the classes on the first sides, splits x classes, `counts` those of both sides.
+    `parts` has the class counts of the first sides, splits x classes, `counts` those of both sides.
     """
     whole = entropy(counts[None, :])
     return 2 * (whole - entropy(parts) - entropy(counts - parts))
 
 
 _NAT = 1.0
-"""The scale of impurities: a gain rounds as the entropies do that it is made of."""
+"""The scale of impurities: a gain has the rounding error of the entropies in it."""
 
 LEAST_GAIN = TIE * _NAT
-"""A split that lowers the entropy of a record by less than this tells nothing."""
+"""A split must lower the entropy of a record by at least this."""
 
 
 def grow_required(records: Records, depth: int, min_leaf: int, requirement: Requirement) -> Node:
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
-    Of several first splits (`_first_splits`), the one whose tree lowers entropy most. Raises
+    Several first splits are tried (`_first_splits`); the tree with the least entropy wins. Raises
     RequirementUnmet.
     """
     growth = _Growth(records, min_leaf, requirement)
     everyone = np.arange(len(records))
     if not allowed(requirement, records.counts(everyone)[None, :])[0]:
         raise RequirementUnmet(
-            "Not even all records together meet the requirement.",
-            remedy="Ask for less (a smaller k or l, a larger c), or learn from more records.",
+            "Even all records together do not meet the requirement.",
+            remedy="Require less (a smaller k or l, a larger c), or learn from more records.",
         )
     root = growth.root(everyone, records.everything(), depth, _first_splits(records, requirement))
     if root is None:
         raise RequirementUnmet(
-            "No split of the records has parts that all meet the requirement, and tells more of"
-            " the class than chance would.",
-            remedy="Ask for less (a smaller k or l, a larger c), or learn from more records.",
+            "No split whose parts all meet the requirement explains the class significantly better"
+            " than chance.",
+            remedy="Require less (a smaller k or l, a larger c), or learn from more records.",
         )
     return root
 
@@ -94,7 +94,7 @@ class _Growth:
     requirement: Requirement
 
     def root(self, rows: Codes, box: dict[str, Condition], depth: int, tried: int) -> Split | None:
-        """Return the best of the trees that begin with different splits; None if there is none."""
+        """Return the best tree among those with different first splits; None if none is allowed."""
         counts = self.records.counts(rows)
         if not self._divisible(counts):
             return None
@@ -114,7 +114,7 @@ class _Growth:
         return grown[first_smallest([self._left(one) for one in grown], scale=_NAT)]
 
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Node:
-        """Return what is asked of the rows that reach a node, within the box that it is of."""
+        """Return the node for the rows that reach it, within the box of its conditions."""
         counts = self.records.counts(rows)
         best = self._best(rows, counts, box) if depth and self._divisible(counts) else None
         if best is None:
@@ -134,23 +134,23 @@ class _Growth:
         )
 
     def _left(self, grown: Split) -> float:
-        """Return the entropy of all leaves of a tree."""
+        """Return the total entropy of the leaves of a tree."""
         counts = np.array([leaf.distribution for leaf in leaves_below(grown)])
         return float(entropy(counts).sum()) / len(self.records)
 
     def _divisible(self, counts: Floats) -> bool:
-        """Return whether a split could tell anything, and leave each side enough records."""
+        """Return whether a split could lower entropy and give each side enough records."""
         fewest = max(self.min_leaf, self.requirement.k or 0)
         classes, records = int(np.count_nonzero(counts)), float(counts.sum())
         return classes > 1 and records >= 2 * fewest * (1 - SLACK)
 
     def _best(self, rows: Codes, counts: Floats, box: dict[str, Condition]) -> OfferedSplit | None:
-        """Return the split that lowers entropy most, of those allowed; of a tie the first."""
+        """Return the allowed split that lowers entropy most, the first in a tie."""
         offers, each = self._offers(rows, counts, box)
         if not offers:
             return None
         gains = np.concatenate(each)
-        # Of gains that rounding alone parts, the first.
+        # Gains that differ only by rounding are a tie, and the first wins.
         best = first_largest(gains, scale=_NAT)
         if gains[best] == -np.inf:
             return None
@@ -163,7 +163,7 @@ class _Growth:
     def _offers(
         self, rows: Codes, counts: Floats, box: dict[str, Condition]
     ) -> tuple[list[Thresholds | Subsets], list[Floats]]:
-        """Return the splits of each attribute, and how much each lowers entropy."""
+        """Return the splits of each attribute, and the decrease of entropy by each."""
         offers = [
             offer
             for name in self.records.schema.names
@@ -176,7 +176,7 @@ class _Growth:
         return offers, np.split(gains, ends)
 
     def _gains(self, parts: Floats, counts: Floats) -> Floats:
-        """Return how much each split lowers entropy; minus infinity where it is not allowed."""
+        """Return the decrease of entropy by each split, minus infinity where it is not allowed."""
         rest = counts - parts
         lowered = (entropy(counts[None, :]) - entropy(parts) - entropy(rest)) / counts.sum()
         fits = (parts.sum(axis=1) >= self.min_leaf) & (rest.sum(axis=1) >= self.min_leaf)
@@ -188,14 +188,14 @@ class _Growth:
 
 
 _CHANCE = 0.01
-"""A split is taken only if chance alone would tell as much of the class at most this often."""
+"""The level of significance of a split."""
 
 _FIRST_SPLITS, _MOST_TRIED = 3, 300_000
-"""Splits of each attribute that are tried at the root; records times attributes times splits."""
+"""The most first splits of each attribute; and the most records times attributes times splits."""
 
 
 def _first_splits(records: Records, requirement: Requirement) -> int:
-    """Return how many splits of each attribute are tried at the root; 0 takes the best."""
+    """Return how many first splits of each attribute are tried; 0 takes the best only."""
     if requirement.c is None or not requirement.exact:
         return 0
     return min(_FIRST_SPLITS, _MOST_TRIED // (len(records) * len(records.schema.names)))

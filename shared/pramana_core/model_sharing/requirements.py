@@ -1,4 +1,4 @@
-"""What is required of every path of a tree: k-anonymity and (c, l)-diversity (section 3.1)."""
+"""Requirements on every path of a tree: k-anonymity and (c, l)-diversity (section 3.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pramana_core.model_sharing.attributes import DOCUMENT, TreeSchema
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 
 SLACK = 1e-10
-"""Counts this near a border, relative to it, are on it: sums of fractions are rounded."""
+"""Counts this near to a limit, relative to it, are on the limit: sums of fractions are rounded."""
 
 _EXACT = ", by the exact counts"
 _HITS = ", by hits and misses"
@@ -23,28 +23,28 @@ _HITS = ", by hits and misses"
 
 @dataclass(frozen=True)
 class Requirement:
-    """A requirement of every path; what is None is not required.
+    """A requirement on every path; None leaves a criterion out.
 
     Attributes:
         k: the fewest records of a path: hit + miss >= k.
         c: with `l`, by how much its class may outweigh the others.
         l: how many classes must be well represented.
-        exact: whether the counts of all classes decide, or hit and miss alone, the misses spread
-            evenly over l - 1 classes.
+        exact: whether the counts of all classes decide, or hit and miss alone, with the misses
+            spread evenly over l - 1 classes.
 
     By hits and misses (section 3.1): l <= miss + 1 and hit < c miss / (l - 1). By the exact counts
     d_1 >= d_2 >= ... : d_1 < c (d_l + d_(l+1) + ...), the recursive (c, l)-diversity of
-    Machanavajjhala et al. (2006). Sharkey prints d_1 <= c (d_(l-1) + d_l + ...), a misprint: with
-    l = 2 that sum holds d_1 itself, so a path of one class would be diverse for every c >= 1; and
-    (14, 3, 3), the example there, would be (3, 3)-diverse, where both forms ask for c > 14 / 3, as
-    the 5 in the text.
+    Machanavajjhala et al. (2006). Sharkey prints d_1 <= c (d_(l-1) + d_l + ...), a misprint: with l
+    = 2 that sum contains d_1 itself, so a path of one class would be diverse for every c >= 1.
+    Also, the paper's example (14, 3, 3) would be (3, 3)-diverse, where both forms require c > 14 /
+    3, as does the 5 in the text.
 
-    The two forms are equal for l = 2; for l the number of classes the exact one is stricter.
-    Between these neither implies the other: misses of one class may meet only the form by hits and
-    misses, misses spread over more than l - 1 classes only the exact one.
+    The two forms are equal for l = 2; if l is the count of classes, the exact form is stricter.
+    Otherwise neither implies the other: misses of one class may meet only the form by hits and
+    misses, misses spread over more than l - 1 classes only the exact form.
 
     Raises:
-        OptionError: a number is out of its range, or nothing is required.
+        OptionError: a number is out of its range, or all criteria are None.
 
     Examples:
         >>> import pramana as pm
@@ -63,23 +63,24 @@ class Requirement:
         if isinstance(self.l, float) and self.l.is_integer():
             object.__setattr__(self, "l", int(self.l))  # 2.0 classes are 2
         require_limits(self)
-        # Plain numbers, which are written as JSON in one way.
+        # Plain numbers have one form as JSON.
         for name, plain in (("k", float), ("c", float), ("l", int)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, plain(getattr(self, name)))
         if (self.c is None) != (self.l is None):
-            raise OptionError("c and l go together: (c, l)-diversity needs both.", where="c")
+            raise OptionError("Set both c and l: (c, l)-diversity needs both.", where="c")
         if self.k is None and self.c is None:
-            raise OptionError("A requirement must have k, or c and l.", where="k")
+            raise OptionError("A requirement needs k, or c and l.", where="k")
 
     def require_for(self, schema: TreeSchema) -> None:
-        """Check that trees of a schema can meet it. Raises OptionError: l is above its classes."""
+        """Check that trees of a schema can meet it. Raises OptionError: l exceeds the count of
+        classes."""
         if self.l is not None and self.l > schema.classes:
             raise OptionError(
-                f"l = {self.l} asks for more classes than there are: {schema.target.name!r} has"
+                f"l = {self.l} exceeds the count of classes: {schema.target.name!r} has"
                 f" {schema.classes}.",
                 where="l",
-                remedy=f"The largest l that its trees can meet is {schema.classes}.",
+                remedy=f"Set l to at most {schema.classes}.",
             )
 
     @property
@@ -88,9 +89,9 @@ class Requirement:
         return replace(self, exact=False)
 
     def met_by(self, leaf: Leaf) -> bool:
-        """Return whether a leaf meets it. Raises ModelError: it lacks the exact counts that decide.
+        """Return whether a leaf meets the requirement. Raises ModelError: exact counts are missing.
 
-        Counts within `SLACK` of a border are on it: k is then met, (c, l) is not.
+        Counts within `SLACK` of a limit are on it: k is then met, (c, l) is not.
         """
         if self.k is not None and leaf.records < self.k * (1 - SLACK):
             return False
@@ -101,7 +102,7 @@ class Requirement:
         return enough and most < self.c * rest * (1 - SLACK)
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the requirement as text."""
         parts = [] if self.k is None else [f"k = {self.k:.12g}"]
         if self.c is not None:
             parts.append(f"(c, l) = ({self.c:.12g}, {self.l}){_EXACT if self.exact else _HITS}")
@@ -120,9 +121,9 @@ def _ranked(leaf: Leaf, l: int) -> tuple[float, float]:  # noqa: E741
         return ranked[0], sum(ranked[l - 1 :])
     if l > 2:
         raise ModelError(
-            "Whether paths are diverse by the exact counts cannot be seen from hits and misses.",
+            "Hits and misses do not show whether paths are diverse by exact counts.",
             where="exact",
-            remedy="Ask for diversity by hits and misses, or use a tree that counts all classes.",
+            remedy="Require diversity by hits and misses, or use a tree with all class counts.",
         )
     return leaf.hit, leaf.miss
 
@@ -133,15 +134,15 @@ Tell = Literal["hits", "distribution"]
 def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
     """Return a tree whose leaves have only "hits" (and misses; Sharkey 2.1) or the "distribution".
 
-    Raises OptionError, ModelError: another form, or a leaf lacks its distribution.
+    Raises OptionError, ModelError: an unknown form, or a leaf without a distribution.
     """
     require_limit(tell, Tell, "tell")
     if tell == "hits":
         return tree.with_leaves(replace(leaf, distribution=None) for leaf in tree.leaves)
     if any(leaf.distribution is None for leaf in tree.leaves):
         raise ModelError(
-            "The leaves of this tree do not all tell the counts of their classes.",
+            "Some leaves of this tree lack the counts of their classes.",
             where="tell",
-            remedy="Prune with exact counts, or tell hits and misses.",
+            remedy="Prune with exact counts, or release hits and misses.",
         )
     return tree

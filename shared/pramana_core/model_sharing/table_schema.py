@@ -1,6 +1,6 @@
-"""The schema of a tree from a table, and from what its owner declares of the columns.
+"""The schema of a tree from a table and its owner's declarations.
 
-What is not declared is read from the records, and so told to whoever receives the tree: the
+Undeclared properties are read from the records, and the tree so reveals them to its receivers: the
 categories that occur, and a range rounded outward from inner values, never the extremes.
 """
 
@@ -23,7 +23,7 @@ from pramana_core.model_sharing.attributes import (
 )
 
 MOST_CLASSES = 50
-"""Whole numbers of at most so many different values may be classes."""
+"""Whole numbers may be classes if they have at most this many distinct values."""
 
 Codes = npt.NDArray[np.intp]
 
@@ -38,15 +38,15 @@ def schema_of(
 ) -> tuple[TreeSchema, MixedTable, Codes]:
     """Return the schema of a table of n records, their attributes and their n class codes.
 
-    Numbers beyond their range become its nearest end: ranges widened until none is refused would
-    reveal the extremes. By default, ranges are those of `inner_range`, categories those of the
-    column, and attributes `whole` whose records all are. The target has categories or few whole
-    numbers.
+    Numbers outside their range become its nearest end; widening the range until all numbers fit
+    would reveal the extremes. By default, ranges are those of `inner_range`, categories those of
+    the column, and attributes are `whole` if all records are. The target has categories or few
+    whole numbers.
 
     Raises:
         EmptyTable, MissingColumn: no records, or no column for the target or a declaration.
-        TableError: the target has other numbers, a range is declared of categories, or all values
-            of a column lie on one side of its range.
+        TableError: the target has other numbers, a categorical column has a declared range, or all
+            values of a column lie on one side of its range.
         UnknownCategory, DomainError: an undeclared category; an impossible range or class; no
             attribute.
     """
@@ -68,7 +68,9 @@ def schema_of(
         attribute: Attribute
         if isinstance(column, CategoricalColumn):
             if name in ranges or name in (wholes or ()):
-                raise TableError(f"Column {name!r} has categories, and no range.", where=name)
+                raise TableError(
+                    f"Column {name!r} has categories, so it cannot have a range.", where=name
+                )
             attribute = CategoricalAttribute(name, column.categories)
         else:
             is_whole = name in wholes if wholes is not None else are_whole(column.values)
@@ -81,19 +83,18 @@ def schema_of(
 
 
 def are_whole(values: Floats) -> bool:
-    """Return whether all numbers are whole, and small enough for floats to tell them apart."""
+    """Return whether all numbers are whole, and small enough to be exact as floats."""
     return bool(np.all((values == np.floor(values)) & (np.abs(values) <= 2**53)))
 
 
 def inner_range(values: Floats) -> tuple[float, float]:
-    """Return a range that reveals no single record: between the k-th least and greatest numbers,
-    rounded outward; k is a twentieth of the records, between 3 and 10.
-    """
+    """Return a range that reveals no single record: from the k-th smallest to the k-th largest
+    number, rounded outward; k is a twentieth of the records, between 3 and 10."""
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)
     low, high = float(ordered[k - 1]), float(ordered[-k])
     width = high - low if high > low else abs(low)
-    # Not finer than floats of that size are apart.
+    # Not finer than the spacing of floats of that size.
     width = max(width, 1e-12 * max(abs(low), abs(high)), 1e-300)
     power = math.floor(math.log10(width / 2))
     rounded_low, rounded_high = _multiple(low, power, -1), _multiple(high, power, 1)
@@ -124,9 +125,9 @@ def _classes(column: Column, declared: Sequence[str] | None) -> CategoricalColum
     values = np.unique(column.values)
     if not are_whole(values) or len(values) > MOST_CLASSES:
         raise TableError(
-            f"The target {column.name!r} has numbers; a tree tells a class.",
+            f"The target {column.name!r} has numbers; a tree predicts a class.",
             where=column.name,
-            remedy="Choose a column of categories, or make the numbers into ranges first.",
+            remedy="Choose a column of categories, or convert the numbers to ranges first.",
         )
     labels = [str(int(value)) for value in values]
     return _labelled(column, labels)
@@ -136,7 +137,7 @@ def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
     """Return a column coded by declared labels; whole numbers are their own labels."""
     if isinstance(declared, str):
         raise DomainError(
-            f"The categories of {column.name!r} must be a list of labels, not a text.",
+            f"The categories of {column.name!r} must be a list of labels, not a string.",
             where=column.name,
         )
     labels = tuple(str(label) for label in declared)
@@ -145,7 +146,7 @@ def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
     if isinstance(column, NumericColumn):
         if not are_whole(column.values):
             raise TableError(
-                f"Column {column.name!r} has numbers that are not whole; they are no categories.",
+                f"Column {column.name!r} has fractional numbers, which cannot be categories.",
                 where=column.name,
             )
         values, codes = np.unique(column.values, return_inverse=True)
@@ -153,7 +154,7 @@ def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
     return column.among(
         labels,
         "that are not among its declared categories",
-        "Declare all categories, or leave those records out.",
+        "Declare all categories, or remove those records.",
     )
 
 

@@ -18,18 +18,18 @@ from pramana_core.model_sharing.combine_options import MOST_DEPTH
 from pramana_core.model_sharing.conditions import Condition, Interval, Values, part_of, whole
 
 MOST_LEAVES = 1_000_000
-"""Trees of more leaves are refused."""
+"""The most leaves of a tree; larger trees are rejected."""
 
 MOST_RECORDS = 1e15
-"""Larger counts, which floats cannot add up exactly, are refused."""
+"""The largest count; floats do not add larger counts exactly."""
 
 ROUNDING = 1e-9
-"""Equal counts may differ by this share of themselves: fractions are rounded."""
+"""The relative tolerance of equal counts: fractions are rounded."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf: its class, and how many records are of it (`hit`) and of others (`miss`).
+    """A leaf: its class, its count of records of that class (`hit`) and of other classes (`miss`).
 
     `distribution` has the counts of all classes, if known. Counts may be fractions. Raises
     ModelError: a count is negative, too large or contradicts others, or the class does not exist.
@@ -50,7 +50,7 @@ class Leaf:
         if self.label < 0 or (
             self.distribution is not None and self.label >= len(self.distribution)
         ):
-            raise ModelError(f"A leaf has class {self.label}, which is none.", where="leaf")
+            raise ModelError(f"The class code of a leaf, {self.label}, is invalid.", where="leaf")
         if self.distribution is not None:
             self._require_consistent(self.distribution)
 
@@ -62,28 +62,28 @@ class Leaf:
             or max(counts) > self.hit + slack
         ):
             raise ModelError(
-                "The counts of a leaf disagree.",
+                "The counts of a leaf are inconsistent.",
                 where="leaf",
-                remedy="hit is the count of its class in the distribution, none is larger, and miss"
-                " is the sum of the others.",
+                remedy="hit must be the leaf class's count and the largest of the distribution, and"
+                " miss the sum of the other counts.",
             )
 
     @classmethod
     def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
-        """Return the leaf of counted classes; of a tie the first. Raises ModelError."""
+        """Return the leaf with these class counts; a tie goes to the first. Raises ModelError."""
         known = tuple(float(count) for count in counts)
         if not known:
-            raise ModelError("A leaf must count at least one class.", where="leaf")
+            raise ModelError("A leaf needs the count of at least one class.", where="leaf")
         label = max(range(len(known)), key=known.__getitem__)
         return cls(label, known[label], sum(known[:label] + known[label + 1 :]), known)
 
     @property
     def records(self) -> float:
-        """How many records it has."""
+        """The count of records in the leaf."""
         return self.hit + self.miss
 
     def classes(self, number: int) -> Floats:
-        """Return the counts of all classes: as known, or the misses spread evenly (section 3.1)."""
+        """Return the counts of all classes; unknown misses are spread evenly (section 3.1)."""
         if self.distribution is not None:
             return np.array(self.distribution, dtype=np.float64)
         found = np.full(number, self.miss / max(number - 1, 1))
@@ -110,7 +110,7 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Path:
-    """The path from the root to a leaf: a condition on each attribute on it."""
+    """The path from the root to a leaf: a condition for each attribute on the path."""
 
     conditions: dict[str, Condition]
     leaf: Leaf
@@ -118,11 +118,11 @@ class Path:
 
 @dataclass(frozen=True)
 class SharedTree:
-    """A decision tree over a schema; as such a `GlobalModel`.
+    """A decision tree over a schema; it is a `GlobalModel`.
 
-    Raises ModelError: a split is by an attribute or a category that the schema lacks, its parts do
-    not exactly cover what reaches it, or a leaf has another number of classes. LimitExceeded: it
-    has more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
+    Raises ModelError: a split uses an attribute or a category that the schema lacks, its parts do
+    not exactly cover its node, or a leaf has another count of classes. LimitExceeded: the tree has
+    more than `MOST_DEPTH` splits on a path or more than `MOST_LEAVES`.
     """
 
     kind: ClassVar = "tree"
@@ -141,7 +141,7 @@ class SharedTree:
                 continue
             if depth >= MOST_DEPTH or leaves + len(waiting) > MOST_LEAVES:
                 raise LimitExceeded(
-                    f"A tree must have at most {MOST_DEPTH} splits on a way and at most"
+                    f"A tree must have at most {MOST_DEPTH} splits on a path and at most"
                     f" {MOST_LEAVES:,} leaves.",
                     where=node.attribute,
                     remedy="Grow or release a smaller tree.",
@@ -160,12 +160,12 @@ class SharedTree:
 
     @cached_property
     def records(self) -> float:
-        """How many records its leaves have together."""
+        """The count of records in all leaves."""
         return math.fsum(leaf.records for leaf in self.leaves)
 
     @cached_property
     def depth(self) -> int:
-        """The most splits on a way from the root to a leaf."""
+        """The most splits on a path from the root to a leaf."""
         return _depth(self.root)
 
     def paths(self) -> Iterator[Path]:
@@ -195,7 +195,7 @@ class SharedTree:
 
     @cached_property
     def class_counts(self) -> Floats:
-        """The counts of all classes in each leaf: leaves x classes, not to be written to."""
+        """The counts of all classes in each leaf: leaves x classes, read-only."""
         found = np.array([leaf.classes(self.schema.classes) for leaf in self.leaves])
         found.flags.writeable = False
         return found
@@ -245,7 +245,7 @@ def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:
 def rows_of(
     chosen: npt.NDArray[np.intp], rows: npt.NDArray[np.intp], parts: int
 ) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each part, in their order, from the part that each row is in."""
+    """Return the rows of each part, in their order, from the index of the part of each row."""
     if parts <= 4:
         return [rows[chosen == part] for part in range(parts)]
     ends = np.cumsum(np.bincount(chosen, minlength=parts))[:-1]
@@ -253,21 +253,21 @@ def rows_of(
 
 
 def require_classes(schema: TreeSchema, leaf: Leaf) -> None:
-    """Check that a leaf is of the classes of a schema. Raises ModelError."""
+    """Check that a leaf has the classes of a schema. Raises ModelError."""
     if not leaf.label < schema.classes:
-        raise ModelError("A leaf has a class that is not listed.", where="leaf")
+        raise ModelError("The class of a leaf is not in the schema.", where="leaf")
     if leaf.distribution is not None and len(leaf.distribution) != schema.classes:
         raise ModelError(
-            f"A leaf counts {len(leaf.distribution)} classes; there are {schema.classes}.",
+            f"A leaf counts {len(leaf.distribution)} classes; the schema has {schema.classes}.",
             where="leaf",
         )
 
 
 def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition]) -> None:
-    """Check that the parts of a split cover what reaches it, without overlap. Raises ModelError."""
+    """Check that the parts of a split cover their node without overlap. Raises ModelError."""
     name = split.attribute
     if name not in schema:
-        raise ModelError(f"A split asks for {name!r}, which is no attribute.", where=name)
+        raise ModelError(f"A split uses {name!r}, which is not an attribute.", where=name)
     extent = box.get(name) or whole(schema, name)
     parts = [part for part, _ in split.parts]
     if not all(isinstance(part, type(extent)) for part in parts):
@@ -281,5 +281,5 @@ def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition
         fits = codes == list(extent.codes)
     if not fits:
         raise ModelError(
-            f"The parts of a split by {name!r} overlap, or are not all that reaches it.", where=name
+            f"The parts of a split by {name!r} overlap, or do not cover its node.", where=name
         )

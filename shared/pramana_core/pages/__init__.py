@@ -1,4 +1,4 @@
-"""What the pages of owners and of the miner have in common: layout, style, policy, forms, cookies.
+"""The common parts of the owners' and the miner's pages: layout, style, policy, forms, cookies.
 
-Which pages there are, and who may see them, is each side's own.
+Each side defines its own pages and their access rights.
 """

@@ -1,4 +1,4 @@
-"""Forms with the word that says who made them, and headers that say what a page may load."""
+"""Forms with an anti-forgery word, and headers that limit what a page may load."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from urllib.parse import parse_qs
 from pramana_core.errors import Forbidden, InputError
 
 ROOT = "/pages"
-"""All pages are under it; their cookies are sent nowhere else, so no API ever sees one."""
+"""The path of all pages; their cookies are sent to no other path, so never to an API."""
 
 _FIELDS = 20_000
 
 
 @dataclass(frozen=True)
 class SentForm:
-    """The fields of a form that was sent."""
+    """The fields of a submitted form."""
 
     fields: dict[str, list[str]]
 
     @classmethod
     def of(cls, body: bytes) -> SentForm:
-        """Read the body of a request. Raises InputError: it is no form."""
+        """Parse the body of a request. Raises InputError if it is not a form."""
         try:
             return cls(
                 parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_FIELDS)
             )
         except ValueError:
-            raise InputError("What was sent is not a form.", where="form") from None
+            raise InputError("The request body is not a form.", where="form") from None
 
     def text(self, name: str) -> str:
-        """Return a field without blanks around it; empty where it was not sent."""
+        """Return a field without surrounding blanks; empty if it is missing."""
         return next(iter(self.fields.get(name, [])), "").strip()
 
     def every(self, name: str) -> list[str]:
-        """Return what was chosen of a field."""
+        """Return the chosen values of a field."""
         return [one for one in self.fields.get(name, []) if one]
 
 
 def form_word(key: bytes, cookie: str) -> str:
-    """Return what every form carries that a page made for who has a cookie."""
+    """Return the anti-forgery word of all forms on pages for the holder of a cookie."""
     return hmac.digest(key, b"form\n" + cookie.encode(), "sha256").hex()
 
 
 def require_word(key: bytes, cookie: str, word: str) -> None:
-    """Check the word of a form. Raises Forbidden: no page made it for who has this cookie."""
+    """Check a form's anti-forgery word. Raises Forbidden if it does not belong to the cookie."""
     if not cookie or not hmac.compare_digest(form_word(key, cookie).encode(), word.encode()):
         raise Forbidden(
-            "This form was not made for the session that sent it; nothing was done.",
+            "This form belongs to another session; nothing was changed.",
             where="form",
             remedy="Open the page again and send the form from there.",
         )
@@ -59,10 +59,9 @@ def require_word(key: bytes, cookie: str, word: str) -> None:
 def cookie_header(
     name: str, value: str, seconds: int | None = None, *, over_tls: bool = False
 ) -> str:
-    """Return the header that sets a cookie for the page's folder, hidden from scripts and other
-    sites.
+    """Return the header that sets a cookie for the page's folder, hidden from scripts and sites.
 
-    Without `seconds` it ends with the browser.
+    Without `seconds` the cookie ends with the browser session.
     """
     age = "" if seconds is None else f"; Max-Age={seconds}"
     secure = "; Secure" if over_tls else ""
@@ -70,7 +69,7 @@ def cookie_header(
 
 
 def cookies_in(headers: Iterable[str]) -> dict[str, str]:
-    """Return the cookies of a request, by name; none where they cannot be read."""
+    """Return the cookies of a request by name; an empty dict if they cannot be parsed."""
     cookies: SimpleCookie = SimpleCookie()
     try:
         for header in headers:
@@ -83,27 +82,26 @@ def cookies_in(headers: Iterable[str]) -> dict[str, str]:
 EVERY_ANSWER: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
-    # A picture that is opened by itself may be styled, and have pixels of its own within it;
-    # nothing may be run or loaded.
+    # A picture opened on its own may have styles and inline pixels; nothing is run or loaded.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
 }
-"""Of an answer that says nothing else: take it as what it says it is, keep it not, run nothing."""
+"""Default headers of a response: trust the stated type, do not store it, run nothing."""
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
     " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What a page may load: files of its own service; nothing inside it is run or styles it."""
+"""The content policy of a page: files of its own service only, and no inline script or style."""
 
 HEADERS: Mapping[str, str] = {"Content-Security-Policy": POLICY, "Vary": "Accept, Cookie"}
-"""Of a page."""
+"""The headers of a page."""
 
 FRAMED: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
 }
-"""Of a document inside a page: it runs nothing and loads nothing; our pages alone frame it."""
+"""The headers of a document in a frame: it runs and loads nothing, and only our pages frame it."""

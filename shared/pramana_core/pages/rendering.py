@@ -1,4 +1,4 @@
-"""Pages from templates: everything is escaped, and links are relative."""
+"""Pages from templates, in which all values are escaped and links are relative."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Pages:
-    """The templates and static files of a package, with those common to all packages."""
+    """The templates and static files of a package and those shared by all packages."""
 
     package: str
 
     def render(self, template: str, *, address: str = "", **shown: Any) -> bytes:
-        """Return the text of a page, with links that work behind a proxy."""
+        """Return a page as UTF-8, with links that work behind a proxy."""
         text = self._environment.get_template(template).render(**shown)
         if address:
-            # What people wrote is escaped: it has no quotation mark.
+            # Text from people is escaped, so it contains no quotation mark.
             text = _LINK.sub(rf'\1="{relative("/", address)}', text)
         return printable(text).encode("utf-8", "replace")
 
     def static(self, name: str) -> tuple[bytes, str] | None:
-        """Return a file that pages load, and its media type; None where there is none."""
+        """Return a static file of the pages and its media type, or None if it does not exist."""
         media = _MEDIA.get(name.rpartition(".")[2])
         if media is None or name not in self._files:
             return None
@@ -42,9 +42,9 @@ class Pages:
 
     @cached_property
     def version(self) -> str:
-        """A digest of the files that pages load, so that browsers keep no old ones."""
-        held = b"".join(self._files[name].read_bytes() for name in sorted(self._files))
-        return hashlib.sha256(held).hexdigest()[:8]
+        """A digest of the static files, by which browsers drop outdated copies."""
+        content = b"".join(self._files[name].read_bytes() for name in sorted(self._files))
+        return hashlib.sha256(content).hexdigest()[:8]
 
     @cached_property
     def _files(self) -> dict[str, Traversable]:
@@ -69,5 +69,5 @@ _LINK = re.compile(r'\b(href|src|action|data-follow)="/')
 
 
 def relative(address: str, at: str) -> str:
-    """Return an address of the service as seen from a page of it."""
+    """Return an address of the service relative to the page at `at`."""
     return ("../" * (at.count("/") - 1) or "./") + address.removeprefix("/")

@@ -1,4 +1,4 @@
-"""Single values and plans as pages write them; names stand apart from the text around them."""
+"""Values and plans as HTML; the text direction of a name does not affect the text around it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pramana_core.privacy import Amplification
 
 
 def write_name(words: object) -> Markup:
-    """Return a name that people gave; marks in it turn nothing around it."""
+    """Return a name that a person entered, isolated from the surrounding text direction."""
     return Markup("<bdi>{}</bdi>").format(printable(str(words)))
 
 
 def write_sentence(words: object) -> Markup:
-    """Return a sentence as HTML, parts in backticks as code."""
+    """Return a sentence as HTML, with the parts in backticks as code."""
     parts = printable(str(words)).split("`")
     if len(parts) % 2 == 0:
         return write_name(words)
@@ -40,12 +40,12 @@ def write_number(value: float | None) -> str:
 
 
 def write_epsilon(value: float | None) -> str:
-    """Return an epsilon; what nothing bounds has none."""
+    """Return an epsilon, or "no bound" if it is missing or infinite."""
     return "no bound" if value is None or math.isinf(value) else f"{value:.4g}"
 
 
 def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:
-    """Return a bar: its parts, each of a class and a length, of a whole; `words` say the same."""
+    """Return a bar of parts, each with a class and a length out of `whole`; `words` is its text."""
     x, drawn = 0.0, []
     for kind, length in parts:
         width = 100 * min(max(length / whole if whole else 0.0, 0.0), 1.0)
@@ -61,12 +61,14 @@ def write_bar(parts: list[tuple[str, float]], whole: float, words: str) -> Marku
 _NAMES, _BLOCKS = 6, 12
 
 _APART = "\u2068{}\u2069"
-"""A name whose own direction turns nothing around it (Unicode's isolates)."""
+"""A name in Unicode isolates, so that its direction does not affect the surrounding text."""
 
 
 def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
-    """Return a sentence on each randomized block of a plan, and one on its public variables;
-    with `whole` on all of many."""
+    """Return a sentence for each randomized block of a plan, and one for its public variables.
+
+    Long lists are shortened unless `whole` is true.
+    """
     names = None if whole else _NAMES
     unchanged = [name for block in plan.blocks if block.channel.is_identity for name in block.names]
     randomized = [block for block in plan.blocks if not block.channel.is_identity]
@@ -80,12 +82,12 @@ def plan_words(plan: Plan, *, whole: bool = False) -> list[str]:
 
 
 def apart(name: str) -> str:
-    """Return a name, shortened, whose own direction turns nothing around it."""
+    """Return a shortened name, isolated from the surrounding text direction."""
     return _APART.format(short(name, 60))
 
 
 def named(names: Sequence[str], most: int | None = _NAMES) -> str:
-    """Return names as people read them: the first few, and how many more there are."""
+    """Return names as a list for people: the first few and the count of the others."""
     return first_few(map(apart, names), len(names) if most is None else most)
 
 
@@ -103,4 +105,4 @@ FILTERS = {
     "epsilon": write_epsilon,
     "bar": write_bar,
 }
-"""The filters of templates."""
+"""The filters for templates."""

@@ -1,4 +1,4 @@
-"""How pictures are made: axes by matplotlib in one style, and elements of SVG that we lay out.
+"""Drawing: axes by matplotlib in one style, and SVG elements with our own layout.
 
-What a picture shows is known where that thing is: this room knows no model and no plan.
+Callers know the contents of a picture: this room knows neither models nor plans.
 """

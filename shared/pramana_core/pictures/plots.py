@@ -1,7 +1,7 @@
 """One style for every picture with axes: legible in print and to the colour-blind.
 
-Colours are those of Okabe and Ito (2008); line styles or markers differ too. The same picture is
-the same bytes. Pictures are drawn one at a time, because matplotlib's settings are global.
+Colours are from Okabe and Ito (2008); line styles or markers differ too. The same picture has the
+same bytes. Pictures are drawn one at a time, because matplotlib's settings are global.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
 MARKERS = "os^DvPX*<>"
 
 _ACROSS, _AROUND, _ROW = 5.5, 0.85, 0.25
-"""Inches of a picture with a row for each thing: its axis, all above and below, and a row."""
+"""Inches of a picture with rows: width of the axis, height around the rows, height of a row."""
 
 _STYLE: dict[Any, Any] = {
     "font.size": 11,
@@ -65,10 +65,10 @@ _OF_ROW = 0.85
 """The largest height of letters, as a share of their row."""
 
 _LONGEST = 60
-"""The most letters of names and notes of rows."""
+"""The most letters in the name and in the note of a row."""
 
 _TITLE = "title: "
-"""Begins the id of a group that is to have a title."""
+"""The prefix of the id of a group that receives a title."""
 
 _GROUP = re.compile(r"""<g id=(["'])(.*?)\1""", re.DOTALL)
 
@@ -85,13 +85,13 @@ def picture(
 ) -> bytes:
     """Return a figure of a width and height in inches as matplotlib's `png` or `svg`.
 
-    `draw` draws on it; `salt` makes its ids differ from other figures'; `how` goes to `savefig`.
+    `draw` draws on the figure; `salt` makes its ids unique; `how` goes to `savefig`.
     """
     from matplotlib.figure import Figure
 
     buffer = io.BytesIO()
     with styled({"svg.hashsalt": salt}), warnings.catch_warnings():
-        # The browser has the fonts for what ours cannot draw.
+        # The browser has fonts for characters that ours lack.
         warnings.filterwarnings("ignore", message="Glyph")
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
@@ -111,15 +111,15 @@ def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
 def svg(
     draw: Callable[[Figure], None], size: tuple[float, float], salt: str, title: str = ""
 ) -> str:
-    """Return a figure as SVG that loads nothing and may stand in a page among others.
+    """Return a figure as SVG that loads nothing and can be embedded in a page.
 
-    `salt` is its own in its page, so that ids never collide; `title` is for who cannot see it.
+    `salt` must be unique within a page, so that ids never collide; `title` is for screen readers.
     """
     found = picture(draw, size, "svg", salt, metadata={"Date": None, "Creator": None})
     text = printable(found.decode())
     opening, rest = text[text.index("<svg") :].split(">", 1)
     rest = re.sub("<metadata>.*?</metadata>", "", rest, count=1, flags=re.DOTALL)
-    # A style sheet would hold in the whole page, so that the drawing says it of itself.
+    # A style sheet would apply to the whole page, so the drawing has attributes instead.
     rest, sheets = _SHEET.subn("", rest, count=1)
     opening += _LINES * sheets
     named = f' role="img"><title>{escape(title)}</title>' if title else ">"
@@ -127,13 +127,13 @@ def svg(
 
 
 def _group(found: re.Match[str]) -> str:
-    """Open a group with its title or, as nothing refers to it, without a name."""
+    """Open a group with its title, or without an id, because nothing refers to it."""
     words = found[2].removeprefix(_TITLE)
     return "<g" if words == found[2] else f"<g><title>{words}</title"
 
 
 def entitle(artist: Artist, words: str) -> None:
-    """Let something drawn tell more where the pointer rests on it, in SVG."""
+    """Give an artist a title that SVG shows when the pointer is on it."""
     artist.set_gid(_TITLE + printable(words))
 
 
@@ -148,9 +148,9 @@ def _cut(words: str) -> str:
 
 
 def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
-    """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs.
+    """Give an axis a row per name, from row 0 at the top; notes are to the right of their rows.
 
-    Letters are of a size in points, smaller where rows are lower than that.
+    Letters have the given size in points, or smaller where rows are too low.
     """
     axis_height = axis.get_window_extent().height * 72 / axis.figure.dpi
     size = min(size, _OF_ROW * axis_height / max(len(names), 1))
@@ -169,7 +169,7 @@ def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: floa
 
 
 def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> None:
-    """Write words above an axis at x in its `data`, or as an `axes fraction` across."""
+    """Write words above an axis at x, in the coordinates `across`: `data` or `axes fraction`."""
     axis.annotate(
         words, (x, 1), (0, 4), xycoords=(across, "axes fraction"), textcoords="offset points",
         ha=ha, fontsize=9, annotation_clip=False,
@@ -177,12 +177,12 @@ def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> No
 
 
 def lines(heights: Sequence[float], columns: int) -> list[float]:
-    """Return how high the rows of small pictures are: each as its highest."""
+    """Return the heights of the lines of small pictures: each is as high as its highest picture."""
     return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
 
 
 def facets(figure: Figure, heights: Sequence[float], columns: int) -> list[Axes]:
-    """Return the axes of small pictures of these heights, as many in a row as there are columns."""
+    """Return the axes of small pictures with these heights, `columns` in a line."""
     ratios = lines(heights, columns)
     grid = figure.subplots(
         len(ratios), columns, squeeze=False, gridspec_kw={"height_ratios": ratios}
@@ -203,9 +203,9 @@ def interval(
     *,
     hollow: bool = False,
 ) -> None:
-    """Draw a mark at a value and a line over its interval in a row; words stand in its title."""
+    """Draw a mark at a value and a line over its interval in a row; its title has the words."""
     (line,) = axis.plot(
-        [value, np.nan, *ends],  # Not one line: an estimate may be outside its interval.
+        [value, np.nan, *ends],  # nan breaks the line: an estimate may be outside its interval.
         [row] * 4,
         mark,
         linestyle="-",
@@ -241,25 +241,25 @@ def shades(count: int) -> list[tuple[float, float, float, float]]:
 
 
 def no_grid(axis: Axes, which: str) -> None:
-    """Leave the grid lines of one direction out (`x` or `y`)."""
+    """Remove the grid lines of one direction (`x` or `y`)."""
     (axis.xaxis if which == "x" else axis.yaxis).grid(visible=False)
 
 
 _ABOVE, _NEAR = 20.0, 4.0
-"""Points between axes and their title, with and without room for a line of words."""
+"""Points between axes and their title, with and without space for a line of words."""
 
 _HEADING, _SMALL, _SMALLER = 10, 9, 8
-"""Points: of what stands above, and of what stands around given axes."""
+"""Font sizes in points: of headings, and of text around given axes."""
 
 
 class Picture(Protocol):
-    """What can be shown in a page and on axes."""
+    """A picture for a page and for axes."""
 
     def svg(self) -> str:
-        """Return it as SVG that loads nothing."""
+        """Return the picture as SVG that loads nothing."""
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw it on axes, or on those of a new figure of pyplot's, and return them."""
+        """Draw the picture on axes, or on the axes of a new pyplot figure, and return the axes."""
 
 
 @dataclass(frozen=True)
@@ -267,11 +267,11 @@ class Chart:
     """A picture that matplotlib draws.
 
     Attributes:
-        title, heading: for those who cannot see it, and above all parts of a figure of its own.
-        salt: makes its ids differ from those of other pictures in a page.
+        title, heading: the text for screen readers, and the text above all parts of an own figure.
+        salt: makes its ids differ from the ids of other pictures in a page.
         size: width and height in inches.
-        draw, parts, columns: draws on this number of axes, row after row.
-        legend: whether the names of the first part's marks stand below.
+        draw, parts, columns: the function that draws on `parts` axes, in rows of `columns`.
+        legend: whether a legend of the first part's marks is below.
     """
 
     title: str
@@ -284,7 +284,7 @@ class Chart:
     columns: int = 1
 
     def svg(self) -> str:
-        """Return it as SVG."""
+        """Return the picture as SVG."""
 
         def draw(figure: Figure) -> None:
             rows = -(-self.parts // self.columns)
@@ -295,7 +295,7 @@ class Chart:
         return svg(draw, self.size, self.salt, self.title)
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw it on axes; several parts stand inside them, row after row."""
+        """Draw the picture on axes; several parts are drawn inside them, row after row."""
         with styled():
             own = axis is None
             axis = own_axes(self.size) if axis is None else axis
@@ -313,14 +313,14 @@ class Chart:
         return axis
 
     def _around(self, figure: Figure | SubFigure, axis: Axes) -> None:
-        """Write what stands above and below all parts."""
+        """Write the text above and below all parts."""
         if self.heading:
             figure.suptitle(self.heading, x=0.01, ha="left", fontsize=_HEADING, parse_math=False)
         if self.legend and axis.get_legend_handles_labels()[0]:
             figure.legend(loc="outside lower left", ncols=3, fontsize=9)
 
     def _within(self, parts: Sequence[Axes]) -> None:
-        """Write in smaller letters and shorter lines what stands around given axes."""
+        """Write the text around given axes in smaller letters and shorter lines."""
         for part in parts:
             title = part.get_title(loc="left").replace(": ", ":\n", 1)
             pad = _ABOVE if len(parts) == 1 else _NEAR
@@ -334,7 +334,7 @@ class Chart:
 
 
 def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:
-    """Return the places of parts inside axes, each below a line for its title."""
+    """Return the rectangles of parts inside axes, each below a line for its title."""
     high, wide = 1.0 / -(-parts // columns), 1.0 / columns
     inside, tall = (1.0, 0.6) if columns == 1 else (0.8 * wide, 0.75)
     return [

@@ -1,7 +1,7 @@
-"""Pictures whose layout is our own: shapes that are written as SVG, or drawn on matplotlib axes.
+"""Pictures with our own layout: shapes that are written as SVG, or drawn on matplotlib axes.
 
 On axes letters and lines keep their size in proportion to the picture, whatever the size of the
-axes; titles, which a pointer would show, are left out.
+axes. Titles, which appear under a pointer, are omitted.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ PALETTE = ("#2f6f9f", "#b5651d", "#4d7c3a", "#7d4f8f", "#8a8a1f", "#a63d57", "#3
 """Fill colours of groups, dark enough for white text."""
 
 _LETTER, _CAPITAL = 4 / 7, 0.73
-"""Widths of letters by the size of their font: a little more than those of common fonts."""
+"""Widths of small and capital letters relative to the font size, slightly above common fonts."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that no XML document may hold, not even escaped (XML 1.0, 2.2)."""
+"""Characters that XML documents must not contain, even escaped (XML 1.0, 2.2)."""
 
 
 def printable(words: str) -> str:
-    """Return text that XML may hold: what it forbids becomes U+FFFD."""
+    """Return text with U+FFFD for each character that XML forbids."""
     return _NOT_XML.sub("\ufffd", words)
 
 
 def escape(words: str) -> str:
-    """Return text for the inside of SVG."""
+    """Return text escaped for SVG."""
     return html.escape(printable(words))
 
 
 def short(words: str, most: int) -> str:
-    """Return printable text on one line, cut to a number of letters."""
+    """Return printable text on one line, cut to `most` letters."""
     line = " ".join(printable(words).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def breadth(words: str, size: float = 14) -> float:
-    """Return about how wide a line of text is in a font of a size."""
+    """Return the approximate width of a line of text in a font of the given size."""
     return size * sum(_CAPITAL if letter.isupper() else _LETTER for letter in words)
 
 
@@ -57,14 +57,14 @@ Shape: TypeAlias = "Text | Box | Line | Group | tuple[Shape, ...]"
 """A part of a picture; a tuple of shapes is written in order."""
 
 MIDDLE, END = "middle", "end"
-"""Of a text whose place is its middle, or its end."""
+"""Anchors: the position of a text is its middle, or its end."""
 
 _SIDES = {"": "left", MIDDLE: "center", END: "right"}
 
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `anchor` is the part at its place, `outline` the width of a white outline."""
+    """A line of text; `anchor` is the part at (x, y), `outline` the width of a white outline."""
 
     x: float
     y: float
@@ -76,7 +76,6 @@ class Text:
     outline: int = 0
 
     def svg(self) -> str:
-        """Return it as SVG."""
         look = f'font-size="{self.size}" fill="{self.fill}"'
         if self.anchor:
             look += f' text-anchor="{self.anchor}"'
@@ -87,7 +86,7 @@ class Text:
         return f'<text x="{self.x:.1f}" y="{self.y:.1f}" {look}>{escape(self.words)}</text>'
 
     def on(self, sheet: Sheet) -> None:
-        """Draw it no wider than it was laid out: DejaVu Sans is broader than browsers' fonts."""
+        """Draw the text no wider than laid out: DejaVu Sans is broader than browsers' fonts."""
         words = printable(self.words)
         text = sheet.axis.text(
             *sheet.at(round(self.x, 1), round(self.y, 1)),
@@ -107,7 +106,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle, with round corners and a thin line around it where those are given."""
+    """A rectangle, optionally with round corners and a thin outline."""
 
     x: float
     y: float
@@ -118,7 +117,6 @@ class Box:
     stroke: str = ""
 
     def svg(self) -> str:
-        """Return it as SVG."""
         size = f'width="{self.width:.2f}" height="{self.height:.1f}" fill="{self.fill}"'
         if self.rounding:
             size += f' rx="{self.rounding}"'
@@ -127,7 +125,6 @@ class Box:
         return f'<rect x="{self.x:.2f}" y="{self.y:.1f}" {size}/>'
 
     def on(self, sheet: Sheet) -> None:
-        """Draw it."""
         from matplotlib.patches import FancyBboxPatch, Rectangle
 
         corner = sheet.at(round(self.x, 2), round(self.y, 1))
@@ -141,7 +138,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of stretches, straight (one point) or curved (three points), perhaps with an arrow."""
+    """A line of straight (one point) or curved (three points) segments, perhaps with an arrow."""
 
     start: Point
     stretches: Sequence[tuple[Point, ...]]
@@ -150,7 +147,6 @@ class Line:
     tip: bool = False
 
     def svg(self) -> str:
-        """Return it as SVG."""
         path = f"M{self.start[0]:.1f},{self.start[1]:.1f}"
         for points in self.stretches:
             places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -159,7 +155,7 @@ class Line:
         return f'<path d="{path}" {look}{_TIPPED if self.tip else ""}/>'
 
     def on(self, sheet: Sheet) -> None:
-        """Draw it and its arrow, which turns as its last stretch does."""
+        """Draw the line and its arrow, in the direction of the last segment."""
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
         from matplotlib.transforms import Affine2D
@@ -178,7 +174,7 @@ class Line:
 
 
 _TIP_COLOUR, _TIP = "#555", ((-4.0, -5.0), (6.0, 0.0), (-4.0, 5.0))
-"""Of an arrow around the end of a line that leads to the right."""
+"""Colour and corners of an arrow around the end of a line that leads to the right."""
 
 _TIPPED = ' marker-end="url(#tip)"'
 _MARKER = (
@@ -190,9 +186,9 @@ _MARKER = (
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together, at a `place` in what is around them.
+    """Shapes that belong together, at a `place` in the surrounding picture.
 
-    `title` shows on hovering; with `apart`, each shape is on a line of its own.
+    `title` shows on hovering; with `apart`, each shape is written on its own line.
     """
 
     parts: Sequence[Shape]
@@ -202,7 +198,6 @@ class Group:
     apart: bool = False
 
     def svg(self) -> str:
-        """Return it as SVG."""
         opening = "<g"
         if self.opacity:
             opening += f' opacity="{self.opacity}"'
@@ -212,7 +207,6 @@ class Group:
         return ("\n" if self.apart else "").join([opening, *map(_written, self.parts), "</g>"])
 
     def on(self, sheet: Sheet) -> None:
-        """Draw its parts."""
         x, y = self.place or (0.0, 0.0)
         shade = sheet.opacity * float(self.opacity or 1)
         _draw(self.parts, replace(sheet, origin=sheet.at(round(x), round(y)), opacity=shade))
@@ -234,14 +228,14 @@ _UNITS = 96
 """Units of a picture (pixels) to an inch."""
 
 _LARGEST = 200.0
-"""Inches; matplotlib makes no picture of more than 65,535 pixels a side."""
+"""The largest side in inches; matplotlib draws at most 65,535 pixels a side."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A picture on a plane from (0, 0) to (width, height); `title` is for those who cannot see it.
+    """A picture on a plane from (0, 0) to (width, height); `title` is for screen readers.
 
-    Each part is written on a line of its own; `tips`: lines end in arrows.
+    Each part is written on its own line; with `tips`, lines end in arrows.
     """
 
     width: float
@@ -251,7 +245,7 @@ class Layout:
     tips: bool = False
 
     def svg(self) -> str:
-        """Return it as SVG that loads nothing."""
+        """Return the picture as SVG that loads nothing."""
         width, height = f"{self.width:.0f}", f"{self.height:.0f}"
         opening = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
@@ -261,7 +255,7 @@ class Layout:
         return "\n".join([*lines, *map(_written, self.parts), "</svg>"])
 
     def on(self, axis: Axes | None = None) -> Axes:
-        """Draw it to scale, as large as the axes allow; None makes a new figure of pyplot's."""
+        """Draw the picture to scale, as large as the axes allow; None creates a pyplot figure."""
         width, height = round(self.width), round(self.height)
         if axis is None:
             axis = own_axes((min(width / _UNITS, _LARGEST), min(height / _UNITS, _LARGEST)))
@@ -274,21 +268,21 @@ class Layout:
 
 
 def own_axes(size: tuple[float, float]) -> Axes:
-    """Return the axes of a new figure of pyplot's, of a width and height in inches."""
+    """Return the axes of a new pyplot figure with a width and height in inches."""
     from matplotlib import pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 _Resize = Callable[[float], None]
-"""Resizes an artist; called with the points of one unit of the picture."""
+"""A function that resizes an artist; its argument is the points of one unit of the picture."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Axes that shapes are drawn on, at an origin, and the artists that are resized with them.
+    """Axes for shapes, with an origin, and the artists that are resized with them.
 
-    What is drawn is rounded as it is written, so that it is the same picture.
+    Positions are rounded as in SVG, so that both pictures are the same.
     """
 
     axis: Axes
@@ -297,23 +291,23 @@ class Sheet:
     opacity: float = 1.0
 
     def at(self, x: float, y: float) -> Point:
-        """Return where on the axes a place of the sheet is."""
+        """Return the position on the axes of a point of the sheet."""
         return x + self.origin[0], y + self.origin[1]
 
     def patch(self, patch: Patch, fill: str, stroke: str, width: float) -> None:
-        """Draw a patch filled and within a line of a width; "none" is no colour."""
+        """Draw a filled patch with an outline of the given width; "none" is no colour."""
         patch.set(facecolor=fill, edgecolor=stroke, alpha=self.opacity, capstyle="butt")
         self.axis.add_patch(patch)
         self.put(patch, lambda scale: patch.set_linewidth(width * scale))
 
     def put(self, artist: Artist, resize: _Resize) -> None:
-        """Keep the order of the shapes, and keep the artist out of layouts."""
+        """Add an artist above the earlier ones, and exclude it from layouts."""
         self.resized.append(resize)
         artist.set(zorder=2 + len(self.resized) / 1000, in_layout=False, clip_on=True)
 
 
 def _drawn_breadth(text: DrawnText, size: float) -> float:
-    """Return how wide a text is in its own font at a size."""
+    """Return the width of a text in its own font at a size."""
     from matplotlib.textpath import text_to_path
 
     font = text.get_fontproperties().copy()
@@ -351,7 +345,7 @@ def colour(code: int) -> str:
 
 
 def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[Shape, float]:
-    """Return a legend of names and their colours in a line, and where it ends."""
+    """Return a legend line of names and their colours, and the x at which it ends."""
     parts: list[Shape] = []
     for name, colour in groups:
         parts += [Box(x, y, 13, 13, colour, rounding=3), Text(x + 19, y + 11, name, 13)]
@@ -363,7 +357,7 @@ _OPENING = re.compile(r'<svg\b[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>', re.D
 _SIDES_OF_IT = re.compile(r'\s(?:width|height)="[^"]*"')
 
 _CAPTION, _SMALLEST = 12, 10
-"""The letters of a line below a picture, and as small as they become where it is narrow."""
+"""The letter size of a caption, and its minimum below a narrow picture."""
 
 
 def captioned(picture: str, words: str) -> str:

@@ -1,7 +1,7 @@
-"""Pictures of trees, from left to right, whatever their nodes are.
+"""Pictures of trees of any kind of node, from left to right.
 
-A question is a box with its name and notes; each answer leads along a line, the wider the more
-records, to a child. A leaf has a bar of its classes, the class decided for, and notes.
+A question is a box with its name and notes. Each answer leads along a line to a child; the line is
+wider for more records. A leaf has a bar of its classes, its predicted class, and notes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from pramana_core.pictures.svg import (
 
 MARGIN = 18.0
 _GAP = 40.0
-"""How far a line takes to turn, at either end of its label."""
+"""The length in which a line turns, at either end of its label."""
 
 _THINNEST, _WIDEST = 1.0, 9.0
-"""Of lines, by the share of the records that they lead."""
+"""Widths of lines, by their share of the records."""
 
 _LONGEST, _NAME, _NOTE, _LABEL = 26, 14, 11, 12
 _QUESTION, _LINE = "#3d4a57", "#9aa5b0"
 UNKNOWN = "#d9d9d9"
-"""The colour of records whose class is not told."""
+"""The colour of records of unknown class."""
 
 _KEYS = 12
 """The most classes named in the legend."""
@@ -44,13 +44,13 @@ NodeT = TypeVar("NodeT")
 
 @dataclass(frozen=True)
 class Item:
-    """A node to be drawn.
+    """A node to draw.
 
     Attributes:
-        words, notes, details: a question or class, lines below, and what hovering shows.
-        bar, fill: of a leaf, the shares of the classes with colours, and its own colour.
-        interval: of a leaf, the low end, the share and the high end of its own records.
-        answers: the label of each line, the share of all records it leads, and where to.
+        words, notes, details: a question or class, lines below, and the text on hovering.
+        bar, fill: for a leaf, the shares of the classes with colours, and its own colour.
+        interval: for a leaf, the low end, the share and the high end of its own records.
+        answers: for each line its label, its share of all records, and its child.
     """
 
     words: str
@@ -65,7 +65,7 @@ class Item:
 def fitting_depth(
     root: NodeT, children: Callable[[NodeT], Sequence[NodeT]], depth: int, most: int
 ) -> int:
-    """Return the depth to which a tree fits into `most` rows; 0 is its root's question."""
+    """Return the depth to which a tree fits into `most` rows; depth 0 is the root's question."""
 
     def rows(node: NodeT, levels: int) -> int:
         below = children(node)
@@ -75,10 +75,10 @@ def fitting_depth(
 
 
 class TreePicture:
-    """A tree with its places, on a plane of its width and height.
+    """A tree laid out on a plane with a width and a height.
 
     The legend shows the `target`, a class and its categories. A node has `lines` notes, 1 or 2;
-    `title` is above, `said` below the legend, and `foot` below all.
+    `title` is at the top, `said` below the legend, and `foot` at the bottom.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class TreePicture:
             yield Text(MARGIN, self._bottom + 4, self._foot, _NOTE, "#555")
 
     def _place(self, item: Item, level: int) -> float:
-        """Give an item and those below it their places; return its height."""
+        """Place an item and the items below it; return its height."""
         at = len(self._places)
         self._places.append((item, level, 0.0))
         if item.answers:
@@ -136,7 +136,8 @@ class TreePicture:
         return y
 
     def _columns(self) -> list[float]:
-        """Return the start of each level: after the widest box before it and its longest label."""
+        """Return the start of each level: after the widest box of the level before and its longest
+        label."""
         levels = max(level for _, level, _ in self._places) + 1
         wide = [0.0] * levels
         labels = [0.0] * levels
@@ -156,8 +157,8 @@ class TreePicture:
             end = self._starts[level + 1] - 6, self._heights[id(child)]
             line = _line((x, y), end, share, _LINE)
             shown = _short(label)
-            # White also between the words, and a little before and behind: no line touches them.
-            ground = Box(x + _GAP, end[1] - 8, 0.9 * breadth(shown, _LABEL) + 12, 16, "#fff")
+            # White between the words and a little around them: no line touches them.
+            ground = Box(x + _GAP, end[1] - 8, breadth(shown, _LABEL) + 14, 16, "#fff")
             words = Text(x + _GAP + 6, end[1] + 4, shown, _LABEL, "#222")
             yield Group([line, ground, words], f"{label}: {100 * share:.1f} % of the records")
 
@@ -203,7 +204,7 @@ class TreePicture:
         )
 
     def _whisker(self, item: Item, x: float, y: float) -> Shape:
-        """Draw the interval of the class decided for, on the scale of the bar."""
+        """Draw the interval of the predicted class, on the scale of the bar."""
         if item.interval is None:
             return ()
         low, own, high = (self._bar * share for share in item.interval)
@@ -221,7 +222,7 @@ class TreePicture:
 
 
 def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, float]:
-    """Return the target's name and its categories' colours, and where they end."""
+    """Return the target's name and its categories' colours, and the x at which they end."""
     y = MARGIN + 13
     heading = Text(MARGIN, y, name, _NAME, "#222", bold=True)
     groups = [(_short(label), colour(code)) for code, label in enumerate(categories)]
@@ -234,7 +235,7 @@ def _legend(name: str, categories: Sequence[str], said: str) -> tuple[Shape, flo
 
 
 def _line(start: Point, end: Point, share: float, fill: str) -> Line:
-    """Return a line from a node to a child, the wider the more records it leads."""
+    """Return a line from a node to a child, wider for more records."""
     (x, y0), (_, y1) = start, end
     wide = _THINNEST + (_WIDEST - _THINNEST) * min(max(share, 0.0), 1.0)
     turn = x + _GAP

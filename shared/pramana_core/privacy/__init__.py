@@ -1,10 +1,10 @@
-"""What a channel reveals and what it costs in accuracy.
+"""The disclosure of a channel, and its cost in accuracy.
 
-Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
-them. Under equal priors: `conditional_entropy` (on average), `k_anonymity`, posteriors and the
-attacker's accuracy. Each is exact for structured channels of any size. `largest_proportion_se` is
-the error that the miner will have. `total_loss` adds up all releases of a study. `ShuffledReport`
-has the central bounds of whoever does not know whose report is whose.
+`Amplification` is the worst case over all priors: epsilon, gamma and the bounds that follow from
+them. `conditional_entropy` (an average), `k_anonymity`, posteriors and the attacker's accuracy
+assume equal priors. All are exact for structured channels of any size. `largest_proportion_se` is
+the error of the miner's estimates. `total_loss` adds all releases of a study. `ShuffledReport` has
+the central bounds, against an attacker who does not know which report belongs to which record.
 """
 
 from pramana_core.privacy.accuracy import largest_proportion_se

@@ -1,4 +1,4 @@
-"""What a channel costs in accuracy, with no data and no prior needed."""
+"""The accuracy cost of a channel, computed without data or a prior."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pramana_core.plan import Block
 
 
 def largest_proportion_se(block: Block, name: str, records: int) -> float:
-    """Return the largest standard error of an estimated proportion of any category of a variable.
+    """Return the largest standard error of a variable's estimated proportions, over its categories.
 
-    The error is that of the moment estimate against the population, at its exact maximum over all
-    categories and true distributions of the block's variables: the variance (sum_l theta_l M[j, l]
-    - theta_j^2) / N, with M the second moments of the estimator of category j given truth l, is
-    concave in theta_j with the rest on the worst truth.
+    The error is that of the moment estimate against the population, maximized exactly over all
+    categories and true distributions of the block's variables. The variance is (sum_l theta_l M[j,
+    l] - theta_j^2) / N, where M has the second moments of the estimator of category j given truth
+    l. It is concave in theta_j, with the remaining probability on the worst other category.
 
     Raises:
         OptionError: `records` is not positive.
         SingularChannel: the channel has no inverse.
         UnknownVariable: the block has no such variable.
-        LimitExceeded: a channel without closed form over too many categories.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
@@ -45,7 +45,7 @@ def largest_proportion_se(block: Block, name: str, records: int) -> float:
 
 
 def _largest_of_mixture(a: float, b: float) -> float:
-    """The estimator of a category is a + b where it is reported and b elsewhere: no list needed."""
+    """Return the largest variance for P^-1 = a I + b 11': the estimator is a + b or b."""
     # P = spread I + off 11' and P^-1 = a I + b 11' are inverse: spread = 1 / a, off = -b / a.
     off = -b / a
     keep = 1 / a + off
@@ -54,7 +54,7 @@ def _largest_of_mixture(a: float, b: float) -> float:
 
 
 def _worst_mix(inside: float, outside: float) -> float:
-    """Return the largest variance over the share t of a category, the rest on the worst other."""
+    """Return the largest variance over a category's share t; the rest is the worst other."""
     t = min(1.0, max(0.0, (inside - outside) / 2))
     return t * inside + (1 - t) * outside - t**2
 

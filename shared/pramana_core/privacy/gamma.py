@@ -1,9 +1,9 @@
-"""The gamma of a channel, of a record and of a release, and what it guarantees for every prior.
+"""Gamma of a channel, a record and a release, with the guarantees that it gives for every prior.
 
-A channel is amplifying with gamma if no report is more than gamma times likelier under one truth
-than under another (Ma 3.1.2, FRAPP 2.1). `gamma` is that of one channel; `record_loss` that of all
-that a plan releases about a record. An `Amplification` holds epsilon, the logarithm of gamma:
-epsilons of independent draws add, and their sum is finite where the product of the gammas is not.
+A channel is amplifying with gamma if no report is more than gamma times as probable under one true
+category as under another (Ma 3.1.2, FRAPP 2.1). `gamma` is for one channel; `record_loss` is for
+everything that a plan releases about a record. An `Amplification` stores epsilon, the logarithm of
+gamma. Epsilons of independent draws add, and their sum stays finite where gammas overflow.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from pramana_core.plan import Block, Plan
 def gamma(channel: Part) -> float:
     """Return the smallest gamma for which the channel is amplifying (Ma 3.1.2).
 
-    That is the largest ratio of two entries of a column of P. Infinite where a report rules a truth
-    out, and never below 1.
+    This is the largest ratio of two entries in a column of P, at least 1. It is infinite if a
+    report excludes a category.
 
     Raises:
-        LimitExceeded: a channel without closed form over too many categories.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     if channel.exact_mixture is not None:
-        # A matrix drawn per record (RAN-GD) counts as the expected one: nobody else sees the draw.
+        # A secret matrix per record (RAN-GD) counts as the expected matrix.
         low, high = sorted(channel.exact_mixture)
         return float(high / low) if low else math.inf
     if channel.amplification is not None:
@@ -63,22 +63,22 @@ def _(channel: Grouped) -> float:
 
 @gamma.register
 def _(channel: Product) -> float:
-    # Independent draws: each can be at its worst together with the others (Ma 7.1.3).
+    # The draws are independent, so all can be at their worst at once (Ma 7.1.3).
     return math.prod(map(gamma, channel.channels))
 
 
 @gamma.register
 def _(channel: Sampled) -> float:
-    # Thousands of choices share a channel or two.
+    # Thousands of choices share one or two channels.
     return max(map(gamma, {part for _, part in parts_of(channel)}))
 
 
 @singledispatch
 def gamma_within_groups(channel: Transition) -> float:
-    """Return gamma for someone who already knows the group of the category.
+    """Return gamma for an attacker who already knows the group of the category.
 
     A grouped channel reports the group truthfully, so its gamma is infinite; Ma 3.1.2 quotes the
-    amplification within the groups. For any other channel this is `gamma`, and raises what it does.
+    amplification within the groups. For any other channel this is `gamma`, with the same errors.
     """
     return gamma(channel)
 
@@ -95,7 +95,7 @@ def _(channel: Sampled) -> float:
 
 @dataclass(frozen=True)
 class Blend:
-    """Channels of one set of variables where a report does not show which was used."""
+    """Channels of one set of variables whose reports do not show which channel was used."""
 
     choices: tuple[Choice, ...]
     amplification = None
@@ -125,10 +125,10 @@ Part = Transition | Blend
 
 
 def parts_of(channel: Sampled) -> list[tuple[int, Part]]:
-    """Return the weight of 2^32 and the channel of each part that a report distinguishes.
+    """Return the weight over 2^32 and the channel of each part that reports distinguish.
 
-    Choices of the same variables are one part, except in a coordinated channel, whose coin shows
-    the choice.
+    Choices of the same variables are one part. In a coordinated channel every choice is a part,
+    because the coin shows it.
     """
     groups: dict[object, list[Choice]] = {}
     for choice in channel.choices:
@@ -150,7 +150,7 @@ def listed_matrix(channel: Part) -> Tensor:
     true, reported = channel.shape
     if true * reported > LISTED_ENTRIES:
         raise LimitExceeded(
-            f"What a {true} x {reported} channel without closed form reveals would need its whole"
+            f"The disclosure of a {true} x {reported} channel without closed form needs its full"
             f" matrix; at most {LISTED_ENTRIES} entries are listed.",
             where="channel",
             remedy="Use a symmetric, mixture or grouped channel, or randomize fewer variables"
@@ -162,9 +162,9 @@ def listed_matrix(channel: Part) -> Tensor:
 
 @dataclass(frozen=True, order=True)
 class Amplification:
-    """How much reports can change the odds of anything about what they report.
+    """A bound on the change of odds that reports can cause.
 
-    No odds change by more than the factor gamma = e^epsilon, whatever was believed before.
+    The odds of any statement change by at most the factor gamma = e^epsilon, under every prior.
 
     Raises:
         OptionError: `epsilon` is negative or not a number.
@@ -177,42 +177,42 @@ class Amplification:
             raise OptionError(
                 f"epsilon must be at least 0, not {self.epsilon}.",
                 where="epsilon",
-                remedy="An epsilon of 0 reveals nothing.",
+                remedy="Give 0 or more; an epsilon of 0 reveals nothing.",
             )
 
     @classmethod
     def of(cls, channel: Transition) -> Self:
-        """Return what one report through a channel reveals. Raises LimitExceeded, see `gamma`."""
+        """Return the amplification of one report. Raises LimitExceeded, see `gamma`."""
         return cls(math.log(gamma(channel)))
 
     @classmethod
     def of_gamma(cls, gamma: float) -> Self:
-        """Return the amplification of a gamma. Raises OptionError below 1."""
+        """Return the amplification of a gamma. Raises OptionError if it is below 1."""
         if not gamma >= 1:
             raise OptionError(
                 f"gamma must be at least 1, not {gamma}.",
                 where="gamma",
-                remedy="A gamma of 1 reveals nothing.",
+                remedy="Give 1 or more; a gamma of 1 reveals nothing.",
             )
         return cls(math.log(gamma))
 
     @classmethod
     def together(cls, independent: Iterable[Block | Transition]) -> Self:
-        """Return what independent blocks reveal about all their variables at once (Ma 7.1.3).
+        """Return the amplification of independent blocks about all their variables (Ma 7.1.3).
 
-        Gammas multiply, because each block can be at its worst together with the others. No blocks
-        reveal nothing. Raises LimitExceeded, see `gamma`.
+        Gammas multiply, because all blocks can be at their worst at once. Without blocks nothing is
+        revealed. Raises LimitExceeded, see `gamma`.
         """
         channels = (b.channel if isinstance(b, Block) else b for b in independent)
         return cls(math.fsum(cls.of(channel).epsilon for channel in channels))
 
     def __add__(self, other: Amplification) -> Amplification:
-        """Return what independent draws reveal together."""
+        """Return the amplification of both together, from independent draws."""
         return Amplification(self.epsilon + other.epsilon)
 
     @property
     def gamma(self) -> float:
-        """e^epsilon, to the thirteen digits that a logarithm keeps; infinite above 1.8e308."""
+        """e^epsilon to the thirteen digits that a logarithm preserves; infinite above 1.8e308."""
         try:
             return float(f"{math.exp(self.epsilon):.13g}")
         except OverflowError:
@@ -220,19 +220,19 @@ class Amplification:
 
     @property
     def written_gamma(self) -> str:
-        """Gamma with four digits; `>1e308` where it is finite and too large for a float."""
+        """Gamma with four digits; `>1e308` if it is finite but too large for a float."""
         if math.isfinite(self.gamma):
             return f"{self.gamma:.4g}"
         return ">1e308" if math.isfinite(self.epsilon) else "∞"
 
     @property
     def told(self) -> str:
-        """Both numbers in words."""
+        """Gamma and epsilon as text."""
         epsilon = f"{self.epsilon:.4g}" if math.isfinite(self.epsilon) else "∞"
         return f"gamma {self.written_gamma}, epsilon {epsilon}"
 
     def grown(self, prior: float) -> float:
-        """Return rho_2, the largest posterior that a prior of rho_1 can grow to (Ma 3.1.2).
+        """Return rho_2, the largest posterior for a prior of rho_1 (Ma 3.1.2).
 
         rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) = gamma. Raises OptionError unless `prior` is
         strictly between 0 and 1.
@@ -241,9 +241,9 @@ class Amplification:
         return prior / (prior + (1 - prior) * math.exp(-self.epsilon))
 
     def fallen(self, belief: float) -> float:
-        """Return how low a belief of rho_2 can fall (the downward breach of Ma 3.1.2).
+        """Return the lowest posterior for a prior of rho_2 (the downward breach of Ma 3.1.2).
 
-        It is also rho_1, the largest prior that cannot grow beyond `belief`: 0 if gamma is
+        It equals rho_1, the largest prior that cannot grow beyond `belief`, and is 0 if gamma is
         infinite. Raises OptionError unless `belief` is strictly between 0 and 1.
         """
         require_belief(belief, "belief")
@@ -252,21 +252,21 @@ class Amplification:
 
 
 PRIOR = 0.05
-"""The prior whose largest posterior is shown wherever people read an amplification."""
+"""The prior for which reports state the largest posterior."""
 
 NOTHING = Amplification(0.0)
-"""The amplification of what reveals nothing."""
+"""The amplification of a report that reveals nothing."""
 
 
 def composed(amplifications: Iterable[Amplification]) -> Amplification:
-    """Return what independent draws reveal together: their epsilons added."""
+    """Return the amplification of independent draws together: the sum of their epsilons."""
     return Amplification(math.fsum(a.epsilon for a in amplifications))
 
 
 def record_loss(plan: Plan) -> Amplification:
-    """Return the loss of a whole record by a release, over all randomized blocks of its plan.
+    """Return the loss of a record by a release, over all randomized blocks of its plan.
 
-    Public variables count in no epsilon where others are randomized; infinite if all are public.
+    Public variables are ignored if others are randomized; the loss is infinite if all are public.
     """
     noisy = [b for b in plan.blocks if not (b.channel.is_identity or b.channel.withheld)]
     if not noisy and any(block.channel.is_identity for block in plan.blocks):
@@ -275,22 +275,23 @@ def record_loss(plan: Plan) -> Amplification:
 
 
 def epsilon(channel: Transition) -> float:
-    """Return ln gamma, the local differential privacy parameter of the channel."""
+    """Return ln gamma, the channel's local differential privacy parameter."""
     return Amplification.of(channel).epsilon
 
 
 def gamma_for_breach(rho_1: float, rho_2: float) -> float:
-    """Return the gamma below which no prior of at most `rho_1` can grow to `rho_2`.
+    """Return the gamma below which no prior of `rho_1` or less can grow to `rho_2`.
 
-    At exactly this gamma a posterior may just reach `rho_2`, which Ma 3.1.2 calls a breach and
-    FRAPP 2.1 allows. The same gamma keeps a belief of `rho_2` from falling to `rho_1`.
+    At exactly this gamma a posterior may reach `rho_2`, which Ma 3.1.2 counts as a breach and FRAPP
+    2.1 does not. The same gamma prevents a belief of `rho_2` from falling to `rho_1`.
 
     Raises:
-        OptionError: not 0 < rho_1 < rho_2 < 1.
+        OptionError: 0 < rho_1 < rho_2 < 1 is violated.
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise OptionError(
-            f"A belief of {rho_1} cannot be breached by growing to {rho_2}.",
+            f"A belief of {rho_1} cannot grow to {rho_2}, because it is not smaller or is not"
+            " between 0 and 1.",
             where="rho_2",
             remedy="Give 0 < rho_1 < rho_2 < 1.",
         )
@@ -298,10 +299,10 @@ def gamma_for_breach(rho_1: float, rho_2: float) -> float:
 
 
 def require_belief(probability: float, where: str) -> None:
-    """Raise OptionError unless a probability is strictly between 0 and 1."""
+    """Check that a probability is strictly between 0 and 1. Raises OptionError."""
     if not 0 < probability < 1:
         raise OptionError(
-            f"A {where.replace('_', ' ')} of {probability} is not between 0 and 1.",
+            f"The {where.replace('_', ' ')} of {probability} is not strictly between 0 and 1.",
             where=where,
             remedy="Give a probability above 0 and below 1.",
         )

@@ -1,9 +1,9 @@
-"""What an attacker to whom all categories are as likely believes and guesses after a report.
+"""Beliefs and guesses of an attacker who gives all categories equal prior probability.
 
-gamma bounds these for every prior; here they are exact for equal priors. Only reports that can
-occur count. The reports of a channel fall into kinds that reveal as much, which `report_kinds`
-lists without the channel's matrix: a mixture has one kind, a grouped or sampled channel those of
-its parts, and only a channel without structure one for each column of P.
+gamma bounds them for every prior; here they are exact for equal priors. Only possible reports
+count. The reports of a channel fall into kinds that reveal equally much. `report_kinds` lists the
+kinds without the channel's matrix: a mixture has one kind, and a grouped or sampled channel has the
+kinds of its parts. Only a channel without structure has one kind for each column of P.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from pramana_core.privacy.gamma import (
 )
 
 _CELLS = 1 << 1000
-"""With more truths than this, a share of one is too small for a float."""
+"""The most true categories whose equal share is representable as a float."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReportKind:
-    """Reports that reveal as much: their probability, and the posteriors that one of them leaves.
+    """Reports that reveal equally much: their probability and the posteriors after one of them.
 
-    `times[i]` truths have the posterior `posteriors[i]`; all others are ruled out.
+    `times[i]` categories have the posterior `posteriors[i]`; all others have probability zero.
     """
 
     share: float
@@ -48,17 +48,17 @@ class ReportKind:
     times: tuple[int, ...]
 
     def within(self, share: float, cells: int = 1) -> ReportKind:
-        """Return the kind in a larger channel: rarer, and of `cells` truths in place of each."""
+        """Return the kind in a larger channel: rarer by `share`, with `cells` per category."""
         times = tuple(cells * times for times in self.times)
         return ReportKind(self.share * share, self.posteriors / cells, times)
 
 
 @singledispatch
 def report_kinds(channel: Part) -> tuple[ReportKind, ...]:
-    """Return the kinds of reports under equal priors; only reports that can occur count.
+    """Return the kinds of reports under equal priors; only possible reports count.
 
     Raises:
-        LimitExceeded: a channel without closed form over too many categories.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     size = channel.shape[0]
     if channel.exact_mixture is not None:
@@ -95,9 +95,10 @@ def _(channel: Sampled) -> tuple[ReportKind, ...]:
     size = math.prod(channel.sizes)
     if size > _CELLS:
         raise LimitExceeded(
-            f"A record of {len(channel.sizes)} variables has too many cells for a belief in each.",
+            f"A record of {len(channel.sizes)} variables has too many cells to give each a"
+            " posterior.",
             where="channel",
-            remedy="Ask for gamma and the bounds that follow from it, or for fewer variables.",
+            remedy="Request gamma and the bounds that follow from it, or fewer variables.",
         )
     parts = parts_of(channel)
     known = {part: report_kinds(part) for part in {part for _, part in parts}}
@@ -113,9 +114,9 @@ def _(channel: Sampled) -> tuple[ReportKind, ...]:
 
 @dataclass(frozen=True)
 class AttackerAccuracy:
-    """How often the best guess of the truth is right.
+    """The probability that the best guess of the true category is right.
 
-    `blind` without a report, `expected` over the reports, `worst` given the most revealing report.
+    `blind` is without a report, `expected` the mean, `worst` after the most revealing report.
     """
 
     blind: float
@@ -125,11 +126,11 @@ class AttackerAccuracy:
 
 @dataclass(frozen=True)
 class KAnonymity:
-    """Ma's pair (K_p, Dist_K), and the divergence of the report that is protected worst.
+    """Ma's pair (K_p, Dist_K), and the divergence of the least protected report.
 
     `categories` is K_p. `least_divergence` is Dist_K: the divergence, in bits, of the posterior
-    from the uniform distribution over the plausible categories, smallest over the reports;
-    `worst_divergence` is the largest. log2 K_p bits would be certainty.
+    from the uniform distribution over the plausible categories, at its smallest over the reports.
+    `worst_divergence` is the largest. A divergence of log2 K_p bits would mean certainty.
     """
 
     categories: int
@@ -138,13 +139,13 @@ class KAnonymity:
 
 
 def conditional_entropy(channel: Transition) -> float:
-    """Return H(X | X~) in bits: the entropy of the truth left after the report (Ma 3.1.1).
+    """Return H(X | X~) in bits: the entropy of the true category given the report (Ma 3.1.1).
 
-    2 to its power is the average conditional privacy of Agrawal and Aggarwal. It is an average:
-    single reports may still reveal everything.
+    2 to this power is the average conditional privacy of Agrawal and Aggarwal. Since it is an
+    average, single reports may still reveal everything.
 
     Raises:
-        LimitExceeded: a channel without closed form over too many categories.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     return math.fsum(
         -kind.share * float(_log2_terms(kind.posteriors) @ np.array(kind.times, dtype=np.float64))
@@ -153,10 +154,10 @@ def conditional_entropy(channel: Transition) -> float:
 
 
 def attacker_accuracy(channel: Transition) -> AttackerAccuracy:
-    """Return how often the Bayes guess, the truth of largest posterior, is right.
+    """Return how often the Bayes guess, the category with the largest posterior, is right.
 
     Raises:
-        LimitExceeded: a channel without closed form over too many categories.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     kinds = report_kinds(channel)
     largest = [float(kind.posteriors.max()) for kind in kinds]
@@ -165,10 +166,10 @@ def attacker_accuracy(channel: Transition) -> AttackerAccuracy:
 
 
 def worst_posterior(channel: Transition) -> Tensor:
-    """Return for each of K true categories the largest posterior any report gives it, shape (K,).
+    """Return the largest posterior that any report gives each of K true categories, shape (K,).
 
     Raises:
-        LimitExceeded: too many categories and reports.
+        LimitExceeded: there are too many categories and reports.
     """
     matrices = [listed_matrix(part) for part in _by_choice(channel)]
     columns = [matrix / np.where(seen := matrix.sum(axis=0), seen, 1.0) for matrix in matrices]
@@ -178,7 +179,7 @@ def worst_posterior(channel: Transition) -> Tensor:
 
 
 def _by_choice(channel: Transition) -> list[Transition]:
-    """Return a channel, or one for each choice that its coin shows."""
+    """Return the channel itself, or one channel for each choice that its coin reveals."""
     if not isinstance(channel, Coordinated):
         return [channel]
     return [
@@ -190,12 +191,12 @@ def k_anonymity(channel: Transition, threshold: float = 0.0) -> KAnonymity:
     """Return the probabilistic K-anonymity of a channel (Ma 3.1.3).
 
     A category is plausible after a report if its posterior is above `threshold`. Ma's definition
-    has 0; Ma 8 (b) asks for a larger one. Posteriors are rescaled to the plausible categories
-    before they are compared with the uniform.
+    uses 0; Ma 8 (b) requires more. Posteriors are rescaled to the plausible categories before the
+    comparison with the uniform distribution.
 
     Raises:
-        OptionError: `threshold` is negative or not below 1, or some report leaves nothing
-        plausible. LimitExceeded: a channel without closed form over too many categories.
+        OptionError: `threshold` is not in [0, 1), or no category is plausible after some report.
+        LimitExceeded: the channel has too many categories and no closed form.
     """
     if not 0 <= threshold < 1:
         raise OptionError(
@@ -215,7 +216,7 @@ def k_anonymity(channel: Transition, threshold: float = 0.0) -> KAnonymity:
 
 
 def _plausible(kind: ReportKind, threshold: float) -> tuple[int, float]:
-    """Return how many truths stay plausible, and their divergence from the uniform in bits."""
+    """Return the number of plausible categories and their divergence from uniform in bits."""
     kept = np.flatnonzero(kind.posteriors > threshold)
     times = [kind.times[place] for place in kept]
     count = sum(times)
@@ -235,12 +236,12 @@ def _log2_terms(values: Tensor) -> Tensor:
 def posterior_range(channel: RandomSymmetric, prior_of_property: float) -> tuple[float, float]:
     """Return the smallest and the largest posterior of a property under RAN-GD (FRAPP 4.1).
 
-    A record's matrix is secret, so its worst-case posterior lies anywhere in this range. With gamma
-    x + r on the diagonal, x - r / (n - 1) elsewhere and P the prior of the property it is
+    A record's matrix is secret, so its worst-case posterior may lie anywhere in this range. With
+    gamma x + r on the diagonal, x - r / (n - 1) elsewhere and P the prior of the property, it is
 
         rho_2(r) = P (gamma x + r) / (P (gamma x + r) + (1 - P) (x - r / (n - 1)))
 
-    at r = -alpha and alpha. (FRAPP prints P gamma x + r in the numerator.)
+    at r = -alpha and r = alpha. (FRAPP prints P gamma x + r in the numerator.)
 
     Raises:
         OptionError: `prior_of_property` is not strictly between 0 and 1.

@@ -1,41 +1,42 @@
-"""The central bound: the loss of a record to somebody who does not know whose report is whose.
+"""The central bound: a record's loss to an attacker who cannot assign reports to records.
 
-A release is a set of reports sorted by keyed pseudonyms. For whoever lacks the linkage secret and
-the draw keys this order is a uniform permutation, so that a report hides among those of the other
-records: the shuffle model. The neighbours are two tables of n records that differ in one record; n
-is public. A bound is a central epsilon at a delta. Who knows which report is whose has the local
-bound alone (`Amplification`): the owner, a peer, and a miner that conspires with an owner.
+A release is a set of reports sorted by keyed pseudonyms. Without the linkage secret and the draw
+keys this order is a uniform permutation, so a report hides among the reports of the other records:
+the shuffle model. Two tables of n records are neighbours if they differ in one record; n is public.
+A bound is a central epsilon at a delta. An attacker who can assign reports has only the local bound
+(`Amplification`): the owner, a peer, and a miner that colludes with an owner.
 
-What is released counts like this:
+Releases count as follows:
 
 * All reports under the same pseudonyms are one report of the record: `ShuffledReport.together`.
-  The same draw released again adds nothing; a new draw is one more report.
-* Releases under different linkage secrets are shuffled apart: their `CentralLoss` adds.
-* Whoever knows something of a record, such as its public columns, its owners or its batch, finds it
-  among the records that agree in this: n is `smallest_group`. Records that a replaced release
-  changed are a group. A withdrawn release has been seen, and counts.
-* Who knows beforehand which set a record reports finds it among those of the set: `records_in_set`.
+  Releasing the same draw again adds nothing; a new draw is one more report.
+* Releases under different linkage secrets are shuffled separately: their `CentralLoss` adds.
+* An attacker who knows facts about a record, such as its public columns, owners or batch, searches
+  only the records that share them: n is `smallest_group`. Records that a replaced release changed
+  are a group. A withdrawn release has been seen, and counts.
+* An attacker who knows in advance which set a record reports searches only the records of that set:
+  `records_in_set`.
 
-Pages and models made from true records are outside of this bound.
+Pages and models computed from true records are outside this bound.
 
 The upper bound is a variation-ratio reduction (Wang et al. 2023; Feldman, McMillan, Talwar 2022).
 With gamma p and total variation beta, alpha = beta / (p - 1) and rho = 1 - alpha - p alpha, the two
-truths are reported as p alpha Q + alpha R + rho S and as alpha Q + p alpha R + rho S, and every
-other truth as at least alpha Q + alpha R + (rho / p) S, a blanket (Balle et al. 2019). What a
-report under the blanket is worth then has four values Y, and of n reports
+true records are reported as p alpha Q + alpha R + rho S and alpha Q + p alpha R + rho S. Every
+other record is reported as at least alpha Q + alpha R + (rho / p) S, a blanket (Balle et al. 2019).
+A report's score under the blanket has four values Y, and for n reports
 
     delta <= E[max(0, Y_1 + ... + Y_n)] / n,   e = e^epsilon
     Y = p - e, 1 - e p, p (1 - e), 0   with probabilities   alpha, alpha, rho / p and the rest.
 
-(Where rho > 0 the count of the reports outside of Q and R alone is no bound: it would let the
-record's own S hide among reports that it cannot be. Of five categories, gamma 19, 30 records and
-epsilon .5 the truth is .24332, by that count .24327, by the blanket .24889.) A larger p or beta
-gives no smaller delta. The sum's law is an n-fold convolution. The values are spread over two
-points of a grid each, which keeps means and so can only raise delta.
+(If rho > 0, counting only the reports outside Q and R is not a bound: the record's own S would hide
+among reports that it cannot equal. For five categories, gamma 19, 30 records and epsilon .5 the
+true value is .24332, that count gives .24327 and the blanket .24889.) A larger p or beta never
+gives a smaller delta. The distribution of the sum is an n-fold convolution. Each value is split
+between two points of a grid, which preserves means and so can only raise delta.
 
 At gamma 19 and delta 1e-6 the largest beta gives epsilon .528 for 2,000 records, .218 for 10,000,
-.116 for 32,561 and .0634 for 100,000. With half of the clones, 1 / (p + 1) in place of 2 / (p + 1)
-(see Feldman, McMillan, Talwar 2021), they would be .79, .318, .168 and .092.
+.116 for 32,561 and .0634 for 100,000. With half the clones, 1 / (p + 1) instead of 2 / (p + 1) (see
+Feldman, McMillan, Talwar 2021), it would be .79, .318, .168 and .092.
 """
 
 from __future__ import annotations
@@ -70,34 +71,33 @@ from pramana_core.privacy.gamma import (
 )
 
 DELTA = 1e-8
-"""Central bounds are stated at this delta."""
+"""The delta of stated central bounds."""
 
 GAMMA_LIMIT = 1e4
-"""A central bound alone allows no larger local gamma than this."""
+"""The largest local gamma under a central bound alone."""
 
 _LARGEST_EPSILON = 100.0
-"""Above this local epsilon no count of records hides anything, and e^epsilon would overflow."""
+"""The local epsilon above which no number of records hides a report and e^epsilon overflows."""
 
 _RELATIVE_ERROR = 1e-9
-"""The relative error of a sum's terms is below this: tests compare with whole numbers."""
+"""An upper bound of the relative error of a sum's terms, which tests compare with integers."""
 
 _TAIL = 50.0
-"""Sums are taken but for what has a probability of 2 e^-50, which the bounds add."""
+"""Sums omit tails with a probability of 2 e^-50, which the bounds add."""
 
 _TRANSFORM_ERROR = 1e-12
-"""The error of a convolved law's mean, in units of the grid's end: tests compare with exact sums.
-"""
+"""An upper bound of a convolved mean's error, in units of the grid's end; tested on exact sums."""
 
 _GRID = 32
-"""So many points of the grid are a report's root mean square worth, up to 2^22 points in all."""
+"""The grid points per root mean square of a report's score, up to 2^22 points in all."""
 
 _PAIRS = 1 << 28
-"""Rows of a listed matrix are compared pair by pair up to this many entries."""
+"""The most entries of a listed matrix whose rows are compared pairwise."""
 
 
 @dataclass(frozen=True)
 class CentralLoss:
-    """A bound for whoever sees the shuffled reports alone: epsilon, but for a chance of delta."""
+    """A central bound from the shuffled reports: epsilon, except with probability delta."""
 
     epsilon: float
     delta: float
@@ -109,11 +109,11 @@ class CentralLoss:
 
 @dataclass(frozen=True)
 class ShuffledReport:
-    """All that is reported of one record, as shuffling sees it.
+    """All reports of one record, as parameters of the shuffle model.
 
     Args:
         amplification: the local bound.
-        variation: at least the total variation between the reports of any two records.
+        variation: an upper bound of the total variation between the reports of any two records.
     """
 
     amplification: Amplification
@@ -121,15 +121,15 @@ class ShuffledReport:
 
     @classmethod
     def of_gamma(cls, gamma: float) -> Self:
-        """Return the worst report of a local gamma. Raises OptionError below 1."""
+        """Return the worst report for a local gamma. Raises OptionError if it is below 1."""
         amplification = Amplification.of_gamma(gamma)
         return cls(amplification, _largest_variation(amplification))
 
     @classmethod
     def of(cls, released: Transition | Plan) -> Self:
-        """Return the report of a record by a channel, or by all randomized blocks of a plan.
+        """Return a record's report by a channel, or by all randomized blocks of a plan.
 
-        A plan of public columns alone has no bound.
+        A plan with only public columns has no bound.
 
         Raises:
             LimitExceeded: see `gamma`.
@@ -143,7 +143,7 @@ class ShuffledReport:
 
     @classmethod
     def together(cls, reports: Iterable[ShuffledReport]) -> Self:
-        """Return the report that independent draws make of the same record."""
+        """Return the combined report of independent draws for the same record."""
         each = list(reports)
         return cls(
             composed(report.amplification for report in each),
@@ -154,11 +154,11 @@ class ShuffledReport:
         """Return an upper bound of delta for `records` shuffled reports at a central epsilon.
 
         Raises:
-            OptionError: no records, or a negative epsilon.
+            OptionError: `records` is below 1, or `epsilon` is negative.
         """
         _require_records(records)
-        Amplification(epsilon)  # refuses a negative one
-        # Every operation here errs by some 2^-52.
+        Amplification(epsilon)  # rejects a negative value
+        # Every operation here has a rounding error of about 2^-52.
         beta = min(self.variation, _largest_variation(self.amplification)) * (1 + 1e-13)
         if beta <= 0 or epsilon >= self.amplification.epsilon:
             return 0.0
@@ -171,12 +171,12 @@ class ShuffledReport:
         return min(1.0, beta, _mean_excess(records, worth, np.array([alpha, alpha, rest / p])))
 
     def central_epsilon(self, records: int, delta: float) -> float:
-        """Return an upper bound of the central epsilon of `records` shuffled reports at delta.
+        """Return an upper bound of the central epsilon of `records` shuffled reports at a delta.
 
-        It is never above the local epsilon.
+        It never exceeds the local epsilon.
 
         Raises:
-            OptionError: no records, or a delta that is not above 0 and below 1.
+            OptionError: `records` is below 1, or `delta` is not strictly between 0 and 1.
         """
         _require_delta(delta)
         local = self.amplification.epsilon
@@ -189,10 +189,10 @@ class ShuffledReport:
 
 @lru_cache(1024)
 def central_loss(local: Amplification, records: int, delta: float = DELTA) -> CentralLoss:
-    """Return the central bound of the worst mechanism of a local bound. Raises OptionError.
+    """Return the central bound of the worst mechanism with a local bound. Raises OptionError.
 
-    Its reports are those of a randomized answer to yes or no and what follows from that, so later
-    channels may depend on earlier reports of all records.
+    The worst reports are a randomized yes or no and functions of it. Later channels may therefore
+    depend on earlier reports of all records.
     """
     report = ShuffledReport(local, _largest_variation(local))
     return CentralLoss(report.central_epsilon(records, delta), delta)
@@ -203,17 +203,17 @@ def largest_gamma(
     central: CentralLoss,
     report: Callable[[float], ShuffledReport] = ShuffledReport.of_gamma,
 ) -> float:
-    """Return the largest local gamma, up to `GAMMA_LIMIT`, that keeps a central bound.
+    """Return the largest local gamma, up to `GAMMA_LIMIT`, that satisfies a central bound.
 
-    It is at least e^epsilon, where shuffling earns nothing.
+    It is at least e^epsilon, at which shuffling is not needed.
 
     Args:
-        records: the number of records, or the smallest group.
-        central: the central bound that must hold.
-        report: the report of a record by a mechanism of a local gamma.
+        records: the number of records, or the size of the smallest group.
+        central: the central bound to satisfy.
+        report: returns a record's report for a mechanism of a local gamma.
 
     Raises:
-        OptionError: no records, or a bound without a positive epsilon and delta.
+        OptionError: `records` is below 1, or the bound's epsilon or delta is not positive.
     """
     _require_records(records)
     _require_delta(central.delta)
@@ -232,32 +232,33 @@ def largest_gamma(
 
 
 def lower_central_delta(channel: Transition, records: int, epsilon: float) -> float:
-    """Return a lower bound of delta: what one pair of tables and one way to look at them give.
+    """Return a lower bound of delta, from one pair of tables and one test of them.
 
     Raises:
         LimitExceeded: see `gamma`.
-        OptionError: no records, or a negative epsilon.
+        OptionError: `records` is below 1, or `epsilon` is negative.
     """
     _require_records(records)
-    Amplification(epsilon)  # refuses a negative one
+    Amplification(epsilon)  # rejects a negative value
     total, error = _divergence(records, contrast(channel), epsilon)
     return max(0.0, total - error)
 
 
 def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
-    """Return the number of records in the smallest group that agrees in all that is known.
+    """Return the size of the smallest group of records with equal values in all known columns.
 
     Args:
-        known: columns of n entries each, such as public columns, owners that have the record, and
+        known: columns of n entries each, such as public columns, the owners of the record, and
             batches.
 
     Raises:
-        OptionError: columns of different lengths, or none.
+        OptionError: the columns differ in length, or the list is empty.
     """
     columns = [np.asarray(column) for column in known]
     if not columns or len({len(column) for column in columns}) != 1 or not len(columns[0]):
         raise OptionError(
-            "The columns that are known must have an entry for each record.", where="known"
+            "The known columns need one entry for each record, and at least one record.",
+            where="known",
         )
     alike = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
@@ -267,22 +268,25 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
 
 
 def records_in_set(records: int, weight: float, delta: float) -> int:
-    """Return how many of the records report a set, one of them known to, but for a chance of delta.
+    """Return a lower bound of the records that report a set, given that one is known to report it.
 
-    Add this chance to the delta of the bound. The count of a set that is released is better.
+    The bound fails with probability delta; add this delta to that of the central bound. If the
+    count of a set is released, use it instead.
 
     Args:
         records: the number of all records.
         weight: the probability of reporting the set.
-        delta: the chance of fewer.
+        delta: the probability of fewer records.
 
     Raises:
-        OptionError: no records, or a delta or weight that is not above 0 and at most 1.
+        OptionError: `records` is below 1, `delta` is not in (0, 1), or `weight` is not in (0, 1].
     """
     _require_records(records)
     _require_delta(delta)
     if not 0 < weight <= 1:
-        raise OptionError(f"The weight of a set is a probability, not {weight}.", where="weight")
+        raise OptionError(
+            f"The weight of a set must be above 0 and at most 1, not {weight}.", where="weight"
+        )
     if weight == 1:
         return records
     mean = (records - 1) * weight
@@ -292,7 +296,7 @@ def records_in_set(records: int, weight: float, delta: float) -> int:
 
 @singledispatch
 def total_variation(channel: Part) -> float:
-    """Return the total variation between the reports of two truths, or an upper bound of it.
+    """Return an upper bound of the total variation between the reports of two records.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -315,10 +319,10 @@ def _(channel: Sampled) -> float:
 
 @singledispatch
 def contrast(channel: Part) -> Tensor:
-    """Return what tells two truths apart best: a 3 x 2 array of probabilities.
+    """Return the reports that best distinguish two true records: a 3 x 2 array of probabilities.
 
-    Rows are the two truths and that of all other records, which hides the two least; columns are
-    the reports that are likelier under the first truth, and those under the second.
+    Rows are the two records and the record that hides them least. Columns are the reports that are
+    more probable under the first record, and those more probable under the second.
 
     Raises:
         LimitExceeded: see `gamma`.
@@ -340,7 +344,7 @@ def contrast(channel: Part) -> Tensor:
 @contrast.register
 def _(channel: OneHot) -> Tensor:
     off, keep = sorted((channel.flip_units / 2**32, 1 - channel.flip_units / 2**32))
-    # Of the two items in which the truths differ, the first alone or the second alone.
+    # The records differ in two items; a report has the first alone or the second alone.
     others = [off * keep] * 2 if channel.size > 2 else [off * off, keep * keep]
     return np.array([[keep * keep, off * off], [off * off, keep * keep], others])
 
@@ -349,13 +353,13 @@ def _(channel: OneHot) -> Tensor:
 def _(channel: SubsetSelection) -> Tensor:
     members = np.fft.rfft(channel.members)
     shared = np.fft.irfft((np.abs(members) ** 2).sum(axis=0), n=channel.size)
-    # The truth at this distance from another shares the fewest reports with it.
+    # A record at this distance from another shares the fewest reports with it.
     distance = 1 + int(np.rint(shared[1:]).argmin())
     first, second = channel.members, np.roll(channel.members, distance, axis=1)
     inside, outside = channel.likelihoods
     found = []
     for alone in (first & ~second, second & ~first):
-        # How many of these reports each truth has inside its subset, by its distance.
+        # The number of these reports inside each record's subset, by its distance.
         overlap = np.conj(members) * np.fft.rfft(alone)
         counts = np.rint(np.fft.irfft(overlap.sum(axis=0), n=channel.size))
         found.append((outside * alone.sum() + (inside - outside) * counts) / len(alone))
@@ -374,7 +378,7 @@ def _(channel: Sampled) -> Tensor:
 
 
 def _has_contrast(channel: Part) -> bool:
-    """Return whether the pair of truths is found that differs most."""
+    """Return whether `contrast` finds the pair of records that differ most."""
     true, reported = channel.shape
     small = true * reported <= LISTED_ENTRIES and true * true * reported <= _PAIRS
     return (
@@ -390,20 +394,20 @@ def _of_pair(matrix: Tensor, first: int, second: int) -> Tensor:
 
 
 def _largest_variation(amplification: Amplification) -> float:
-    """Return the largest total variation at a local bound, (gamma - 1) / (gamma + 1)."""
+    """Return the largest total variation under a local bound, (gamma - 1) / (gamma + 1)."""
     return math.tanh(amplification.epsilon / 2)
 
 
 def _together(variations: Iterable[float]) -> float:
-    """Return the most by which independent reports can vary together."""
+    """Return an upper bound of the total variation of independent reports together."""
     return 1 - math.prod(1 - min(1.0, variation) for variation in variations)
 
 
 def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, float]:
     """Return the divergence at e^epsilon of two tables' counts of two sets of reports, its error.
 
-    The tables differ in one record. `truths` has the probabilities of both sets for this record in
-    one table and in the other, and for all other records (see `contrast`).
+    The tables differ in one record. `truths` has the probabilities of both sets for that record in
+    each table, and for all other records (see `contrast`).
     """
     (f0, f1), (g0, g1), (h0, h1) = truths.tolist()
     share = h0 + h1
@@ -413,10 +417,10 @@ def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, fl
     if t in {0.0, 1.0}:
         return 0.0, 0.0
     low, weights = _binomial(records - 1, min(1.0, share))
-    # c reports in the two sets: all of other records, or one of the record itself.
+    # c reports lie in the two sets: all from other records, or one from the record itself.
     c = np.arange(low, low + len(weights) + 1)
     without, including = np.append(weights, 0.0), np.append(0.0, weights)
-    # The difference of the two laws at a reports in the first set: Bin(c, t)(a) (level + slope a).
+    # The difference of the distributions at a reports in set one: Bin(c, t)(a) (level + slope a).
     rest = max(0.0, 1 - f0 - f1) - e * max(0.0, 1 - g0 - g1)
     first, second = (f0 - e * g0) / t, (f1 - e * g1) / (1 - t)
     slope = including / np.maximum(c, 1) * (first - second)
@@ -432,7 +436,7 @@ def _divergence(records: int, truths: Tensor, epsilon: float) -> tuple[float, fl
 
 
 def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
-    """Return the first count and the probabilities of all counts but for the tails of `_TAIL`."""
+    """Return the first count and the probabilities of all counts outside the tails of `_TAIL`."""
     spread = _TAIL / 3 + math.sqrt(_TAIL**2 / 9 + 2 * _TAIL * trials * p * (1 - p))  # Bernstein
     low = max(0, math.floor(trials * p - spread))
     high = min(trials, math.ceil(trials * p + spread))
@@ -448,7 +452,7 @@ def _binomial(trials: int, p: float) -> tuple[int, Tensor]:
 
 
 def _upper(trials: npt.NDArray[np.int64], least: Tensor, p: float) -> Tensor:
-    """Return the probabilities that binomial counts reach `least`."""
+    """Return the probabilities that binomial counts are at least `least`."""
     from scipy.special import betainc
 
     inside = (least >= 1) & (least <= trials)
@@ -457,11 +461,11 @@ def _upper(trials: npt.NDArray[np.int64], least: Tensor, p: float) -> Tensor:
 
 
 def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
-    """Return an upper bound of E[max(0, Y_1 + ... + Y_n)] / n; each Y is 0 or has these values."""
+    """Return an upper bound of E[max(0, Y_1 + ... + Y_n)] / n; each Y is 0 or in `worth`."""
     mean = float(worth @ chances)
     furthest = float(np.abs(worth - mean).max())
     variance = records * float(np.square(worth) @ chances)
-    # Bernstein: sums are farther from their mean with probability 2 e^-TAIL only.
+    # Bernstein: sums are farther from their mean only with probability 2 e^-TAIL.
     spread = furthest * _TAIL / 3 + math.sqrt(furthest**2 * _TAIL**2 / 9 + 2 * _TAIL * variance)
     spread = min(spread, records * furthest) + furthest
     typical = math.sqrt(variance / (records * float(chances.sum())))
@@ -475,7 +479,7 @@ def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
     upper = worth / step - below
     places = np.concatenate([below, below + 1]).astype(np.int64)
     weights = np.concatenate([chances * (1 - upper), chances * upper])
-    # 1 + real + i imaginary is the transform of one law, its distance from 1 without rounding.
+    # 1 + real + i imaginary is one report's transform, stored less 1 for accuracy.
     real, imaginary = np.zeros(points // 2 + 1), np.zeros(points // 2 + 1)
     turns = np.arange(points // 2 + 1)
     for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
@@ -483,7 +487,7 @@ def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
         real -= 2 * weight * np.square(np.sin(angle / 2))
         imaginary -= weight * np.sin(angle)
     squared = 2 * real + real**2 + imaginary**2
-    # Far from 1 the plain logarithm is as good, and may be that of 0.
+    # Far from 1 the ordinary logarithm is accurate enough, and its argument may be 0.
     far = np.log(np.maximum(np.hypot(1 + real, imaginary), 1e-300))
     size = np.where(squared < -0.5, far, 0.5 * np.log1p(np.maximum(squared, -0.5)))
     law = np.exp(records * (size + 1j * np.arctan2(imaginary, 1 + real)))
@@ -492,7 +496,7 @@ def _mean_excess(records: int, worth: Tensor, chances: Tensor) -> float:
 
 
 def _crossing(delta: Callable[[float], float], most: float, end: float) -> float:
-    """Return about the least argument from 0 to `end` with a delta of at most this."""
+    """Return approximately the smallest argument in [0, `end`] whose delta is at most `most`."""
     from scipy.optimize import brentq
 
     def off(argument: float) -> float:
@@ -506,7 +510,7 @@ def _crossing(delta: Callable[[float], float], most: float, end: float) -> float
 
 def _require_records(records: int) -> None:
     if records < 1:
-        raise OptionError(f"There must be at least one record, not {records}.", where="records")
+        raise OptionError(f"records must be at least 1, not {records}.", where="records")
 
 
 def _require_delta(delta: float) -> None:
@@ -514,5 +518,5 @@ def _require_delta(delta: float) -> None:
         raise OptionError(
             f"delta must be above 0 and below 1, not {delta}.",
             where="delta",
-            remedy="Give a chance that is small against one in the number of records.",
+            remedy="Give a probability that is small compared with 1 / (number of records).",
         )

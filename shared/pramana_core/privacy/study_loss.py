@@ -1,11 +1,10 @@
-"""The loss of privacy in a study: per column, per owner and per record, over all releases.
+"""The privacy loss in a study: per column, per owner and per record, over all releases.
 
-Epsilons of different draws add, whoever made them. How far they add for one belief depends on the
-dependence of columns, so there are two extremes. If columns are *independent*, a belief about one
-grows by that column's own draws alone. If columns *determine* each other, the draws of all add.
-
-Blocks of one study plan are the exception: one coin chooses the set that a record reports, so that
-they add within a set only, and the record has lost the largest of the sets' sums.
+Epsilons of different draws add, whichever owner drew. How they add for a belief about one column
+depends on how columns are related, so there are two extremes. If columns are *independent*, a
+belief about one grows only by that column's draws. If columns *determine* each other, the draws of
+all columns add. Blocks of one study plan are an exception: one coin chooses the set that a record
+reports. They add only within a set, and the record's loss is the largest sum of any set.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pramana_core.privacy.gamma import NOTHING, Amplification, composed
 
 @dataclass(frozen=True)
 class CoinDisclosure:
-    """The loss by an owner's part of a study plan, by the value of the coin of that name.
+    """The loss by an owner's part of a study plan, by the value of the coin named `coin`.
 
     `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses
     epsilon.
@@ -32,10 +31,10 @@ class CoinDisclosure:
 
     @classmethod
     def of(cls, channel: Transition) -> Self | None:
-        """Return the loss by a channel that a coin controls; None for any other channel.
+        """Return the loss by a coordinated channel, or None for any other channel.
 
         Raises:
-            LimitExceeded: a choice's channel without closed form over too many categories.
+            LimitExceeded: a choice's channel has too many categories and no closed form.
         """
         if not isinstance(channel, Coordinated):
             return None
@@ -58,10 +57,10 @@ class CoinDisclosure:
 class BlockDisclosure:
     """One block of one release: its owner, variables, amplification and draws.
 
-    `draw` is equal exactly where every record's draw is the same: the same draws released twice add
-    nothing, under whatever owner's name. `randomized` is false where the values themselves were
-    released; `amplification` is then ignored. `coin` has the loss of a part of a study plan set by
-    set; `amplification` is then the largest.
+    `draw` is equal for two blocks exactly if every record's draw is the same. The same draws
+    released twice add nothing, under whichever owner's name. `randomized` is false if the true
+    values were released; `amplification` is then ignored. `coin` has the loss of a study plan's
+    part set by set; `amplification` is then the largest.
     """
 
     owner: str
@@ -74,7 +73,7 @@ class BlockDisclosure:
 
 @dataclass(frozen=True)
 class ColumnDisclosure:
-    """The loss of one owner's column; None where a release has its true values."""
+    """The loss of one owner's column; None if a release contains its true values."""
 
     owner: str
     variable: str
@@ -83,9 +82,9 @@ class ColumnDisclosure:
 
 @dataclass(frozen=True)
 class Extremes:
-    """The most a belief about one column can grow by, at both extremes.
+    """The largest growth of a belief about one column, at both extremes.
 
-    `independent`: by the draws of the column that lost most. `determined`: by those of all columns.
+    `independent` counts the draws of the column with the largest loss, `determined` all draws.
     """
 
     independent: Amplification
@@ -94,10 +93,9 @@ class Extremes:
 
 @dataclass(frozen=True)
 class StudyDisclosure:
-    """The loss in a study; columns and owners in the order of their first release.
+    """The loss in a study; columns and owners are in the order of their first release.
 
-    `variables` has the loss of each randomized variable, and `record` that of one record over all
-    owners.
+    `variables` has the loss of each randomized variable, `record` that of a record over all owners.
     """
 
     columns: tuple[ColumnDisclosure, ...]
@@ -106,7 +104,7 @@ class StudyDisclosure:
     record: Extremes
 
     def column(self, owner: str, variable: str) -> ColumnDisclosure:
-        """Return the loss of a column: nothing if it is not among `columns`."""
+        """Return the loss of a column, which is zero if it is not among `columns`."""
         for disclosure in self.columns:
             if (disclosure.owner, disclosure.variable) == (owner, variable):
                 return disclosure
@@ -119,18 +117,18 @@ def total_loss(
     different_people: bool = False,
     removed: Collection[str] = (),
 ) -> StudyDisclosure:
-    """Add up the losses of all blocks that were released.
+    """Return the sum of the losses of all released blocks.
 
-    A joint block counts once for a record, and with its whole epsilon for each of its variables. A
-    variable that several owners report of the same people is one secret: its draws add over them.
-    Parts of one study plan add set by set, and the record has lost the largest sum. An infinite
-    epsilon makes the sums infinite that it is part of.
+    A joint block counts once for a record, and with its full epsilon for each of its variables. If
+    several owners report a variable of the same people, it is one secret, and its draws add over
+    the owners. Parts of one study plan add set by set, and the record's loss is the largest sum. An
+    infinite epsilon makes every sum that contains it infinite.
 
     Args:
         disclosures: the blocks, in any order; the same draws may occur more than once.
-        different_people: whether no record is at more than one owner. A record then loses by its
-            own owner's releases only; otherwise the sum over all owners is an upper bound.
-        removed: owners that left the study. They may have joined again under another name: their
+        different_people: whether each record is at only one owner. A record's loss then comes only
+            from its owner's releases; otherwise the sum over all owners is an upper bound.
+        removed: owners that left the study. They may have joined again under another name, so their
             releases count for every owner's people.
     """
     distinct = {(t.owner, t.draw, t.variables): t for t in disclosures}.values()
@@ -166,7 +164,7 @@ def _extremes(disclosures: Iterable[BlockDisclosure]) -> Extremes:
 
 
 def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
-    """Return the loss of one record: the sum over draws, of one coin's as they fall together."""
+    """Return the loss of one record: the sum over draws, where draws of one coin add set by set."""
     alone = [t.amplification for t in disclosures if t.coin is None]
     by_coin: dict[str, dict[str, CoinDisclosure]] = {}
     for one in disclosures:
@@ -174,7 +172,7 @@ def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
             continue
         parts = by_coin.setdefault(one.coin.coin, {})
         if one.owner in parts:
-            # Drawn anew it may rest on another secret, whatever the others report.
+            # A new draw may use another secret, so it adds to the others in full.
             alone.append(Amplification(one.coin.most))
         else:
             parts[one.owner] = one.coin
@@ -182,7 +180,7 @@ def _together(disclosures: Sequence[BlockDisclosure]) -> Amplification:
 
 
 def _by_coin(parts: Sequence[CoinDisclosure]) -> Amplification:
-    """Return the largest sum of the losses of owners' parts at one value of the coin."""
+    """Return the largest sum of the owners' losses at one value of the coin."""
     spans = [[(start, end) for start, end, _ in part.spans] for part in parts]
     return Amplification(
         max(
@@ -210,7 +208,7 @@ def _of_column(about: list[BlockDisclosure]) -> Amplification | None:
 def _grouped(
     disclosures: Iterable[BlockDisclosure], names: Callable[[BlockDisclosure], Iterable[str]]
 ) -> dict[str, list[BlockDisclosure]]:
-    """Return the blocks by each of their names."""
+    """Return the blocks grouped by each of their names."""
     found: dict[str, list[BlockDisclosure]] = {}
     for one in disclosures:
         for name in names(one):

@@ -1,4 +1,4 @@
-"""Least-squares regression of a numeric column on others, from masked records.
+"""Least-squares regression of a numeric column on other columns, from masked records.
 
-The learner does not know how the records were masked, and no model contains a record.
+The learner does not know how the records were masked, and models do not contain records.
 """

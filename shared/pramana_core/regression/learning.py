@@ -1,4 +1,4 @@
-"""Regressions learned from tables of numbers and categories."""
+"""Learning regressions from tables of numbers and categories."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ def learn_regression(
     *,
     masked: bool = True,
 ) -> RegressionModel:
-    """Learn how a numeric column of n records depends on others, by default on all.
+    """Learn how a numeric column of n records depends on other columns, by default on all.
 
-    `masked` decides the notes; `on_step` is called with steps done and expected. Raises
+    `masked` adds the notes on masking; `on_step` is called with steps done and expected. Raises
     MissingColumn, OptionError, TableError: see `read_records`. LimitExceeded: there would be too
-    many terms. EstimationError: too few records, or a target or all features without variation.
+    many terms. EstimationError: too few records, or the target or every feature does not vary.
     """
-    how = options or RegressionOptions()
+    options = options or RegressionOptions()
     records = read_records(table, target, features)
     on_step(0, FOLDS + 1)
-    chosen = choose_terms(records.table, records.features, how.degree)
+    chosen = choose_terms(records.table, records.features, options.degree)
     terms = chosen.terms
     if not terms.terms:
         raise EstimationError("Every feature has the same value in all records.", where="features")
     matrix = terms.matrix(records.table)
     fit = least_squares(matrix, records.target)
-    score = _score(matrix, records.target, how.seed, on_step)
+    score = _score(matrix, records.target, options.seed, on_step)
     on_step(FOLDS + 1, FOLDS + 1)
     return RegressionModel(
         target=target,
         features=records.features,
-        options=how,
+        options=options,
         records=table.records,
         terms=terms,
         weights=tuple(map(float, fit.weights)),
-        coefficients=_coefficients(terms, fit, matrix, how.confidence),
+        coefficients=_coefficients(terms, fit, matrix, options.confidence),
         diagnostics=diagnose(fit, records.target),
         score=score,
         constant=chosen.constant,
@@ -68,7 +68,7 @@ def learn_regression(
 
 
 def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Score | None:
-    """Return how well records are predicted from others; None for fewer than 2 in a fold."""
+    """Return how well the model predicts left-out records; None if a fold has fewer than 2."""
     n = len(target)
     if n < 2 * FOLDS:
         return None
@@ -76,7 +76,7 @@ def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Scor
     predictions = np.empty(n)
     for step, outside in enumerate(np.array_split(order, FOLDS)):
         inside = np.setdiff1d(order, outside)
-        # Without some records a rare category may be missing: the shortest weights are taken.
+        # Without some records a rare category may be missing; use the minimum-norm weights.
         weights = np.linalg.lstsq(matrix[inside], target[inside], rcond=None)[0]
         predictions[outside] = matrix[outside] @ weights
         on_step(step + 1, FOLDS + 1)
@@ -86,7 +86,6 @@ def _score(matrix: Floats, target: Floats, seed: int, on_step: Progress) -> Scor
 def _coefficients(
     terms: Terms, fit: Fit, matrix: Floats, confidence: float
 ) -> tuple[Coefficient, ...]:
-    """Return the coefficients in the columns' own units."""
     carry = terms.to_own_units()
     errors, robust = (
         np.sqrt(np.einsum("ij,jk,ik->i", carry, covariance, carry).clip(0))
@@ -96,13 +95,13 @@ def _coefficients(
     width = float(stats.t.isf((1 - confidence) / 2, freedom))
     labels = [INTERCEPT, *(term.label for term in terms.terms)]
     deviations = [0.0, *terms.deviations(matrix)]
-    found = []
+    coefficients = []
     for k, (label, estimate, se) in enumerate(
         zip(labels, carry @ fit.weights, errors, strict=True)
     ):
         # An exact fit has no error to divide by.
         t = float(estimate / se) if se else None
-        found.append(
+        coefficients.append(
             Coefficient(
                 term=label,
                 estimate=float(estimate),
@@ -115,4 +114,4 @@ def _coefficients(
                 deviation=deviations[k],
             )
         )
-    return tuple(found)
+    return tuple(coefficients)

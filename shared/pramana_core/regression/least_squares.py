@@ -1,4 +1,4 @@
-"""Least squares: weights, their covariances, and the diagnostics of a fit."""
+"""Least squares: weights, their covariance, and diagnostics of a fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pramana_core.regression.model import Diagnostics, Score
 class Fit:
     """A fit: k `weights`, one for each column, and the residuals of n targets.
 
-    `covariance`, k x k, is for errors of one variance, `robust` for errors of any variances (HC3).
+    `covariance`, k x k, assumes errors of equal variance; `robust` allows unequal variances (HC3).
     """
 
     weights: Floats
@@ -26,22 +26,22 @@ class Fit:
 
 
 def least_squares(matrix: Floats, targets: Floats) -> Fit:
-    """Fit n targets by the columns of a matrix of full rank, n x k, the constant first, through QR.
+    """Fit n targets by a full-rank n x k matrix, constant column first, by QR decomposition.
 
-    Raises EstimationError: there are not more records than columns.
+    Raises EstimationError: the number of records does not exceed the number of columns.
     """
     records, columns = matrix.shape
     if records <= columns:
         raise EstimationError(
             f"{records} records are too few for {columns} coefficients (with the intercept).",
             where="features",
-            remedy="Name fewer features, or a lower degree.",
+            remedy="Choose fewer features or a lower degree.",
         )
     q, r = np.linalg.qr(matrix)
     inverse = linalg.solve_triangular(r, np.eye(columns))
     projections = q.T @ targets
     residuals = targets - q @ projections
-    # A second step removes the rounding that a target far from 0 leaves.
+    # A second step removes the rounding errors of a target far from 0.
     again = q.T @ residuals
     residuals = residuals - q @ again
     variance = float(residuals @ residuals) / (records - columns)
@@ -54,18 +54,18 @@ def least_squares(matrix: Floats, targets: Floats) -> Fit:
 
 
 def _robust(q: Floats, inverse: Floats, residuals: Floats) -> Floats:
-    """Return the covariance of MacKinnon and White (1985), HC3."""
+    """Return the HC3 covariance of MacKinnon and White (1985)."""
     leverages = np.einsum("ij,ij->i", q, q)
-    # A record that decides its own fitted value has no residual, and adds nothing.
+    # A record that determines its own fitted value has no residual and adds nothing.
     free = leverages < 1 - 1e-9
     scaled = np.where(free, residuals, 0.0) / np.where(free, 1 - leverages, 1.0)
     half = inverse @ (q * scaled[:, None]).T
-    found: Floats = half @ half.T
-    return found
+    covariance: Floats = half @ half.T
+    return covariance
 
 
 def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
-    """Return how well a fit explains its n targets."""
+    """Return the diagnostics of a fit to n targets."""
     centred = targets - targets.mean()
     rest = float(fit.residuals @ fit.residuals)
     freedom = len(targets) - len(fit.weights)
@@ -73,7 +73,7 @@ def diagnose(fit: Fit, targets: Floats) -> Diagnostics:
 
 
 def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
-    """Return R^2 of n left-out predictions in `folds` folds, its error by the delta method."""
+    """Return R^2 of n left-out predictions in `folds` folds, with its error by the delta method."""
     wrong = np.square(targets - predictions)
     spread = np.square(targets - targets.mean())
     lost = float(wrong.mean() / spread.mean())

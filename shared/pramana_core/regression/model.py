@@ -1,4 +1,4 @@
-"""A learned regression: its terms and weights, coefficients with errors, and diagnostics."""
+"""A learned regression: terms and weights, coefficients with errors, and diagnostics."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pramana_core.regression.terms import Terms
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient in its column's own unit.
+    """A coefficient in the unit of its column.
 
     Attributes:
-        term: such as `age`, `age^2`, `sex=male` or `(intercept)`.
-        estimate, se, se_robust: the coefficient, with its errors for equal and for any variances
-            (HC3).
-        t, freedom, p: the two-sided t-test of 0; t and p are None where `se` is 0.
-        interval: by `se`, at the confidence of the options.
+        term: the name of the term, such as `age`, `age^2`, `sex=male` or `(intercept)`.
+        estimate, se, se_robust: the coefficient, with its standard errors for equal and for unequal
+            variances (HC3).
+        t, freedom, p: the two-sided t-test against 0; t and p are None if `se` is 0.
+        interval: the interval from `se`, at the confidence of the options.
         deviation: the standard deviation of the term, in its own unit.
     """
 
@@ -40,7 +40,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How a model fits its records: R^2, and the residuals' deviation in the target's unit."""
+    """The fit of a model to its records: R^2, and the standard deviation of residuals."""
 
     r2: float
     residual_sd: float
@@ -48,10 +48,10 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class Score:
-    """How well a model predicts records from the other `folds` - 1 parts of them.
+    """How well a model predicts each part of the records from the other `folds` - 1 parts.
 
-    `r2` may be below 0, with its standard error against the population given the models; `rmse` is
-    in the target's unit.
+    `r2` may be below 0; `se` is its standard error against the population, given the models. `rmse`
+    is in the unit of the target.
     """
 
     folds: int
@@ -62,17 +62,17 @@ class Score:
 
 @dataclass(frozen=True)
 class RegressionModel:
-    """A learned regression of one numeric column on others.
+    """A learned regression of one numeric column on other columns.
 
     Attributes:
-        target, features: the column that is explained, and those that explain it.
-        options, records: how it was fitted, and n.
-        terms, weights: the terms of the sum, and the weights of the constant and standardized
-            terms.
-        coefficients: the same in the columns' own units, with their errors.
-        diagnostics, score: of the fit, and on left-out records; None where there are too few.
-        constant, redundant: what was left out: without variation, or combinations of others.
-        notes: sentences for the reader of the errors.
+        target, features: the explained column, and the columns that explain it.
+        options, records: the options of the fit, and the number of records.
+        terms, weights: the terms, and the weights of the constant and of the standardized terms.
+        coefficients: the weights in the columns' own units, with errors.
+        diagnostics, score: of the fit, and of predictions for left-out records, or None with too
+            few.
+        constant, redundant: omitted terms, which do not vary or are combinations of other terms.
+        notes: sentences for readers of the errors.
 
     Raises InputError: the terms do not fit the features or the weights.
     """
@@ -93,7 +93,8 @@ class RegressionModel:
     def __post_init__(self) -> None:
         if len(self.weights) != 1 + len(self.terms.terms):
             raise InputError(
-                f"{len(self.terms.terms)} terms and a constant have {len(self.weights)} weights.",
+                f"{len(self.terms.terms)} terms and a constant cannot have"
+                f" {len(self.weights)} weights.",
                 where="weights",
             )
         known = {feature.name: feature.categories for feature in self.features}
@@ -107,11 +108,11 @@ class RegressionModel:
                 )
 
     def predict(self, table: MixedTable) -> Floats:
-        """Return n predicted targets, in the target's unit. Raises as `as_learned`."""
+        """Return n predicted targets, in the target's unit. Raises the errors of `as_learned`."""
         matrix = self.terms.matrix(as_learned(table, self.features))
-        found: Floats = matrix @ np.array(self.weights)
-        return found
+        predictions: Floats = matrix @ np.array(self.weights)
+        return predictions
 
 
 DOCUMENT = DocumentForm("regression", RegressionModel, "a regression")
-"""Regressions as JSON: a field for each attribute."""
+"""Regressions as JSON, with a field for each attribute."""

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROWS_DRAWN = 60
-"""Further coefficients are not drawn."""
+"""The maximum number of coefficients drawn."""
 
 _LONGEST = 40
 
 
 def coefficients_chart(model: RegressionModel) -> Chart:
-    """Return the picture of the coefficients, each times its term's standard deviation."""
+    """Return a picture of the coefficients, each times the standard deviation of its term."""
     shown = model.coefficients[1 : 1 + ROWS_DRAWN]
     notes = [f"{number(one.estimate, 3)} ± {number(one.se, 2)}" for one in shown]
 
@@ -36,7 +36,7 @@ def coefficients_chart(model: RegressionModel) -> Chart:
                 f"{one.term}: {notes[row]}", plots.BLUE, hollow=low <= 0 <= high,
             )  # fmt: skip
         axis.axvline(0.0, color="#555555", linewidth=1)
-        label = f"change of {short(model.target, _LONGEST)} by one standard deviation of the term"
+        label = f"change of {short(model.target, _LONGEST)} per standard deviation of the term"
         axis.set_xlabel(label, fontsize=9, parse_math=False)
 
     width, height = plots.size_of([one.term for one in shown], notes)

@@ -1,4 +1,4 @@
-"""The records that a regression learns from, and those that it predicts, checked."""
+"""Checks of the records from which a regression learns, and of the records that it predicts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pramana_core.mixed import (
 )
 
 LARGEST = 1e40
-"""The largest number of a column: its sixth power must stay a floating-point number."""
+"""The largest number in a column, whose sixth power must not overflow."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column that explains the target: its name, and its categories unless it is numeric."""
+    """A column that explains the target: its name and, unless it is numeric, its categories."""
 
     name: str
     categories: tuple[str, ...] | None = None
@@ -32,7 +32,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RegressionRecords:
-    """The records of a regression: features, their table of n rows, and n targets."""
+    """The records of a regression: features, a table of them with n rows, and n targets."""
 
     features: tuple[Feature, ...]
     table: MixedTable
@@ -42,24 +42,24 @@ class RegressionRecords:
 def read_records(
     table: MixedTable, target: str, features: Sequence[str] | None
 ) -> RegressionRecords:
-    """Return the records of a regression, checked; `features` None stands for all others.
+    """Return the checked records of a regression; `features` None means all other columns.
 
-    Raises MissingColumn. OptionError, TableError: the target is a feature or has categories, or a
-    feature is named twice, or none is. EstimationError: the target does not vary, or numbers are
-    too large or too close together for their powers.
+    Raises MissingColumn. OptionError, TableError: the target is a feature or has categories, or
+    features are repeated or missing. EstimationError: the target does not vary, or numbers are too
+    large or too close together for their powers.
     """
     explained = table[target]
     if not isinstance(explained, NumericColumn):
         raise TableError(
-            f"The target {target!r} has categories; a regression explains a number.",
+            f"The target {target!r} has categories; a regression needs a numeric target.",
             where=target,
-            remedy="Name a numeric column, or learn a classifier of it from a randomized release.",
+            remedy="Choose a numeric column, or learn a classifier from a randomized release.",
         )
     names = [n for n in table.names if n != target] if features is None else list(features)
     require_features(names, target)
     if not np.ptp(explained.values):
         raise EstimationError(
-            f"The target {target!r} has the same value in every record.", where=target
+            f"The target {target!r} has the same value in all records.", where=target
         )
     chosen = table.project(names)
     _require_moderate(table.project([*names, target]))
@@ -79,31 +79,32 @@ def _feature(column: Column) -> Feature:
 
 
 def require_features(names: Sequence[str], target: str) -> None:
-    """Check that other columns, each named once, explain a target. Raises OptionError."""
+    """Raise OptionError unless features are distinct columns other than the target."""
     if target in names:
         raise OptionError(
             f"The target {target!r} is among the features.",
             where="features",
-            remedy="A column cannot explain itself; name others.",
+            remedy="Choose other columns.",
         )
     if twice := repeated_in(names):
         raise OptionError(f"Features are named twice: {twice}.", where="features")
     if not names:
         raise OptionError(
-            f"There is no column but the target {target!r} to explain it by.", where="features"
+            f"The target {target!r} needs one or more other columns as features.",
+            where="features",
         )
 
 
 def _require_moderate(table: MixedTable) -> None:
-    """Refuse columns whose powers overflow or underflow."""
+    """Reject columns whose powers would overflow or underflow."""
     for column in table.columns:
         if not isinstance(column, NumericColumn) or not table.records:
             continue
         spread = float(np.ptp(column.values))
         if np.abs(column.values).max() > LARGEST or 0 < spread < 1 / LARGEST:
             raise EstimationError(
-                f"The numbers of column {column.name!r} go beyond {LARGEST:g}, or differ by less"
-                f" than {1 / LARGEST:g}: their powers cannot be computed.",
+                f"The powers of column {column.name!r} cannot be computed: its numbers exceed"
+                f" {LARGEST:g}, or differ by less than {1 / LARGEST:g}.",
                 where=column.name,
-                remedy="Measure the column in another unit.",
+                remedy="Express the column in another unit.",
             )

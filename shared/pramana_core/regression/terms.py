@@ -1,7 +1,7 @@
-"""The terms of least squares: columns, indicators of categories, and powers of columns.
+"""The terms of a regression: columns, indicators of categories, and powers of columns.
 
-Powers are of standardized columns. Coefficients are carried back to own units exactly, so a power
-is left out with any lower one.
+Powers are of standardized columns. Coefficients are converted back to own units exactly, so
+dropping a power also drops all higher powers of its column.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pramana_core.mixed import Floats, MixedTable, NumericColumn, design_of
 from pramana_core.regression.records import Feature
 
 MOST_TERMS = 500
-"""The most terms of a fit."""
+"""The maximum number of terms of a fit."""
 
 MOST_NUMBERS = 60_000_000
-"""The most numbers of a matrix of records by terms: half a gigabyte."""
+"""The maximum number of entries of a matrix of records by terms: half a gigabyte."""
 
 TOLERANCE = 1e-5
-"""A term is redundant if other terms explain all but this share of it."""
+"""A term is redundant if other terms explain all of it except this share."""
 
 INTERCEPT = "(intercept)"
 
@@ -46,23 +46,23 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms besides the constant, lower powers first; means and deviations of columns."""
+    """The terms after the constant, lower powers first, and the columns' means and deviations."""
 
     terms: tuple[Term, ...]
     centres: dict[str, float]
     scales: dict[str, float]
 
     def matrix(self, table: MixedTable) -> Floats:
-        """Return the constant and the terms of a table's records: n x (1 + k)."""
-        made = np.ones((table.records, 1 + len(self.terms)), order="F")
+        """Return the constant and the terms for the records of a table: n x (1 + k)."""
+        matrix = np.ones((table.records, 1 + len(self.terms)), order="F")
         for place, term in enumerate(self.terms, 1):
             column = table[term.column]
             if isinstance(column, NumericColumn):
                 standard = (column.values - self.centres[column.name]) / self.scales[column.name]
-                made[:, place] = standard**term.power
+                matrix[:, place] = standard**term.power
             else:
-                made[:, place] = column.codes == column.categories.index(str(term.category))
-        return made
+                matrix[:, place] = column.codes == column.categories.index(str(term.category))
+        return matrix
 
     def deviations(self, matrix: Floats) -> list[float]:
         """Return the standard deviation of each term of a `matrix`, in its own unit."""
@@ -70,7 +70,7 @@ class Terms:
         return [unit * float(sd) for unit, sd in zip(units, matrix[:, 1:].std(axis=0), strict=True)]
 
     def to_own_units(self) -> Floats:
-        """Return the matrix that turns standardized weights into coefficients, constant first."""
+        """Return the matrix that converts standardized weights to coefficients, constant first."""
         places = {term: place for place, term in enumerate(self.terms, 1)}
         made = np.zeros((1 + len(places), 1 + len(places)))
         made[0, 0] = 1.0
@@ -88,7 +88,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class SelectedTerms:
-    """The terms that can be fitted, and those left out as constant or redundant."""
+    """The terms to fit, and the omitted terms that are constant or redundant."""
 
     terms: Terms
     constant: tuple[str, ...]
@@ -100,10 +100,10 @@ def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) ->
     count, records = count_terms(features, degree), table.records
     if count > MOST_TERMS or count * records > MOST_NUMBERS:
         raise LimitExceeded(
-            f"The regression would have {count:,} terms of {records:,} records; {MOST_TERMS} terms"
-            f" and {MOST_NUMBERS:,} numbers are allowed.",
+            f"The regression would have {count:,} terms of {records:,} records; the limits are"
+            f" {MOST_TERMS} terms and {MOST_NUMBERS:,} numbers.",
             where="degree" if degree > 1 else "features",
-            remedy="Name fewer features, those of fewer categories, or a lower degree.",
+            remedy="Choose fewer features, features with fewer categories, or a lower degree.",
         )
     design = design_of(table)
     known = dict(zip(design.labels, zip(design.centres, design.scales, strict=True), strict=True))
@@ -122,12 +122,12 @@ def choose_terms(table: MixedTable, features: Sequence[Feature], degree: int) ->
 
 
 def count_terms(features: Sequence[Feature], degree: int) -> int:
-    """Return the number of terms."""
+    """Return the number of terms of features up to a degree."""
     return sum(degree if f.categories is None else len(f.categories) - 1 for f in features)
 
 
 def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, ...], list[Term]]:
-    """Return the independent terms, and those that the terms before them explain."""
+    """Return the independent terms, and the terms that preceding terms explain."""
     kept: list[Term] = []
     redundant: list[Term] = []
     basis = np.empty((len(matrix), matrix.shape[1]), order="F")
@@ -137,7 +137,7 @@ def _independent(matrix: Floats, terms: tuple[Term, ...]) -> tuple[tuple[Term, .
         rest = values - inside @ (inside.T @ values)
         rest -= inside @ (inside.T @ rest)
         length, before = np.linalg.norm(rest), np.linalg.norm(values - values.mean())
-        # The square of a standardized column of two values is constant but for rounding.
+        # The square of a standardized column of two values is constant up to rounding.
         constant = before <= TOLERANCE**2 * np.linalg.norm(values)
         lower = term.category is None and any(gone.column == term.column for gone in redundant)
         if constant or lower or length <= TOLERANCE * before:

@@ -1,4 +1,4 @@
-"""A regression in words and as rows of numbers."""
+"""A regression as text and as rows of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pramana_core.regression.model import RegressionModel
 
 
 def coefficient_rows(model: RegressionModel) -> list[dict[str, Any]]:
-    """Return a row for each coefficient, its interval as `low` and `high`."""
+    """Return a row for each coefficient, with its interval as `low` and `high`."""
     rows = []
     for one in model.coefficients:
         row = asdict(one)
@@ -30,19 +30,19 @@ def write_regression_csv(model: RegressionModel) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with a few digits."""
+    """Return a number with a few significant digits."""
     return "n/a" if value is None else f"{value:.{digits}g}"
 
 
 def p_value(p: float | None) -> str:
-    """Return a p-value with two digits; never 0."""
+    """Return a p-value with two significant digits; never 0."""
     if p is None:
         return "n/a"
     return "< 1e-16" if p < 1e-16 else f"{p:.2g}"
 
 
 def summary(model: RegressionModel) -> str:
-    """Return what was fitted, in a line."""
+    """Return a summary of the fit in one line."""
     degree = model.options.degree
     what = "linear regression" if degree == 1 else f"polynomial regression of degree {degree}"
     count = len(model.features)
@@ -53,7 +53,7 @@ def summary(model: RegressionModel) -> str:
 
 
 def worth(model: RegressionModel) -> Worth | None:
-    """Return what a regression is worth beside the mean; None of too few records to leave out."""
+    """Return the worth of a regression compared with the mean; None with too few records."""
     if model.score is None:
         return None
     value, half = model.score.r2, normal_quantile(LEVEL) * model.score.se
@@ -63,10 +63,11 @@ def worth(model: RegressionModel) -> Worth | None:
 
 
 def warnings(model: RegressionModel) -> list[str]:
-    """Return what a reader must know before trusting the model, a sentence each."""
-    said = list(model.notes)
+    """Return the warnings for readers of the model, one sentence each."""
+    sentences = list(model.notes)
     if model.constant:
-        said.append(f"Left out, without variation: {', '.join(model.constant)}.")
+        sentences.append(f"Omitted because they do not vary: {', '.join(model.constant)}.")
     if model.redundant:
-        said.append(f"Left out, determined by the others: {', '.join(model.redundant)}.")
-    return said
+        omitted = ", ".join(model.redundant)
+        sentences.append(f"Omitted because other terms determine them: {omitted}.")
+    return sentences

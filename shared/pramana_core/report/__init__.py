@@ -1,4 +1,4 @@
-"""One shape of report, and its three renderers: a terminal, an HTML page, and JSON.
+"""The common form of reports and its three renderers: a terminal, an HTML page, and JSON.
 
-What a report says belongs to whoever makes it.
+The content of a report belongs to the module that builds it.
 """

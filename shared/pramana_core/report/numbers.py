@@ -1,4 +1,4 @@
-"""How reports write numbers; what has no value is a dash."""
+"""Formats of numbers in reports; a missing value is a dash."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from pramana_core.privacy import Amplification
 
 VAST = 10**18
-"""A whole number from here on is written as a power of ten."""
+"""The smallest whole number that is written as a power of ten."""
 
 ROUNDING = 1e-9
-"""Numbers below this are what sums in floating point leave."""
+"""Smaller numbers are rounding errors of floating-point sums."""
 
 
 def finite(value: float) -> float | None:
-    """Return a number as JSON has it: null where it is infinite."""
+    """Return a number for JSON, with None for infinity."""
     return value if math.isfinite(value) else None
 
 
 def percent(value: float | None) -> str:
-    """Write a share in percent with three digits."""
+    """Return a share in percent with three digits."""
     if value is None:
         return "–"
     found = 100 * value
@@ -29,26 +29,26 @@ def percent(value: float | None) -> str:
 
 
 def bound(value: float | None) -> str:
-    """Write a gamma, an epsilon or a condition number; None, as JSON has it, is infinite."""
+    """Return a gamma, an epsilon or a condition number as text; None means infinity, as in JSON."""
     return "∞" if value is None or value == math.inf else f"{value:.4g}"
 
 
 def number(value: float | None) -> str:
-    """Write a number with four digits, one that is rounding alone as 0."""
+    """Return a number as text with four digits, and a rounding error as 0."""
     if value is None or value != value:
         return "–"
     return "0" if abs(value) < ROUNDING else f"{value:.4g}"
 
 
 def count(value: float | None) -> str:
-    """Write a whole number, a vast one as a power of ten."""
+    """Return a whole number as text, a very large one as a power of ten."""
     if value is not None and value >= VAST:
         return f"about 10^{math.log10(value):.0f}"
     return "–" if value is None else f"{value:,.0f}"
 
 
 def measured(value: float, error: float | None) -> str:
-    """Write a number with its standard error, if it has one: to the error's second digit."""
+    """Return a number and its standard error, if any, to the error's second digit."""
     if error is None or value != value or error < ROUNDING:
         return number(value)
     digits = min(4, max(0, 1 - math.floor(math.log10(error))))
@@ -56,11 +56,11 @@ def measured(value: float, error: float | None) -> str:
 
 
 def belief(amplification: Amplification, prior: float) -> str:
-    """Write what a belief of `prior` grows to; nothing short of a proof is 100 %."""
+    """Return the largest posterior for a prior; only certainty is written as 100 %."""
     posterior = amplification.grown(prior)
     return percent(posterior if math.isinf(amplification.epsilon) else min(posterior, 0.9999))
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """Write a number of things: "1 record", "2 records"."""
+    """Return a count with its noun: "1 record", "2 records"."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"

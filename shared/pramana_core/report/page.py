@@ -1,4 +1,4 @@
-"""A report as one HTML page that loads nothing."""
+"""Renders a report as one HTML page that loads nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def html(report: Report, owner: str, tick: Progress = unwatched) -> str:
-    """Return the page of a report, named after its owner; `tick` counts the pictures drawn."""
+    """Return the page of a report, titled with its owner; `tick` counts the drawn pictures."""
     pictures = [picture for section in report.sections for picture in section.pictures]
     drawn = {}
     for done, picture in enumerate(pictures):

@@ -1,4 +1,4 @@
-"""A report: sections of figures, sentences, pictures and a table, and its form as JSON."""
+"""A report: sections of figures, sentences, pictures and a table, and its JSON form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Row: TypeAlias = Mapping[str, Any]
-"""A row of a table: values by name, as JSON holds them."""
+"""A table row: JSON values by name."""
 
 
 def never(_row: Row) -> bool:
@@ -22,7 +22,7 @@ def always(_row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Fact:
-    """A figure that stands out, with a caption."""
+    """A prominent figure with a caption."""
 
     figure: str
     caption: str
@@ -31,7 +31,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, its weight, and whether a terminal shows it; `code` in backticks is typed."""
+    """A sentence, its weight, and whether a terminal shows it; backticks mark `code`."""
 
     words: str
     kind: Literal["plain", "note", "point", "warning", "grave", "alarm", "private"] = "plain"
@@ -43,8 +43,8 @@ class Column:
     """A column of a table.
 
     Attributes:
-        title, write: its heading, and a function that returns a row's cell.
-        number, brief, high: whether cells are numbers, shown on a terminal, or highlighted by row.
+        title, write: the heading, and a function that returns a row's cell.
+        number, brief, high: whether cells are numbers, appear on a terminal, or are highlighted.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and how they are shown; `quiet` rows are pale, and a terminal shows the `brief` ones."""
+    """Rows and their display; `quiet` rows are pale, and a terminal shows the `brief` rows."""
 
     columns: Sequence[Column]
     rows: Sequence[Row]
@@ -66,7 +66,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that is drawn when it is shown: `draw` returns SVG that loads nothing."""
+    """A picture drawn on demand: `draw` returns SVG that loads nothing."""
 
     description: str
     draw: Callable[[], str]
@@ -77,11 +77,11 @@ class Section:
     """A part of a report.
 
     Attributes:
-        title, sentences: its heading, "" for none, and what it says.
-        table, pictures, facts, text: what it shows; text is in columns, such as a file or a tree.
-        notes: explanations in small letters, on pages.
-        folded: a summary, under which a page hides table and text.
-        minor, brief: whether its heading is a lower one, and whether a terminal shows it.
+        title, sentences: the heading, "" for none, and the text.
+        table, pictures, facts, text: the content; `text` is in columns, like a tree.
+        notes: explanations in small type, on pages only.
+        folded: a summary under which a page hides table and text.
+        minor, brief: whether the heading has a lower rank, and whether a terminal shows it.
     """
 
     title: str = ""
@@ -103,10 +103,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A report: a title, `sections` for people, `numbers` as JSON for scripts, and a last line,
-    `foot`.
+    """A report: a title, `sections` for people, `numbers` as JSON for scripts, a final line `foot`.
 
-    `beside` has further texts to write, by their suffix.
+    `beside` contains further files to write: their text by suffix.
     """
 
     title: str
@@ -116,12 +115,12 @@ class Report:
     beside: Mapping[str, str] = field(default_factory=dict)
 
     def said(self, *kinds: str) -> Iterator[str]:
-        """Yield the sentences of some kinds."""
+        """Yield the sentences of the given kinds."""
         for section in self.sections:
             yield from (one.words for one in section.said if one.kind in kinds)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON: the numbers, and what must not be overlooked."""
+        """Return JSON: the numbers, the alarms and the warnings."""
         found = {
             "alarms": list(self.said("alarm")),
             "warnings": list(self.said("warning", "grave")),

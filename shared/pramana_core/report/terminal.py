@@ -1,4 +1,4 @@
-"""A report in a terminal: its brief sections, in words and tables."""
+"""Prints a report to a terminal: its brief sections, as text and tables."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_LINES = 24
-"""The most lines of a text that are printed; pages have all."""
+"""The most lines of a text that a terminal shows; pages show all."""
 
 _STYLES = {"note": "dim", "warning": "bold yellow", "grave": "bold yellow"}
 _BEFORE = {"point": "* ", "warning": "warning: ", "grave": "warning: "}
 
 
 def print_report(report: Report, out: Console, loud: Console) -> None:
-    """Print what is brief of a report; alarms go to `loud`."""
+    """Print the brief content of a report; alarms go to `loud`."""
     out.print(report.title, style="bold", markup=False)
     print_sections(report.sections, out, loud)
 
 
 def print_sections(sections: Iterable[Section], out: Console, loud: Console) -> None:
-    """Print what is brief of some sections; alarms go to `loud`."""
+    """Print the brief sections; alarms go to `loud`."""
     for section in sections:
         if section.brief:
             _print_section(section, out, loud)
 
 
 def print_warnings(out: Console, warnings: Iterable[str]) -> None:
-    """Print what must not be overlooked."""
+    """Print warnings."""
     for words in warnings:
         _print_sentence(Sentence(words, "warning"), out, out)
 
@@ -60,7 +60,7 @@ def _print_sentence(sentence: Sentence, out: Console, loud: Console) -> None:
 
 
 def _print_words(out: Console, words: str, style: str | None) -> None:
-    # Lines are broken between words for people, and not at all for scripts.
+    # Lines wrap at words on a terminal, and never for scripts.
     out.print(words, style=style, markup=False, soft_wrap=not out.is_terminal)
 
 
@@ -88,7 +88,7 @@ def _print_table(table: Table, out: Console) -> None:
     if not rows:
         return
     for column in columns:
-        # Names give way to numbers, of which no digit may be cut.
+        # Names wrap before numbers, whose digits must never be cut.
         shown.add_column(
             Text(column.title),
             justify="right" if column.number else "left",

@@ -1,5 +1,5 @@
-"""The messages between owners, miner and analysts, and the parts in which records travel.
+"""The messages between owners, miner and analysts, and the parts that carry records.
 
-Messages are validated here and made into values of `pramana_core` and back; sending and storing
-them is up to the services.
+Messages are validated here and converted to values of `pramana_core` and back. The services send
+and store them.
 """

@@ -1,4 +1,4 @@
-"""What all messages share: their base, names, labels and bounds."""
+"""The common base of all messages: names, labels and limits."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=Tr
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True)]
 
 People = Literal["same", "different", "overlapping"]
-"""What a study says of its owners' records: of the same people, of different ones, or of some that
-are the same; `overlapping` assumes nothing."""
+"""A study's declaration of its owners' records: of the same people, of different people, or of
+partly the same people; `overlapping` assumes nothing."""
 
 
 class Message(BaseModel):
-    """The base of all messages: frozen, unknown fields refused by name."""
+    """The base of all messages: immutable, and rejecting unknown fields by name."""
 
-    # A key may be no name in Python (`class`): it is written as it is read.
+    # A key that is a Python keyword (`class`) has another field name; JSON uses the key.
     model_config = ConfigDict(
         extra="forbid", frozen=True, serialize_by_alias=True, allow_inf_nan=False
     )
 
 
 class SparseMessage(Message):
-    """A message that leaves out keys without a value, as canonical JSON does."""
+    """A message without null fields, as in canonical JSON."""
 
-    # A return type would stand in the API's document in place of the fields.
+    # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         written: dict[str, Any] = write(self)
@@ -70,17 +70,17 @@ class Page(Message, Generic[Item]):
 
 
 Records = Literal["identical", "common", "any"]
-"""Which records a job uses: those of all owners, which must be the same; those at every owner; or
-all."""
+"""The records that a job uses: those of all owners, which must be the same; those that every owner
+has; or all."""
 
 
 def default_records(people: People) -> Records:
-    """Return which records a job uses that does not say, by what the study says of its people."""
+    """Return the records that a job uses by default, from the study's declaration of its people."""
     return "any" if people == "different" else "identical"
 
 
 def holding(people: People) -> str:
-    """Say what a study's owners hold, by what the study says of them."""
+    """Return a phrase on the people of a study's owners, from the study's declaration."""
     return {
         "same": "hold the same people",
         "different": "hold different people",
@@ -89,7 +89,7 @@ def holding(people: People) -> str:
 
 
 def meaning(people: People) -> str:
-    """Say what that means for what a person loses."""
+    """Return a clause on the loss of a person, from the study's declaration."""
     if people == "different":
-        return "a person loses what one owner tells, and the sum if several owners have her record"
-    return "what all owners tell of a person adds up"
+        return "a person's loss is due to one owner, or the sum if several owners have her record"
+    return "the losses of a person at all owners add up"

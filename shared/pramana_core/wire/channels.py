@@ -1,7 +1,7 @@
-"""Channels and plans as they travel: the message of a family follows from its declared parameters.
+"""Messages of channels and plans; a family's message follows from its declared parameters.
 
 A message is the canonical document of a channel (`Transition.as_dict`): the family's name, and a
-key for each field of the family's dataclass, with the range that is declared there.
+key for each field of the family's dataclass, with the range declared there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message
 
 
 class ChannelMessage(Protocol):
-    """The message of some family."""
+    """The message of a channel of any family."""
 
     family: str
 
@@ -32,18 +32,20 @@ class ChannelMessage(Protocol):
 
 
 class _Declared(Message):
-    """The declared parameters of a channel, or of one of a sampled channel's choices."""
+    """The declared parameters of a channel, or of a choice of a sampled channel."""
 
     model_config = ConfigDict(defer_build=True)
     declared: ClassVar[type]
 
     def to_transition(self) -> Any:
-        return self.declared(*(_made(getattr(self, k)) for k in keys_of(self.declared).values()))
+        return self.declared(
+            *(_parameter(getattr(self, k)) for k in keys_of(self.declared).values())
+        )
 
 
 @dataclass(frozen=True)
 class _OneOf:
-    """Stands beside `ChannelMessage` where a channel of one of some families is meant."""
+    """An annotation of `ChannelMessage`: a channel of one of the given families."""
 
     families: tuple[type[Transition], ...]
 
@@ -57,12 +59,12 @@ _PartChannel = Annotated[ChannelMessage, _OneOf(PARTS)]
 
 
 _SECTION = re.compile(r"\n\n(?:Args|Raises|Examples):\n")
-"""Where the words about a family end: what follows is for those who call it."""
+"""The end of a family's description; the later sections are for Python callers."""
 
 
 @cache
 def message_of(declared: type) -> type[_Declared]:
-    """Return the message of a family, or of the choices of a sampled channel."""
+    """Return the message class of a family, or of the choices of a sampled channel."""
     hints = get_type_hints(declared, include_extras=True)
     keys: dict[str, Any] = {k: _travelling(hints[name]) for name, k in keys_of(declared).items()}
     if issubclass(declared, Transition):
@@ -75,7 +77,7 @@ def message_of(declared: type) -> type[_Declared]:
 
 
 def _travelling(hint: Any) -> Any:
-    """Return the type of a parameter as it travels."""
+    """Return the type of a parameter in messages."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return Annotated[_travelling(inner[0]), *inner[1:]]
@@ -88,13 +90,13 @@ def _travelling(hint: Any) -> Any:
     return message_of(hint) if nested else known.get(hint, hint)
 
 
-def _made(value: Any) -> Any:
+def _parameter(value: Any) -> Any:
     if isinstance(value, _Declared):
         return value.to_transition()
     if not isinstance(value, list):
         return value
     numbers = all(isinstance(first, int) for first in value[:1])
-    return tuple(value) if numbers else tuple(map(_made, value))
+    return tuple(value) if numbers else tuple(map(_parameter, value))
 
 
 class NamedVariable(Message):
@@ -105,7 +107,7 @@ class NamedVariable(Message):
 
 
 class VariableMessage(NamedVariable, SparseMessage):
-    """A variable's name, its categories in code order, and the numbers they stand for, if any."""
+    """A variable's name, its categories in code order, and their numeric values, if any."""
 
     representatives: (
         Annotated[
@@ -122,7 +124,7 @@ class VariableMessage(NamedVariable, SparseMessage):
 
 
 class BlockMessage(Message):
-    """Variables randomized together by one channel."""
+    """Variables that one channel randomizes together."""
 
     variables: Annotated[list[VariableMessage], Field(min_length=1, max_length=MAX_VARIABLES)]
     channel: AnyChannel
@@ -133,13 +135,13 @@ class BlockMessage(Message):
 
 
 class PlanMessage(Message):
-    """The canonical JSON of a plan (see `Plan.as_dict`, which writes it)."""
+    """The canonical JSON of a plan, as `Plan.as_dict` writes it."""
 
     blocks: Annotated[list[BlockMessage], Field(min_length=1, max_length=MAX_VARIABLES)]
 
     @classmethod
     def from_plan(cls, plan: Plan) -> PlanMessage:
-        """Wrap a plan."""
+        """Return the message of a plan."""
         return cls.model_validate(plan.as_dict())
 
     def to_plan(self) -> Plan:

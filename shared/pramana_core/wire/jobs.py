@@ -1,7 +1,7 @@
-"""Jobs: what the miner is asked to learn, one message for each kind, and the state of a job.
+"""Jobs: a message for each kind of job that the miner can do, and the state of a job.
 
 A job is a learner's task and the records that it counts; owners' sessions agree on the task alone.
-Nothing here loads the mathematics: the options of learners are classes of their own.
+This module does not load the mathematics: the options of learners are classes of their own.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MessageT = TypeVar("MessageT", bound=BaseModel)
 
 
 class WithOptions(Message, Generic[OptionsT]):
-    """The base of messages that carry options, as `options_from` adds them."""
+    """The base of messages that carry options, which `options_from` adds."""
 
     carried: ClassVar[type[Any]]
 
@@ -73,8 +73,8 @@ class WithOptions(Message, Generic[OptionsT]):
 def options_from(
     options: type[Any], **as_messages: Any
 ) -> Callable[[type[MessageT]], type[MessageT]]:
-    """Add a field for each option that a message does not declare, and the options' description;
-    `as_messages` are the types of those options that messages bound more closely."""
+    """Add the options' description, and a field for each option that a message does not declare;
+    `as_messages` are the types of options with tighter limits in messages."""
     types = types_of(options) | as_messages
 
     def extended(message: type[MessageT]) -> type[MessageT]:
@@ -104,7 +104,7 @@ def options_in(message: BaseModel, options: type[OptionsT]) -> OptionsT:
 
 
 def _strict(kind: Any) -> Any:
-    """Return a type whose whole numbers and flags are read from nothing else."""
+    """Return a type that reads whole numbers and flags without conversion."""
     if kind in (int, bool):
         return Annotated[kind, pydantic.Field(strict=True)]
     if get_origin(kind) is Annotated:
@@ -126,9 +126,9 @@ Variables = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)
 class RecordsSpec(Message):
     """The records that a job uses.
 
-    If the owners' records are not the same set, `records` decides: `identical` refuses, `common`
-    uses those at every owner, `any` uses all. Left out, it is `any` in a study of different people,
-    else `identical`.
+    If the owners' records are not the same set, `records` decides: `identical` rejects the job,
+    `common` uses the records that every owner has, `any` uses all. The default is `any` in a study
+    of different people, otherwise `identical`.
     """
 
     records: Records | None = None
@@ -140,12 +140,13 @@ EstimatorName = Literal["moment", "sum", "ml", "pooled"]
 class CountsSpec(RecordsSpec):
     """The records that a job counts, and how the true counts are estimated.
 
-    `estimator` is `moment` (by moments, less noisy records counting more), `sum` (by moments, every
-    record alike), `ml` (maximum likelihood) or `pooled` (tables of few variables from overlapping
-    sets, also tables that no record reports whole). Left out, it follows the plans of the records.
-    `order` is the most variables that interact in pooled tables; left out, it follows the records.
-    With records `any` a variable that an owner does not report is missing there, which must not
-    depend on its value; where some records lack a variable the estimator must be `ml` or `pooled`.
+    `estimator` is `moment` (by moments, with less weight for noisier records), `sum` (by moments,
+    with equal weights), `ml` (maximum likelihood) or `pooled` (tables of few variables from
+    overlapping sets, also tables that no record reports whole). The default depends on the plans of
+    the records. `order` is the most variables that interact in pooled tables; its default depends
+    on the records. With records `any` a variable that an owner does not report is missing there,
+    which must not depend on its value; where some records lack a variable the estimator must be
+    `ml` or `pooled`.
     """
 
     estimator: EstimatorName | None = None
@@ -153,12 +154,12 @@ class CountsSpec(RecordsSpec):
 
     @property
     def models(self) -> bool:
-        """Whether the estimator may make tables of smaller ones."""
+        """Whether the estimator may compose tables from smaller ones."""
         return self.estimator == "pooled"
 
 
 class ContingencyTableSpec(CountsSpec):
-    """Estimate how many records have each combination of categories of some variables."""
+    """Estimate the count of records with each combination of categories of some variables."""
 
     kind: Literal["contingency-table"]
     variables: Variables
@@ -168,10 +169,10 @@ class ContingencyTableSpec(CountsSpec):
 class AssociationRulesTask(WithOptions[RuleOptions]):
     """Find frequent itemsets and the rules between their parts (Ma 7.1, FRAPP 6).
 
-    An item is a category of a variable. `items` names them by variable; without it they are all
-    categories of `variables` (by default of all that are reported), or, with `present`, only the
-    category of that name of those that have it. Rules have a confidence of at least
-    `minimum_confidence`; if `certain`, the lower end of its interval has.
+    An item is a category of a variable. `items` names them by variable. The default is all
+    categories of `variables` (by default, all that are reported), or, with `present`, the category
+    of that name of each variable that has it. Rules have a confidence of at least
+    `minimum_confidence`; with `certain`, the lower end of its interval must reach it.
     """
 
     kind: Literal["association-rules"]
@@ -197,7 +198,7 @@ class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
 class DecisionTreeTask(WithOptions[TreeOptions]):
     """Learn a tree that predicts the class `target` from `attributes` (Ma 7.2).
 
-    The attributes are by default all other variables that are reported.
+    The attributes are by default all other reported variables.
     """
 
     kind: Literal["decision-tree"]
@@ -218,7 +219,7 @@ Numbers = Annotated[tuple[float, ...], Field(min_length=2, max_length=MAX_CATEGO
 class LinearClassifierTask(WithOptions[LinearOptions]):
     """Learn planes that predict the class `target` from `features` (Ma 6).
 
-    The features are by default all other variables that are reported. `seed` decides what is drawn.
+    The features are by default all other reported variables. `seed` determines all random draws.
     """
 
     kind: Literal["linear-classifier"]
@@ -235,7 +236,7 @@ class LinearClassifierSpec(LinearClassifierTask, CountsSpec):
 class BayesClassifierTask(WithOptions[BayesClassifierOptions]):
     """Learn a Bayesian network that predicts the class `target`, its root, from `features`.
 
-    The features are by default all other variables that are reported.
+    The features are by default all other reported variables.
     """
 
     kind: Literal["bayes-classifier"]
@@ -249,7 +250,7 @@ class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
 
 @options_from(Scoring)
 class ScoreMessage(WithOptions[Scoring]):
-    """What a link is worth."""
+    """The score of a link."""
 
     name: ScoreName = Scoring.name
 
@@ -259,27 +260,27 @@ Order = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_VARIABLE
 
 @options_from(Search, order=Order | None)
 class SearchMessage(WithOptions[Search]):
-    """How to search."""
+    """The search for a structure."""
 
 
 class WithParameters(Message):
-    """The base of messages that say how a network's parameters are learned."""
+    """The base of messages with options for learning a network's parameters."""
 
     def parameters(self) -> ParameterOptions:
-        """Return how parameters are learned. Raises OptionError."""
+        """Return the options for learning parameters. Raises OptionError."""
         return options_in(self, ParameterOptions)
 
 
 @options_from(ParameterOptions)
 class _NetworkSpec(CountsSpec, WithParameters):
-    """A Bayesian network whose parameters are learned."""
+    """A Bayesian network with learned parameters."""
 
 
 class BayesNetParametersSpec(_NetworkSpec):
     """Learn the parameters of a network of given structure (Ma 5.4).
 
     `structure` lists the parents of every node. `method` is `ml`, or `map` with a Dirichlet prior
-    whose parameter of each cell is `alpha`.
+    whose parameter for each cell is `alpha`.
     """
 
     kind: Literal["bayes-net-parameters"] = "bayes-net-parameters"
@@ -289,9 +290,9 @@ class BayesNetParametersSpec(_NetworkSpec):
 class BayesNetStructureSpec(_NetworkSpec):
     """Learn the structure of a network over some variables, then its parameters (Ma 5.5).
 
-    `variables` are by default all that are reported. `draws` bootstrap samples, which `seed`
-    decides, give each link its confidence; 0 draws none. `method` and `alpha` are those of
-    `bayes-net-parameters`.
+    `variables` are by default all reported ones. The confidence of each link comes from `draws`
+    bootstrap samples, which `seed` determines; 0 computes no confidence. `method` and `alpha` are
+    as in `bayes-net-parameters`.
     """
 
     kind: Literal["bayes-net-structure"]
@@ -317,10 +318,10 @@ class RegressionSpec(WithOptions[RegressionOptions], RecordsSpec):
 
 @options_from(CombineOptions)
 class ModelSharingSpec(WithOptions[CombineOptions]):
-    """Combine the trees that owners released to one model, without any records.
+    """Combine the trees that owners released into one model, without records.
 
-    `target` is the class, by default that of all trees; `owners` are those whose trees are used, by
-    default all.
+    `target` is the class, by default the common class of all trees; `owners` are the owners whose
+    trees are used, by default all.
     """
 
     kind: Literal["model-sharing"]
@@ -331,12 +332,12 @@ class ModelSharingSpec(WithOptions[CombineOptions]):
     @model_validator(mode="after")
     def _consistent(self) -> ModelSharingSpec:
         if self.owners is not None and len(set(self.owners)) < len(self.owners):
-            raise ValueError("an owner is named twice")
+            raise ValueError("`owners` has a duplicate")
         return self
 
 
 def _kind_of(spec: Any) -> str | None:
-    """Return the kind of a job; one that names none learns parameters."""
+    """Return the kind of a job; a job without a kind learns parameters."""
     if isinstance(spec, dict):
         kind = spec.get("kind", "bayes-net-parameters")
         return kind if isinstance(kind, str) else None
@@ -368,13 +369,13 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class JobName(Message):
-    """A name for people."""
+    """A name for a job that people read."""
 
     name: Title
 
 
 class JobCreate(Message):
-    """A job; the same key with the same specification is the same job."""
+    """A job to create; the same key with the same specification is the same job."""
 
     key: Name | None = None
     spec: JobSpec
@@ -384,7 +385,7 @@ JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
 class JobLine(Message):
-    """A line of a job's log: the run of the job that wrote it, and when."""
+    """A line of a job's log, with the run that wrote it and the time."""
 
     run: int
     at: datetime
@@ -392,16 +393,17 @@ class JobLine(Message):
 
 
 LOG_LINES = 20
-"""The last lines of its log that a job's message has."""
+"""The count of last log lines in a job's message."""
 
 
 class Job(Message):
-    """A job's state; `progress` runs from 0 to 1. `name`, which may change, is for people.
+    """A job's state; `progress` runs from 0 to 1. `name` is for people and may change.
 
-    `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
-    p-value; an owner sees its own there. `started` is when its last run began, `seconds_left` the
-    seconds that it may still take. `runs` counts its runs, with the next one; `worker` has the
-    last. `log` has the last lines, where one job is read. Owners see neither worker nor log.
+    `inconsistent` maps the id of each release that is inconsistent with its plan to the p-value; an
+    owner sees only its own releases there. `started` is the start of the last run, `seconds_left`
+    the estimated remaining seconds of that run. `runs` counts the job's runs, with the next one;
+    `worker` ran the last one. `log` has the last lines, but only where a single job is read. Owners
+    see neither worker nor log.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Models, the questions to them and the answers."""
+"""Models, queries to models, and answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pramana_core.wire.privacy import (
 from pramana_core.wire.releases import Alignment, Release
 
 FILLED_IN = 64
-"""The most tables made of smaller ones that a model names."""
+"""The most composed tables that a model lists."""
 
 
 class ParameterMessage(Message):
@@ -33,8 +33,9 @@ class ParameterMessage(Message):
 
     `estimate` is the raw ratio of estimated counts and may lie outside [0, 1]; `probability` is its
     projection. `se` is the standard error against the population, `se_records` against the true
-    records (randomization noise alone); these three are null where the parents' configuration has
-    no positive estimated count. `interval` is the 95 % interval against the population (Fieller).
+    records (randomization noise alone). `estimate`, `se` and `se_records` are null where the
+    parents' configuration has no positive estimated count. `interval` is the 95 % interval against
+    the population (Fieller).
     """
 
     node: str
@@ -48,7 +49,7 @@ class ParameterMessage(Message):
 
 
 class NodeMessage(Message):
-    """A node with its categories, the numbers that stand for them if it has any, and parents."""
+    """A node with its categories, their numeric values if any, and its parents."""
 
     name: str
     categories: list[str]
@@ -57,12 +58,12 @@ class NodeMessage(Message):
 
 
 class LinkMessage(Message):
-    """A link and its evidence, which a given structure lacks.
+    """A link with its evidence, which links of a given structure lack.
 
-    `gain` is the link's gain given the child's other parents, in nats above the penalty;
-    `inflation` by how many times randomization multiplies the chance part of the plain gain, null
-    where that is infinite. `confidence` is the probability of the link by bootstrap, if one link is
-    expected among all pairs; null without bootstrap. `compelled` says whether all equivalent
+    `gain` is the link's gain given the child's other parents, in nats above the penalty.
+    `inflation` is the factor by which randomization multiplies the chance part of the plain gain,
+    null if infinite. `confidence` is the probability of the link by bootstrap, if one link is
+    expected among all pairs; null without bootstrap. `compelled` shows whether all equivalent
     structures direct the link so.
     """
 
@@ -75,12 +76,13 @@ class LinkMessage(Message):
 
 
 class LackOfFitMessage(Message):
-    """Whether the reports contradict pooled tables that counts were taken from.
+    """A test whether the reports contradict the pooled tables that supplied counts.
 
-    Interactions of at most `order` of the `variables` are tested against those of one more.
-    `statistic` is the ratio of the reports' deviation to its expectation under the model; times
-    `degrees_of_freedom` it is near a chi-square. It, they and the `p_value` are null where nothing
-    can be tested, for the `reason` given. `warning` says in words that the reports do not fit.
+    Interactions of at most `order` of the `variables` are tested against interactions of one more.
+    `statistic` is the ratio of the reports' deviation to its expectation under the model;
+    `degrees_of_freedom` times `statistic` is near a chi-square. These two and the `p_value` are
+    null if no test is possible; `reason` says why. `warning` is a sentence if the reports do not
+    fit.
     """
 
     variables: list[str]
@@ -93,7 +95,7 @@ class LackOfFitMessage(Message):
 
 
 class FigureMessage(Message):
-    """A number about a model, with its 95 % interval where it has one."""
+    """A figure about a model, with its 95 % interval if it has one."""
 
     name: str
     value: float
@@ -103,10 +105,11 @@ class FigureMessage(Message):
 
 
 class WorthMessage(Message):
-    """What a model is worth: a sentence, the figures behind it, and what their intervals suppose.
+    """An assessment of a model: a sentence, its figures, and the assumptions of their intervals.
 
-    A classifier has its expected accuracy beside the majority class and the naive Bayes classifier
-    of the same releases; a network, rules and a table have what was found beside chance.
+    A classifier has its expected accuracy, compared with the majority class and with the naive
+    Bayes classifier of the same releases; a network, rules and a table have their findings,
+    compared with chance.
     """
 
     verdict: str
@@ -115,26 +118,25 @@ class WorthMessage(Message):
 
     @classmethod
     def of(cls, worth: Worth | None) -> WorthMessage | None:
-        """Return the message of what a model is worth, where that is known."""
+        """Return the message of a model's assessment, or None if it is unknown."""
         return None if worth is None else cls.model_validate(asdict(worth))
 
     def to_worth(self) -> Worth:
-        """Return what the model is worth."""
+        """Return the assessment of the model."""
         figures = tuple(Figure(**figure.model_dump()) for figure in self.figures)
         return Worth(self.verdict, figures, self.supposes)
 
 
 class ModelHead(Message):
-    """What every model states: the records it was learned from, and the job, whose name it has.
+    """The common fields of all models: the records of the model, and the name of its job.
 
-    `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
-    that are inconsistent with their plan to the p-value (an owner sees its own there).
-    `lack_of_fit` tests each set of pooled variables that counts were taken from; `filled_in` are
-    the first sets of variables whose tables were made of smaller ones. `told` is the amplification
-    of one person's whole record over all owners, null where nothing bounds it, for whoever knows
-    which report is whose; `central` holds against all others who see what it was learned from, and
-    is null for an owner.
-    `worth` says what the model is worth, null where that cannot be estimated.
+    `releases` maps the id of each release used to the digest of its content; `inconsistent` maps
+    those that are inconsistent with their plan to the p-value (an owner sees only its own there).
+    `lack_of_fit` tests each set of pooled variables that supplied counts; `filled_in` are the first
+    sets of variables whose tables were composed from smaller ones. `told` is the amplification of
+    one person's whole record over all owners, null if unbounded, against a reader who knows which
+    report is whose. `central` is the bound against all other readers of the model's sources; it is
+    null for an owner. `worth` is the assessment of the model, null if it cannot be estimated.
     """
 
     id: str
@@ -154,12 +156,12 @@ class ModelHead(Message):
 
     @property
     def filled_in_told(self) -> str:
-        """A sentence on `filled_in`; empty if it is."""
+        """A sentence on `filled_in`, or an empty string."""
         return filled_in_words(self.filled_in)
 
 
 class BayesNetMessage(ModelHead):
-    """A learned Bayesian network: what was learned, from what, and how surely."""
+    """A learned Bayesian network: nodes, parameters and links, with their errors and evidence."""
 
     kind: Literal["bayes-net"] = "bayes-net"
     nodes: list[NodeMessage]
@@ -168,12 +170,12 @@ class BayesNetMessage(ModelHead):
 
 
 class CellMessage(Message):
-    """The number of records with a combination of categories, with both errors.
+    """The count of records with a combination of categories, with both errors.
 
-    `count` is the raw estimate, which may be fractional or negative; `projected` the nearest counts
-    that are not negative and sum to the records. `se_population` is the standard error against the
-    population, `se_records` against the true records (randomization noise alone). `interval` is the
-    95 % interval against the population, within 0 and the records.
+    `count` is the raw estimate, which may be fractional or negative. `projected` are the nearest
+    counts that are not negative and sum to the count of records. `se_population` is the standard
+    error against the population, `se_records` against the true records (randomization noise alone).
+    `interval` is the 95 % interval against the population, between 0 and the count of records.
     """
 
     values: dict[str, str]
@@ -185,7 +187,7 @@ class CellMessage(Message):
 
 
 class ContingencyTableMessage(ModelHead):
-    """Estimated counts of every combination of categories, the last variable's fastest."""
+    """Estimated counts of every combination of categories; the last variable varies fastest."""
 
     kind: Literal["contingency-table"] = "contingency-table"
     variables: list[NamedVariable]
@@ -200,7 +202,7 @@ class ItemMessage(Message):
 
 
 Estimate = float | None
-"""A number, or null where the reports tell nothing of it."""
+"""An estimate, or null where the reports do not determine it."""
 
 
 class ItemsetMessage(Message):
@@ -208,9 +210,9 @@ class ItemsetMessage(Message):
 
     `items` are indices in the model's `items`. `support` is the raw estimate and may lie outside
     [0, 1]; `se_records` and `se_population` are its standard errors against the true records and
-    their population. `interval` is of the kind and confidence of the job, `verdict` what it says of
-    the minimum support, `chosen` whether the itemset is held frequent, `p_value` that of "this
-    itemset or a subset of it is below the minimum".
+    their population. `interval` has the kind and confidence of the job; `verdict` compares it with
+    the minimum support. `chosen` shows whether the itemset counts as frequent. `p_value` is the
+    p-value of "this itemset or a subset of it is below the minimum".
     """
 
     items: list[int]
@@ -226,7 +228,7 @@ class ItemsetMessage(Message):
 class RuleMessage(Message):
     """A rule `antecedent -> consequent`; both are indices in the model's `items`.
 
-    Estimates are raw; errors and intervals are of the kind and confidence of the job.
+    Estimates are raw; errors and intervals have the kind and confidence of the job.
     """
 
     antecedent: list[int]
@@ -248,10 +250,10 @@ class RuleMessage(Message):
 
 
 class AssociationRulesMessage(ModelHead):
-    """Itemsets held frequent or not ruled out, and the rules between those held frequent.
+    """Itemsets that are frequent or undecided, and the rules between the frequent ones.
 
     `examined` counts all itemsets that were estimated. Those of `modelled_from` items or more are
-    estimated from a model of shorter ones.
+    estimated from a model of shorter itemsets.
     """
 
     kind: Literal["association-rules"] = "association-rules"
@@ -268,7 +270,7 @@ class DocumentMessage(ModelHead):
     kind: str
     document: Annotated[
         dict[str, Any],
-        Field(description="What predictions are made from, here and where it travels."),
+        Field(description="The document from which predictions are computed."),
     ]
 
 
@@ -291,9 +293,9 @@ class BayesClassifierMessage(DocumentMessage):
 
 
 class MaskingMessage(Message):
-    """How the records of a release were masked, as its owner declares it.
+    """How the records of a release were masked, as declared by its owner.
 
-    `masked` are the columns that hold no true values of their records.
+    `masked` are the columns without true values.
     """
 
     release: str
@@ -303,7 +305,7 @@ class MaskingMessage(Message):
 
 
 class RegressionMessage(DocumentMessage):
-    """A regression on masked records; `masking` says how they were masked, release by release."""
+    """A regression on masked records; `masking` describes the masking of each release."""
 
     kind: Literal["regression"] = "regression"
     masking: list[MaskingMessage]
@@ -312,11 +314,12 @@ class RegressionMessage(DocumentMessage):
 class UsedTreeMessage(Message):
     """A released tree that a model was learned from, as its owner describes it.
 
-    `paths` and `counted` are its paths and the records they count; `requirement`, `counts` and
-    `epsilon` are what the release promises (see `SharedTreeMessage`). `class_match` is the share of
-    pseudo-data, or where there are none of records drawn evenly, for which the model and this tree
-    predict the same class, with its standard error; `path_match` the share of their paths that both
-    have, null where the model is not one tree. Neither says how often the model is right.
+    `paths` and `counted` are the counts of its paths and of the records on them; `requirement`,
+    `counts` and `epsilon` are the release's guarantees (see `SharedTreeMessage`). `class_match` is
+    the share of records for which the model and this tree predict the same class, with its standard
+    error, over the pseudo-data or, without any, evenly drawn records. `path_match` is the share of
+    their paths that both have, null if the model is not one tree. Neither measures how often the
+    model is right.
     """
 
     release: str
@@ -334,9 +337,9 @@ class UsedTreeMessage(Message):
 class ModelSharingMessage(DocumentMessage):
     """A model of released trees.
 
-    `records` is the number of records that the trees count, `pseudo_records` the number drawn to
-    learn from. `notes` are sentences on how it was learned. With `holds_releases` the trees
-    themselves are the model: it is deleted when one of them is withdrawn.
+    `records` is the count of records in the trees, `pseudo_records` the count drawn to learn from.
+    `notes` are sentences on the learning. With `holds_releases` the trees themselves are the model:
+    the model is deleted when one of them is withdrawn.
     """
 
     kind: Literal["model-sharing"] = "model-sharing"
@@ -360,10 +363,9 @@ ModelMessage = Annotated[
 
 
 class ModelEntry(Message):
-    """A model in a list; `addresses` are those at which it can be read, shown and asked.
+    """A model in a list; `addresses` are the paths to read, show and query it.
 
-    `verdict` says what it is worth; `warnings` are those of the pooled tables that its counts were
-    taken from.
+    `verdict` is a sentence on the quality of the model; `warnings` are those of its pooled tables.
     """
 
     id: str
@@ -389,7 +391,7 @@ class DashboardStudy(Message):
 
 
 class Dashboard(Message):
-    """What the caller may see, at one moment; `ending` are tokens that end soon."""
+    """All that the caller may see, at one moment; `ending` are tokens that expire soon."""
 
     at: datetime
     studies: list[DashboardStudy]

@@ -1,6 +1,6 @@
 """The records of a release on the wire, part by part: pseudonyms, codes and numbers.
 
-Parts are Arrow IPC streams; small ones may be JSON. Reading a part checks all of it against the
+Parts are Arrow IPC streams; small ones may be JSON. A reader checks all of a part against the
 schema of its release.
 """
 
@@ -31,43 +31,43 @@ PART_JSON_MEDIA_TYPE = "application/json"
 DIGEST_HEADER = "Content-Digest"
 
 _BLOCK = 1 << 14
-"""Pseudonyms compared at once."""
+"""Count of pseudonyms compared at once."""
 
 READ_ROWS = 1 << 18
-"""Rows of a column in a file that are read at once."""
+"""Count of rows of a column read at once from a file."""
 
 Pseudonyms = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
 
 Values = npt.NDArray[Any]
-"""A column as it travels: codes in the narrowest unsigned type, or numbers as float64."""
+"""A column in a message: codes in the narrowest unsigned type, or numbers as float64."""
 
 
 class Column(Protocol):
-    """A column that is read and changed in slices: an array, or one that lies in a file."""
+    """A column that is read and changed in slices: an array, or a column in a file."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of its values."""
 
     def __len__(self) -> int:
-        """Return how many values it has."""
+        """Return the count of values."""
 
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
-        """Return some of the values."""
+        """Return the values of a slice."""
 
     def __setitem__(self, rows: slice, values: npt.NDArray[Any], /) -> None:
-        """Put others in their place."""
+        """Replace the values of a slice."""
 
 
 def slices_of(records: int, rows: int = READ_ROWS) -> Iterator[slice]:
-    """Yield N records in slices of at most so many rows."""
+    """Yield the slices of N records, with at most `rows` rows each."""
     for start in range(0, records, rows):
         yield slice(start, min(records, start + rows))
 
 
 class PartJson(Message):
-    """A small part as JSON: pseudonyms in hexadecimal, and per column its codes or its numbers."""
+    """A small part as JSON: pseudonyms in hexadecimal, and for each column its codes or numbers."""
 
     keys: Annotated[
         list[Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]],
@@ -82,10 +82,10 @@ class PartJson(Message):
 
 @dataclass(frozen=True)
 class RecordSchema:
-    """The columns in which a release's records travel, besides their pseudonyms.
+    """The columns of a release's parts, except the pseudonyms.
 
     Attributes:
-        sizes: of each column in order how many codes it has; None where it holds numbers.
+        sizes: for each column, in order, its count of codes; None for numbers.
     """
 
     sizes: Mapping[str, int | None]
@@ -111,14 +111,13 @@ class RecordSchema:
         return KEY_BYTES + sum(self.dtype(name).itemsize for name in self.sizes)
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        """Return the type in which a column travels."""
+        """Return the type of a column in parts."""
         size = self.sizes[name]
         return np.dtype(np.float64) if size is None else code_dtype(size)
 
     def require(self, columns: Mapping[str, Values]) -> None:
-        """Check the values of a part's columns. Raises PartInvalid: a code that its column does
-        not have, or a number that is missing, infinite or beyond what can be squared and added
-        up."""
+        """Check the values of a part's columns. Raises PartInvalid: a code outside its column's
+        range, or a number that is missing, infinite or too large to be squared and added up."""
         for name, size in self.sizes.items():
             values = columns[name]
             if size is None:
@@ -128,12 +127,11 @@ class RecordSchema:
                         f"Column {name!r} of the part has {wrong} values that are missing, infinite"
                         f" or beyond {LARGEST:g}.",
                         where=name,
-                        remedy="Every number of a release must be finite.",
+                        remedy="Release finite numbers only.",
                     )
             elif len(values) and int(values.max()) >= size:
                 raise PartInvalid(
-                    f"The part reports code {int(values.max())} of {name!r}, which has {size}"
-                    " codes.",
+                    f"The part has code {int(values.max())} for {name!r}, which has {size} codes.",
                     where=name,
                 )
 
@@ -144,7 +142,7 @@ def content_digest(body: bytes) -> str:
 
 
 def records_digest(plan: Plan, keys: Column | None, columns: Mapping[str, Column]) -> str:
-    """Return SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
+    """Return SHA-256 of plan, pseudonyms and reports, independent of the division into parts."""
     running = hashlib.sha256(plan.digest.encode())
     if keys is not None:
         for rows in slices_of(len(keys)):
@@ -165,7 +163,7 @@ def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype(np.uint64)
 
 
-# Fields of Arrow's flatbuffers Message and RecordBatch, by their number, and a format version.
+# Indices of fields in Arrow's flatbuffers Message and RecordBatch, and a format version.
 _VERSION, _HEADER, _CUSTOM_METADATA = 0, 2, 4
 _LENGTH, _COMPRESSION = 0, 3
 _VERSION_5 = 4
@@ -190,18 +188,18 @@ def decode_part(
     """Read one part and check it against the schema of its release.
 
     Raises:
-        PartInvalid: not an Arrow stream of one uncompressed batch (others could take any amount
-            of memory), another schema, nulls, pseudonyms not strictly ascending, a code that its
-            column does not have, or a number that is not finite.
+        PartInvalid: not an Arrow stream of one uncompressed batch (other streams could need any
+            amount of memory), another schema, nulls, pseudonyms not strictly ascending, a code
+            outside its column's range, or a number that is not finite.
     """
     try:
         with pa.ipc.open_stream(body) as reader:
             if reader.schema != schema.arrow:
                 raise PartInvalid(
                     f"The part's columns are {reader.schema.names} of types"
-                    f" {[str(t) for t in reader.schema.types]}, not those that the release"
-                    " announces.",
-                    remedy="Send the pseudonyms and one column each, in the order announced.",
+                    f" {[str(t) for t in reader.schema.types]}, not those announced for the"
+                    " release.",
+                    remedy="Send the pseudonyms, then all columns in the announced order.",
                 )
             _require_one_plain_batch(schema, body)
             batch = reader.read_next_batch()
@@ -209,7 +207,7 @@ def decode_part(
     except (pa.ArrowException, OSError, ValueError, struct.error) as error:
         raise PartInvalid(
             f"The part is not a readable Arrow IPC stream ({type(error).__name__}).",
-            remedy="Send it as the agent's outbox holds it.",
+            remedy="Send the file from the agent's outbox unchanged.",
         ) from None
     if any(column.null_count for column in batch.columns):
         raise PartInvalid("The part has missing values.")
@@ -221,14 +219,14 @@ def decode_part(
 
 
 def _values(column: pa.Array, dtype: np.dtype[Any]) -> Values:
-    """Return a column without nulls as a view of its bytes. Arrow's own conversion loads pandas."""
+    """Return a column without nulls as a view of its bytes (Arrow's conversion loads pandas)."""
     return np.frombuffer(
         column.buffers()[1], dtype, count=len(column), offset=column.offset * dtype.itemsize
     )
 
 
 def _require_one_plain_batch(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
-    """Check that reading a part takes no more memory than the part itself."""
+    """Check that reading a part needs no more memory than the part itself."""
     batches = rows = 0
     for message in pa.ipc.MessageReader.open_stream(body):
         if message.type == "schema":
@@ -250,17 +248,16 @@ def _require_one_plain_batch(schema: RecordSchema, body: bytes | pa.Buffer) -> N
         batches += 1
         if not plain or batches > 1 or not 0 <= rows * schema.row_bytes <= len(body):
             raise PartInvalid(
-                "The part is compressed, has several record batches, or is not in the plain form"
-                " of Arrow IPC.",
-                remedy="Send it as an uncompressed Arrow IPC stream of one record batch, format"
-                " version 5.",
+                "The part is compressed, has several record batches, or is not plain Arrow IPC.",
+                remedy="Send an uncompressed Arrow IPC stream of one record batch, format version"
+                " 5.",
             )
     if not rows:
         raise PartInvalid("The part has no records.")
 
 
 def _field(buffer: memoryview, table: int, index: int) -> int:
-    """Return the position of a flatbuffer table's field, or 0 if the table has it not."""
+    """Return the position of a flatbuffer table's field, or 0 if the table lacks the field."""
     entries = table - struct.unpack_from("<i", buffer, table)[0]
     slot = 4 + 2 * index
     if slot >= struct.unpack_from("<H", buffer, entries)[0]:
@@ -276,13 +273,13 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
     except ValidationError as error:
         places = sorted({".".join(str(step) for step in e["loc"][:2]) for e in error.errors()})
         raise PartInvalid(
-            f"The part is not a JSON part: {error.error_count()} errors, in {first_few(places)}.",
+            f"The part is invalid JSON: {error.error_count()} errors, in {first_few(places)}.",
             remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code or number,'
             " ...]}}.",
         ) from None
     if set(part.columns) != set(schema.sizes):
         raise PartInvalid(
-            f"The part's columns are {sorted(part.columns)}, not those that the release announces.",
+            f"The part's columns are {sorted(part.columns)}, not those announced for the release.",
             remedy=f"Send {sorted(schema.sizes)}.",
         )
     lengths = {len(codes) for codes in part.columns.values()}
@@ -298,13 +295,11 @@ def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dic
 
 
 def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
-    """Return a column of a JSON part, its codes not yet in the narrowest type."""
+    """Return a column of a JSON part, with codes not yet in the narrowest type."""
     if size is None:
         return np.array(values, dtype=np.float64)
     if any(isinstance(value, float) for value in values):
-        raise PartInvalid(
-            f"Column {name!r} of the part holds values that are no codes.", where=name
-        )
+        raise PartInvalid(f"Column {name!r} of the part has values that are not codes.", where=name)
     return np.array(values, dtype=np.uint32)
 
 
@@ -312,7 +307,7 @@ def _require_ascending(keys: Pseudonyms) -> None:
     if not strictly_ascending(keys):
         raise PartInvalid(
             "The part's pseudonyms are not strictly ascending.",
-            remedy="Sort the records by pseudonym and send each once.",
+            remedy="Sort the records by pseudonym and send each record once.",
         )
 
 
@@ -325,20 +320,20 @@ def key_column(keys: Pseudonyms) -> pa.Array:
 def key_array(column: pa.ChunkedArray) -> Pseudonyms:
     """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
     pieces = [_values(chunk, np.dtype(f"V{KEY_BYTES}")) for chunk in column.chunks]
-    # One piece is used without a copy.
+    # A single chunk needs no copy.
     return (
         pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, f"V{KEY_BYTES}"), *pieces])
     )
 
 
 def key_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
-    """Return pseudonyms as an (N, 2) array of integers that sort as the bytes do."""
+    """Return pseudonyms as an (N, 2) array of integers with the sort order of the bytes."""
     return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
 
 
 def key_order(keys: Pseudonyms) -> npt.NDArray[np.intp]:
-    """Return the order in which pseudonyms ascend. Raises DuplicateRecordId: one occurs twice."""
-    # Half a pseudonym tells nearly all apart, and one integer is sorted several times as fast.
+    """Return the indices that sort pseudonyms. Raises DuplicateRecordId: a repeated pseudonym."""
+    # Half a pseudonym separates nearly all, and single integers sort several times as fast.
     order = np.argsort(np.ascontiguousarray(key_words(keys)[:, 0]))
     if strictly_ascending(keys[order]):
         return order
@@ -352,8 +347,8 @@ def key_order(keys: Pseudonyms) -> npt.NDArray[np.intp]:
 
 
 def strictly_ascending(keys: Pseudonyms) -> bool:
-    """Whether pseudonyms ascend as bytes, none repeated."""
-    # Block by block, each with the key before it: quick, and in the memory of one block.
+    """Return whether pseudonyms ascend strictly as bytes."""
+    # Block by block, each with the key before it: fast, with the memory of one block.
     for start in range(0, len(keys), _BLOCK):
         words = key_words(keys[max(0, start - 1) : start + _BLOCK])
         high, low = words[:, 0], words[:, 1]
@@ -366,30 +361,30 @@ def strictly_ascending(keys: Pseudonyms) -> bool:
 def locate(
     keys: Pseudonyms | npt.NDArray[np.bytes_], among: Pseudonyms | npt.NDArray[np.bytes_]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Return the index of each pseudonym among ascending ones, and whether it is there.
+    """Return the index of each pseudonym among ascending ones, and whether it is among them.
 
-    Both may be arrays of dtype `V16` or `S16`.
+    Both arrays have dtype `V16` or `S16`.
     """
-    # Bytes of one length compare as text does; that only text ignores zeros at the end is no harm.
+    # Bytes of equal length compare like text; text ignores final zeros, which is harmless here.
     wanted = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}")
-    held = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
-    place = np.searchsorted(held, wanted)
-    if not len(held):
+    sorted_keys = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
+    place = np.searchsorted(sorted_keys, wanted)
+    if not len(sorted_keys):
         return place, np.zeros(len(wanted), dtype=np.bool_)
-    there: npt.NDArray[np.bool_] = held[np.minimum(place, len(held) - 1)] == wanted
+    there: npt.NDArray[np.bool_] = sorted_keys[np.minimum(place, len(sorted_keys) - 1)] == wanted
     return place, there
 
 
 def joined_parts(
     schema: RecordSchema, parts: Sequence[tuple[Pseudonyms, dict[str, Values]]]
 ) -> tuple[Pseudonyms, dict[str, Values]]:
-    """Return the pseudonyms and columns of decoded parts of one release, in one piece."""
-    columns = {name: np.concatenate([held[name] for _, held in parts]) for name in schema.sizes}
+    """Return the concatenated pseudonyms and columns of decoded parts of one release."""
+    columns = {name: np.concatenate([values[name] for _, values in parts]) for name in schema.sizes}
     return np.concatenate([keys for keys, _ in parts]), columns
 
 
 def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:
-    """Return the (start, stop) of each part when N records travel `per_part` at a time."""
+    """Return the (start, stop) of each part of N records, with `per_part` records each."""
     return [
         (i * per_part, min(records, (i + 1) * per_part))
         for i in range(math.ceil(records / per_part))

@@ -1,6 +1,6 @@
-"""Studies: the people and tokens in them, and the privacy that their releases cost.
+"""Studies: their people, tokens, and the privacy loss of their releases.
 
-Numbers that JSON cannot write are null: infinities, and a gamma that overflows.
+Numbers that JSON cannot represent are null: infinities, and a gamma that overflows.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from pramana_core.wire.base import (
 from pramana_core.wire.channels import PlanMessage
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""A budget: the most that epsilons may add up to."""
+"""A budget: the largest sum of epsilons."""
 
 DrawIds = Annotated[list[Sha256], Field(min_length=1, max_length=MAX_VARIABLES)]
-"""Per block of a plan, in order, what identifies its draws; see `ReleaseCreate`."""
+"""The identity of the draws of each block of a plan, in order; see `ReleaseCreate`."""
 
 
 def require_one_each(plan: PlanMessage, draws: list[str] | None) -> None:
-    """Check that there is an identity of draws for each block. Raises ValueError."""
+    """Check that each block has an identity of draws. Raises ValueError."""
     if draws is not None and len(draws) != len(plan.blocks):
-        raise ValueError(f"there are {len(draws)} draws for {len(plan.blocks)} blocks")
+        raise ValueError(f"`draws` has {len(draws)} entries for {len(plan.blocks)} blocks")
 
 
 class AmplificationMessage(Message):
-    """An amplification; `grows_to` is what a belief of `prior` (see `StudyPrivacy`) can reach."""
+    """An amplification; `grows_to` is the largest value to which a belief `prior` can grow."""
 
     epsilon: float | None
     gamma: float | None
@@ -59,11 +59,11 @@ class AmplificationMessage(Message):
 
 
 class CentralMessage(Message):
-    """What a record loses to whoever does not know whose report is whose, such as the miner alone.
+    """The loss of a record against a reader who cannot link reports to people, such as the miner.
 
-    That is `epsilon`, but for a chance of `delta`; it is null where nothing bounds it, and where
-    `unstated` says why no such bound is stated. The record that loses most hides among `records`
-    that agree in all that is known of them.
+    The loss is `epsilon`, except with probability `delta`. `epsilon` is null if the loss is
+    unbounded or the bound is not computed, for the reason in `unstated`. The record with the
+    largest loss hides among `records` records that agree in all known data.
     """
 
     epsilon: float | None = None
@@ -73,15 +73,15 @@ class CentralMessage(Message):
 
     @classmethod
     def of(cls, local: Amplification, records: int) -> CentralMessage:
-        """Return the message of reports with a local bound. Raises OptionError: no records."""
+        """Return the message for reports with a local bound. Raises OptionError: no records."""
         epsilon = central_loss(local, records).epsilon
         if not math.isfinite(epsilon):
-            return cls(records=records, unstated="nothing bounds the loss of a record.")
+            return cls(records=records, unstated="the loss of a record is unbounded.")
         return cls(epsilon=epsilon, records=records)
 
     @property
     def description(self) -> str:
-        """The bound in words, or why there is none."""
+        """The bound as text, or the reason why it is missing."""
         if self.epsilon is None:
             return f"no central bound: {self.unstated}"
         return (
@@ -91,9 +91,9 @@ class CentralMessage(Message):
 
 
 class ExtremesMessage(Message):
-    """The most a belief about one column can grow by, at both extremes.
+    """The largest growth of a belief about one column, at both extremes.
 
-    Columns are `independent` of each other, or each determines all others (`determined`).
+    The columns are `independent` of each other, or each determines all others (`determined`).
     """
 
     independent: AmplificationMessage
@@ -109,10 +109,9 @@ class ExtremesMessage(Message):
 
 
 class ColumnPrivacy(Message):
-    """What one column's own draws disclose; null: it is reported as it is.
+    """The loss of one column by its own draws; null if its true values are reported.
 
-    `left` is what a budget per column leaves for it; null without one, and for a column reported as
-    it is.
+    `left` is what remains of the budget per column; null without a budget, and for true values.
     """
 
     owner: Name
@@ -122,18 +121,18 @@ class ColumnPrivacy(Message):
 
 
 class OwnerPrivacy(ExtremesMessage):
-    """What one owner's releases told of a record."""
+    """The privacy loss of a record through one owner's releases."""
 
     owner: Name
 
 
 class PrivacyBudget(Message):
-    """The most that a study may disclose, in epsilons; null: no limit.
+    """The largest losses that a study allows, in epsilons; null means no limit.
 
     `max_epsilon_record` limits a record's loss if columns determine each other,
-    `max_epsilon_column` that of a column by its own draws. `left_for_record` is what releases that
-    left or were announced leave of the first; `left_for_columns` of the second, for each variable
-    that one of them randomized.
+    `max_epsilon_column` a column's loss by its own draws. `left_for_record` is what
+    remains of the first limit after all sent and announced releases; `left_for_columns` is what
+    remains of the second, for each variable that a release randomized.
     """
 
     max_epsilon_record: float | None
@@ -143,16 +142,16 @@ class PrivacyBudget(Message):
 
 
 class PlannedLoss(Message):
-    """The plan that the study's owners agreed on, by its digest, and what it tells of a record."""
+    """The plan that the study's owners agreed on, by its digest, and a record's loss under it."""
 
     digest: Sha256
     record: AmplificationMessage
 
 
 class UnboundedRelease(Message):
-    """A release without a gamma: its columns, and what that means in words.
+    """A release without a gamma: its columns, and an explanation.
 
-    `confidential` are the columns computed from true values, `told` those that hold true values.
+    `confidential` are the columns computed from true values, `told` the columns with true values.
     """
 
     owner: Name
@@ -163,11 +162,11 @@ class UnboundedRelease(Message):
 
 
 class ChangedReports(Message):
-    """Records that an owner's releases report differently by the same draws of one block.
+    """Records that an owner's releases report differently although one block has the same draws.
 
-    Their values changed, and whoever has the `releases` knows it; no epsilon bounds that.
-    `records` of `of` are so in one release beside the earlier ones, the one where it is most.
-    `not_compared` releases by these draws could not be compared with the others.
+    Their values changed, which is visible in the `releases`; no epsilon bounds that. `records` of
+    `of` records differ in one release from the earlier ones, the release where most do.
+    `not_compared` is the count of releases with these draws that could not be compared.
     """
 
     owner: Name
@@ -179,17 +178,18 @@ class ChangedReports(Message):
 
 
 class StudyPrivacy(Message):
-    """What everything released for a study discloses.
+    """The privacy loss by all releases of a study.
 
-    `record` is about one record over all owners: the sum over owners, or, with `different_people`,
-    the largest owner's; `at_several` is then the sum, which holds for a person who is at several
-    owners all the same. Parts of one study plan add set by set. `people` is what the study says of
-    its owners' records, `study_plan` the plan that they agreed on. `unbounded` are the releases
-    without a gamma, which no sum counts; `changed` the records that releases report differently by
-    the same draws. An owner sees its own of these, and sums by what the study says alone.
-    `warnings` say where what arrived contradicts what the study says, or could not be checked, and
-    that sums leave something out. `record` holds against whoever knows which report is whose,
-    `central` against the miner alone, an analyst or the public; it is null in a forecast.
+    `record` is the loss of one record over all owners: the sum over owners, or, with
+    `different_people`, the largest loss at one owner. `at_several` is then the sum, for a person
+    who is at several owners nevertheless. Parts of one study plan add set by set. `people` is the
+    study's declaration of its owners' records, `study_plan` the plan that the owners agreed on.
+    `unbounded` are the releases without a gamma, which no sum counts; `changed` the records that
+    releases report differently by the same draws. An owner sees only its own of these, and sums by
+    the declaration alone. `warnings` list contradictions between releases and the declaration,
+    missing checks, and omissions from sums. `record` applies against a reader who knows which
+    report is whose, `central` against the miner alone, an analyst or the public; `central` is null
+    in a forecast.
     """
 
     study: Name
@@ -209,24 +209,24 @@ class StudyPrivacy(Message):
 
     @property
     def people_said(self) -> str:
-        """What the study says of its people, and what that means for one of them, in a sentence."""
-        said = f"The study says that its owners {holding(self.people)}"
+        """A sentence on the study's claim of its people, and a person's resulting loss."""
+        claim = f"The study says that its owners {holding(self.people)}"
         if self.people != "different" or self.at_several is None:
-            return f"{said}: {meaning(self.people)}."
+            return f"{claim}: {meaning(self.people)}."
         most, summed = (
             extremes.determined.to_amplification() for extremes in (self.record, self.at_several)
         )
-        own = f"{said}: a person loses what her own owner tells, gamma {most.written_gamma} at most"
+        own = f"{claim}: a person's loss is due to one owner, gamma {most.written_gamma} at most"
         if summed == most:
             return f"{own}."
         return (
-            f"{own}; {summed.written_gamma} for a person whom all know, if the study is wrong about"
-            " that."
+            f"{own}; if the study is wrong, {summed.written_gamma} for a person whom all owners"
+            " have."
         )
 
 
 class PrivacyQuestion(Message):
-    """A release that might be made: its plan, its draws, and by whom (the caller, if left out).
+    """A planned release: its plan, its draws, and its owner (by default the caller).
 
     `linkage` is the fingerprint of its linkage secret, see `ReleaseCreate`.
     """
@@ -243,9 +243,9 @@ class PrivacyQuestion(Message):
 
 
 class PrivacyForecast(Message):
-    """What a study comes to before and after a release; `refused` says why it would not be taken.
+    """A study's privacy before and after a release; `refused` is the reason for a rejection.
 
-    The budget and what is left of it are those of each moment.
+    Each of the two has the budget and its remainder at that moment.
     """
 
     before: StudyPrivacy
@@ -254,20 +254,20 @@ class PrivacyForecast(Message):
 
 
 Role = Literal["admin", "analyst", "owner", "monitor", "gateway"]
-"""What a token's holder is; a monitor sees how the service fares, and nothing of a study; a gateway
-brings reports of single records."""
+"""The role of a token's holder. A monitor sees the health of the service but no study; a gateway
+delivers reports of single records."""
 
 ValidDays = Annotated[int, Field(ge=1, le=3650)]
-"""For how many days a token is good."""
+"""The days for which a token is valid."""
 
 
 class StudyCreate(Message):
-    """A new study; its budget, in epsilons, limits what all owners together disclose.
+    """A new study; its budget, in epsilons, limits the loss by all owners together.
 
-    It limits a record's loss, if its columns determine each other, and a column's by its own draws.
-    `people` says whether the owners hold the `same` people, `different` ones, or some that are the
-    same (`overlapping`, which assumes nothing): only where they are different does a record lose
-    what its own owner discloses, and not the sum.
+    The budget limits a record's loss, if its columns determine each other, and a column's loss by
+    its own draws. `people` is `same`, `different`, or `overlapping` for owners who hold the same
+    people, different people, or partly the same (which assumes nothing). Only with `different` is a
+    record's loss the loss at one owner instead of the sum.
     """
 
     name: Name
@@ -278,9 +278,9 @@ class StudyCreate(Message):
 
 
 class StudyStep(Message):
-    """A next step of a study: what it is, who takes it, and by which command, if by one.
+    """A next step of a study: the action, its actor, and its command, if there is one.
 
-    `owners` are those whose custodians it waits for.
+    `owners` are the owners whose custodians must act.
     """
 
     who: Literal["operator", "operator or custodian", "custodian", "analyst"]
@@ -290,21 +290,21 @@ class StudyStep(Message):
 
     @property
     def heading(self) -> str:
-        """Who takes the step, and what it is."""
+        """The actor and the action as text."""
         owners = f" of {', '.join(self.owners)}" if self.owners else ""
         return f"Next, the {self.who}{owners}: {self.what}"
 
     @property
     def line(self) -> str:
-        """The step with its command, in a line."""
+        """The step and its command in one line."""
         return f"{self.heading}." if self.command is None else f"{self.heading}: {self.command}"
 
 
 class Study(StudyCreate):
     """A study: the scope of owners, releases, jobs and models.
 
-    `awaited` owners are invited and have not joined; `next` says what happens next, and who does
-    it. An owner is not shown steps that depend on jobs.
+    `awaited` owners are invited and have not joined; `next` is the next step and its actor. Owners
+    do not see steps that depend on jobs.
     """
 
     created: datetime
@@ -313,7 +313,7 @@ class Study(StudyCreate):
 
 
 class TokenCreate(Message):
-    """A token for an analyst or a gateway; without `valid_days` it is valid for the usual time."""
+    """A token for an analyst or a gateway; by default it is valid for the usual time."""
 
     name: Name
     role: Literal["analyst", "gateway"] = "analyst"
@@ -321,7 +321,7 @@ class TokenCreate(Message):
 
 
 class TokenIssued(Message):
-    """A bearer token; the only time it is shown. Only an admin's and a monitor's have no study."""
+    """A bearer token, shown only once. Only tokens of admins and monitors have no study."""
 
     id: str
     role: Role
@@ -332,7 +332,7 @@ class TokenIssued(Message):
 
 
 class TokenInfo(Message):
-    """What is known of a token after it was issued; its use is noted once in a minute at most."""
+    """The stored facts about a token after its issue; its use is noted at most once a minute."""
 
     id: str
     role: Role
@@ -345,7 +345,7 @@ class TokenInfo(Message):
 
 
 class TokenEnding(Message):
-    """A token that ends soon."""
+    """A token that expires soon."""
 
     study: Name | None
     role: Role
@@ -354,7 +354,7 @@ class TokenEnding(Message):
 
 
 class InvitationCreate(Message):
-    """An invitation for one owner to join a study; the owner's token is good for `valid_days`."""
+    """An invitation for one owner to join a study; the owner's token is valid for `valid_days`."""
 
     owner: Name
     valid_hours: Annotated[int, Field(ge=1, le=24 * 90)] = 24 * 7
@@ -362,7 +362,7 @@ class InvitationCreate(Message):
 
 
 class Invitation(Message):
-    """An invitation; `secret` is there only in the answer that creates it."""
+    """An invitation; only the response that creates it has the `secret`."""
 
     id: str
     study: Name
@@ -373,13 +373,13 @@ class Invitation(Message):
 
 
 class InvitationAccept(Message):
-    """An owner takes up an invitation and is given its token."""
+    """An owner accepts an invitation and receives a token."""
 
     secret: Annotated[str, StringConstraints(min_length=16, max_length=256)]
 
 
 class InvitationFile(Message):
-    """What an invited owner is handed: where the miner is, who she is there, and the secret."""
+    """A file for an invited owner: the miner's address, the owner's name there, and the secret."""
 
     miner: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
     study: Name
@@ -389,7 +389,7 @@ class InvitationFile(Message):
 
 
 class AccessFile(Message):
-    """What an analyst is handed: where the miner is, the study, and the token."""
+    """A file for an analyst: the miner's address, the study, and the token."""
 
     miner: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
     study: Name

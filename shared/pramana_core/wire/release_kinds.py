@@ -32,42 +32,42 @@ from pramana_core.wire.parts import RecordSchema
 MAX_SENTENCES = 20
 
 ReleaseKindName = Literal["randomized-records", "masked-records", "knowledge-model"]
-"""The name of a kind of releases."""
+"""The name of a kind of release."""
 
 RANDOMIZED: ReleaseKindName = "randomized-records"
 MASKED: ReleaseKindName = "masked-records"
 SHARED_TREE: ReleaseKindName = "knowledge-model"
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=400, strict=True)]
-"""A sentence of an owner's agent on what a release protects."""
+"""A sentence by an owner's agent on the protection of a release."""
 
 
 class Content(Protocol):
-    """What a release holds, as its kind describes it: a plan, a masked table, or a model."""
+    """The content of a release of some kind: a plan, a masked table, or a model."""
 
     @property
     def digest(self) -> str:
-        """Its identity: 64 hexadecimal digits."""
+        """The identity of the content: 64 hexadecimal digits."""
 
     def canonical_json(self) -> bytes:
-        """Return its JSON in the one form in which it is stored and hashed."""
+        """Return the content's JSON in the unique form in which it is stored and hashed."""
 
 
 class DescribedContent(Message):
-    """A content that is its own message, with words of the owner's that are not its identity."""
+    """A content that is its own message, with sentences of the owner that its identity excludes."""
 
     @property
     def digest(self) -> str:
-        """The identity of what is described; `protection` is no part of it."""
+        """The identity of the description, without `protection`."""
         return digest_of(self.model_dump(mode="json", exclude={"protection"}))
 
     def canonical_json(self) -> bytes:
-        """Return what is stored: keys sorted, no spaces."""
+        """Return the stored JSON: keys sorted, no spaces."""
         return canonical_json(self.model_dump(mode="json"))
 
 
 def itself(content: Any) -> Any:
-    """Return the content of a message that is one."""
+    """Return the content itself, for a message that is its own content."""
     return content
 
 
@@ -77,25 +77,25 @@ ContentT = TypeVar("ContentT", bound=Content)
 
 @dataclass(frozen=True)
 class ReleaseKind(Generic[MessageT, ContentT]):
-    """A kind of releases.
+    """A kind of release.
 
     Attributes:
         name: its name in messages.
         field: the key of the content in messages.
-        message: the content as it travels and is stored.
+        message: the class of the content's message, which is also stored.
         names: the names of the columns; read before the content is built.
-        categories: the number of categories of all columns; read before the content is built.
-        read: the content of a message; raises what is wrong with it.
-        columns: its variables, and whether each is released as it is.
+        categories: the count of categories of all columns; read before the content is built.
+        read: returns the content of a message; raises an error if it is invalid.
+        columns: its variables, and whether true values of each are released.
         schema: the columns of its parts; None for a kind without parts and records.
-        plan: the plan whose channels bound what it discloses of a record, if one does.
-        epsilon: the bound where no plan is: the most that replacing one record changes the
-            logarithm of the probability of any content.
-        unbounded: in words what it means that nothing bounds it; None where something does.
-        unexamined: in words why its records are not examined; None where a plan can be.
-        command: by which an owner sends one.
-        require: raises what reading does not find wrong; called when a release is announced.
-        remainder: what is kept of the content of a withdrawn release.
+        plan: the plan whose channels bound the loss of a record, if there is one.
+        epsilon: the bound without a plan: the largest change of the log probability of any content
+            if one record is replaced.
+        unbounded: a sentence on the missing bound; None if there is a bound.
+        unexamined: the reason why its records are not examined; None where a plan can be.
+        command: the owner's command that sends such a release.
+        require: raises errors that reading does not detect; called when a release is announced.
+        remainder: returns the content that remains of a withdrawn release.
     """
 
     name: ReleaseKindName
@@ -125,13 +125,13 @@ class ReleaseKind(Generic[MessageT, ContentT]):
         return self.schema is not None
 
     def schema_of(self, content: ContentT) -> RecordSchema:
-        """Return the columns of the parts of a release that has some."""
+        """Return the columns of the parts of a release. Raises TypeError: the kind has no parts."""
         if self.schema is None:
             raise TypeError(f"releases of kind {self.name} have no parts")
         return self.schema(content)
 
     def parse(self, text: str) -> ContentT:
-        """Return the content of its stored JSON. Raises ValueError and as `read`."""
+        """Return the content from its stored JSON. Raises ValueError and as `read`."""
         return self.read(self.message.model_validate_json(text))
 
 
@@ -153,13 +153,13 @@ RANDOMIZED_RECORDS: ReleaseKind[PlanMessage, Plan] = ReleaseKind(
 
 
 MethodName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", strict=True)]
-"""The name of a masking method, in small letters."""
+"""The name of a masking method, in lower case."""
 
 
 class TableColumn(SparseMessage):
-    """A column of a masked table: told as it is, or masked; of numbers, or of categories.
+    """A column of a masked table: public (`told`) or masked; of numbers, or of categories.
 
-    Only numbers are masked. A column of categories has them in code order.
+    Only numbers are masked. A categorical column lists its categories in code order.
     """
 
     name: Label
@@ -172,21 +172,20 @@ class TableColumn(SparseMessage):
         categorical = self.type == "categorical"
         if categorical != (self.categories is not None):
             raise ValueError(
-                f"column {self.name!r} must have categories if it is categorical, and none if it"
-                " is numeric"
+                f"column {self.name!r} must have categories if it is categorical, and only then"
             )
         if categorical and self.role == "masked":
             raise ValueError(f"column {self.name!r} is masked, so it must be numeric")
         if self.categories is not None and len(set(self.categories)) < len(self.categories):
-            raise ValueError(f"column {self.name!r} has a category twice")
+            raise ValueError(f"column {self.name!r} has a duplicate category")
         return self
 
 
 class MaskedTableMessage(DescribedContent):
-    """The content of masked records: the columns, and how they were masked.
+    """The content of masked records: the columns and the masking.
 
-    `protection` says in the owner's agent's words what the method protects and what it does not; it
-    is no part of the identity.
+    `protection` are the owner's agent's sentences on the method's protection and its limits; the
+    identity excludes them.
     """
 
     columns: Annotated[list[TableColumn], Field(min_length=1, max_length=MAX_VARIABLES)]
@@ -198,7 +197,7 @@ class MaskedTableMessage(DescribedContent):
         if not self.masked:
             raise ValueError("a masked table must have a masked column")
         if twice := repeated_in(self.names):
-            raise ValueError(f"columns occur twice: {first_few(twice)}")
+            raise ValueError(f"duplicate columns: {first_few(twice)}")
         return self
 
     @property
@@ -231,25 +230,25 @@ MASKED_RECORDS: ReleaseKind[MaskedTableMessage, MaskedTableMessage] = ReleaseKin
     plan=lambda _table: None,
     command="owner-agent mask --publish",
     unbounded=lambda _table: (
-        "Masked records carry no gamma: nothing bounds what they tell of one record."
+        "Masked records have no gamma: what they reveal of one record is unbounded."
     ),
-    unexamined="Masked records cannot be checked against their method: only their owner can.",
+    unexamined="Only their owner can check masked records against their method.",
 )
 
 
 _ROUNDING = 1 + 1e-9
-"""Counts may be sums of fractions."""
+"""The tolerance of counts, which may be sums of fractions."""
 
 
 class SharedTreeMessage(DescribedContent):
-    """The content of a shared tree, and what its owner says of it.
+    """The content of a shared tree, and its owner's description of it.
 
-    `requirement` is what every path is promised to meet; it is checked on the counts of the tree.
-    `counts` are counted (`exact`), taken from merged paths in proportion (`propagated`), or have
-    noise (`noised`). Then, and only then, `epsilon` bounds what the whole tree discloses, splits
-    included, if one record is replaced by any other. `records` is the number of records it was
-    learned from, if public. `protection` is as in a masked table. A withdrawn release has no
-    `tree`, but `columns`, the names in it.
+    `requirement` is a guarantee for every path; it is checked on the counts of the tree. `counts`
+    are `exact`, `propagated` (from merged paths in proportion), or `noised`. Only noised counts
+    have an `epsilon`, which bounds the loss by the whole tree, splits included, if one record is
+    replaced by any other. `records` is the count of records it was learned from, if public.
+    `protection` is as in a masked table. A withdrawn release has no `tree`, but `columns`, the
+    names in it.
     """
 
     tree: TreeDocument | None
@@ -265,19 +264,19 @@ class SharedTreeMessage(DescribedContent):
     @model_validator(mode="after")
     def _consistent(self) -> SharedTreeMessage:
         if (self.counts == "noised") != (self.epsilon is not None):
-            raise ValueError("there must be an epsilon if the counts are noised, and else none")
+            raise ValueError("noised counts need an epsilon; other counts must not have one")
         if (self.tree is None) == (self.columns is None):
-            raise ValueError("there must be a tree; only a withdrawn release has columns instead")
+            raise ValueError("the tree is missing; only a withdrawn release has columns instead")
         return self
 
     @classmethod
     def of(
         cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **facts: Any
     ) -> SharedTreeMessage:
-        """Return the message of a tree whose leaves show what may be public.
+        """Return the message of a tree whose leaves have only public counts.
 
-        Of the requirement `asked`, which its paths met with all counts, the part is promised that
-        the counts still show. Raises ModelError, ValidationError: names or sizes cannot be sent.
+        The message guarantees the part of the requirement `asked` that these counts still show.
+        Raises ModelError, ValidationError: names or sizes cannot be sent.
         """
         return cls(
             tree=TreeDocument.of(tree),
@@ -295,7 +294,7 @@ class SharedTreeMessage(DescribedContent):
 
     @property
     def categories(self) -> int:
-        """How many categories the attributes and the class have in all."""
+        """The count of categories of the attributes and the class in total."""
         if self.tree is None:
             return 0
         of_attributes = [
@@ -304,41 +303,42 @@ class SharedTreeMessage(DescribedContent):
         return len(self.tree.target.categories) + sum(of_attributes)
 
     def to_tree(self) -> SharedTree:
-        """Return the tree. Raises ModelError, DomainError, LimitExceeded: there is none."""
+        """Return the tree. Raises ModelError, DomainError, LimitExceeded: missing or invalid."""
         if self.tree is None:
             raise ModelError("The tree was deleted when its release was withdrawn.", where="tree")
         return self.tree.to_tree(noised=self.counts == "noised")
 
     def require_promised(self) -> SharedTree:
-        """Return the tree, of which all is checked: that it is one, and meets what is promised.
+        """Return the tree after a full check of its structure and its guarantees.
 
-        Raises ModelError, DomainError, LimitExceeded: it is not, or too large.
+        Raises ModelError, DomainError, LimitExceeded: the tree is invalid or too large.
         """
         tree = self.to_tree()
-        asked = self.requirement
-        if broken := sum(asked is not None and not asked.met_by(leaf) for leaf in tree.leaves):
+        requirement = self.requirement
+        if broken := sum(
+            requirement is not None and not requirement.met_by(leaf) for leaf in tree.leaves
+        ):
             raise ModelError(
-                f"{broken} of {len(tree.leaves)} paths do not meet the requirement that is told"
-                " with the tree.",
+                f"{broken} of {len(tree.leaves)} paths violate the requirement.",
                 where="requirement",
-                remedy="Prune the tree until all do, or promise what it meets.",
+                remedy="Prune the tree further, or release it with a weaker requirement.",
             )
         self._require_records(tree.records)
         return tree
 
     def _require_records(self, counted: float) -> None:
-        """Refuse paths that count other records than the tree was learned of. Raises ModelError."""
+        """Check that the paths count the records of the tree's owner. Raises ModelError."""
         records = self.records or MAX_RECORDS
         lacking = self.counts == "exact" and self.records and counted * _ROUNDING < records
         if self.counts != "noised" and (lacking or counted > records * _ROUNDING):
             raise ModelError(
-                f"The paths count {counted:,.0f} records; the tree was learned of {records:,}"
-                f"{'' if lacking else ' at most'}.",
+                f"The paths count {counted:,.0f} records; the tree was learned from"
+                f" {'' if lacking else 'at most '}{records:,}.",
                 where="records",
             )
 
     def without_tree(self) -> SharedTreeMessage:
-        """Return what is kept of a withdrawn release: the names of its columns."""
+        """Return the content that remains of a withdrawn release: the names of its columns."""
         return self.model_copy(
             update={"tree": None, "columns": self.names, "records": None, "protection": []}
         )
@@ -355,7 +355,7 @@ SHARED_TREES: ReleaseKind[SharedTreeMessage, SharedTreeMessage] = ReleaseKind(
     plan=lambda _model: None,
     epsilon=lambda model: model.epsilon,
     unbounded=lambda model: None if model.epsilon is not None else NO_BOUND,
-    unexamined="A shared tree has no records that could be examined.",
+    unexamined="A shared tree has no records to examine.",
     command="owner-agent share-model --publish",
     require=SharedTreeMessage.require_promised,
     remainder=SharedTreeMessage.without_tree,

@@ -1,4 +1,4 @@
-"""Releases, their parts, how the records of several owners align, and whether a linkage fits."""
+"""Releases, their parts, the alignment of owners' records, and checks of linkage secrets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pramana_core.wire.release_kinds import (
 
 
 class PartManifest(Message):
-    """One part, as it is announced before any part is sent."""
+    """The manifest entry of a part, sent before any part."""
 
     number: Annotated[int, Field(ge=0, lt=MAX_PARTS)]
     records: Annotated[int, Field(ge=1)]
@@ -45,8 +45,8 @@ class PartManifest(Message):
 class ReleaseBody(Message):
     """The kind of a release and its content, under the key of the kind.
 
-    The content is the `plan` of randomized records, the `table` of masked ones, or a shared tree,
-    `model`.
+    The content is the `plan` of randomized records, the `table` of masked records, or a shared
+    tree, `model`.
     """
 
     kind: ReleaseKindName = RANDOMIZED
@@ -60,19 +60,19 @@ class ReleaseBody(Message):
             there = getattr(self, kind.field) is not None
             if there != (kind.name == self.kind):
                 raise ValueError(
-                    f"a release of kind {self.kind} has a {self.release_kind.field}, and nothing of"
-                    " another kind"
+                    f"a release of kind {self.kind} must have a {self.release_kind.field} and no"
+                    " content of another kind"
                 )
         return self
 
     @property
     def release_kind(self) -> ReleaseKind[Any, Any]:
-        """Its kind."""
+        """The kind of the release."""
         return KINDS[self.kind]
 
     @property
     def content(self) -> Any:
-        """The message of what it holds."""
+        """The message of its content."""
         return getattr(self, self.release_kind.field)
 
     @property
@@ -83,17 +83,17 @@ class ReleaseBody(Message):
 
 
 class ReleaseCreate(ReleaseBody):
-    """The manifest of a release; `digest` is that of its content's digest and parts.
+    """The manifest of a release; `digest` covers the digests of its content and parts.
 
-    A `model` has neither records nor parts. `draws` has, per block of the plan, an opaque identity
-    of the block's draws, equal in two releases of an owner exactly if every record's draw is the
-    same; without it every release counts as drawn anew. `keyed_draws` has, per block, an opaque
-    identity of the key and epoch of its draws, equal in two releases of an owner exactly if a
-    record of both has the same report unless its value was changed: reports are compared by it.
-    `linkage` is the fingerprint of the secret that made the pseudonyms, HMAC-SHA-256(linkage
-    secret, "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the digests of all
-    releases to the study in the owner's ledger: an announcement is refused if the miner has another
-    one of this owner or by the same keyed draws.
+    A `model` has neither records nor parts. `draws` has an opaque identity of the draws of each
+    block of the plan, equal in two releases of an owner exactly if every record's draw is the same;
+    without it every release counts as drawn anew. `keyed_draws` has an opaque identity of the key
+    and epoch of each block's draws, equal in two releases of an owner exactly if a record in both
+    has the same report unless its value was changed: the miner uses it to compare reports.
+    `linkage` is the fingerprint of the secret of the pseudonyms, HMAC-SHA-256(linkage secret,
+    "pramana/linkage-fingerprint/1" || 0 || study). `builds_on` are the digests of all releases to
+    the study in the owner's ledger: the miner rejects an announcement if it has another release by
+    this owner or by the same keyed draws.
     """
 
     name: Name
@@ -112,7 +112,7 @@ class ReleaseCreate(ReleaseBody):
             which = "records and parts" if kind.has_records else "neither records nor parts"
             raise ValueError(f"a release of kind {kind.name} must have {which}")
         if not kind.has_records and self.linkage is not None:
-            raise ValueError(f"a release of kind {kind.name} has no pseudonyms, and so no linkage")
+            raise ValueError(f"a release of kind {kind.name} has no pseudonyms, so no `linkage`")
         if [part.number for part in self.parts] != list(range(len(self.parts))):
             raise ValueError("the parts must be numbered 0, 1, 2, ... in order")
         if sum(part.records for part in self.parts) != self.records:
@@ -123,13 +123,13 @@ class ReleaseCreate(ReleaseBody):
             require_one_each(self.plan, self.draws)
             require_one_each(self.plan, self.keyed_draws)
         elif self.draws is not None or self.keyed_draws is not None:
-            raise ValueError("there are draws, and no plan by which records were drawn")
+            raise ValueError("`draws` and `keyed_draws` need a plan")
         return self
 
-    # A return type would stand in the API's document in place of the fields.
+    # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out what is not there, and the kind where it is that of randomized records."""
+        """Omit null fields, and the kind if it is randomized records."""
         written: dict[str, Any] = write(self)
         first = {"name": written.pop("name")} if "name" in written else {}
         absent = {kind.field for kind in KINDS.values() if kind.name != self.kind}
@@ -142,12 +142,12 @@ ReleaseState = Literal["open", "sealed", "withdrawn"]
 
 
 class Consistency(Message):
-    """Whether a release's reports can have come from the channels of its plan.
+    """The result of a test whether a release's reports can come from the channels of its plan.
 
     `p_value` bounds the probability that honest reports give so much evidence against the plan;
-    `inconsistent` is 0.001 or less. `variables` are those of the table with the most evidence;
-    `tables` were examined, `left_out` are too large or too many. What was `not-examined` has no
-    p-value, for the `reason` given.
+    `inconsistent` means 0.001 or less. `variables` are the variables of the table with the most
+    evidence; `tables` counts the examined tables, `left_out` tables that are too large or too many.
+    A `not-examined` release has no p-value, for the `reason` given.
     """
 
     state: Literal["consistent", "inconsistent", "not-examined"]
@@ -159,11 +159,11 @@ class Consistency(Message):
 
 
 class RepeatedReports(Message):
-    """A block's reports compared with earlier releases of the owner by the same draws.
+    """A comparison of a block's reports with earlier releases of the owner by the same draws.
 
-    `compared` is the number of those releases. `records` of this release are in one of them, too;
-    `changed` of these are reported differently in one of `releases` (by id). `anew` says that some
-    record's report is in none of them: the study's sums count the block as drawn anew.
+    `compared` is the count of those releases. `records` counts the records of this release that are
+    also in one of them; `changed` those with a different report in one of `releases` (by id). With
+    `anew`, a record's report is new: the study's sums count the block as drawn anew.
     """
 
     variables: list[Label]
@@ -177,8 +177,8 @@ class RepeatedReports(Message):
 class Release(ReleaseBody):
     """A release at the miner, with the digest of its content.
 
-    `consistency` and `repeated` (the blocks whose draws an earlier release names, too) are found
-    when it is sealed. `linkage` is the fingerprint that was announced, for its owner only.
+    Sealing adds `consistency` and `repeated` (the blocks whose draws an earlier release also has).
+    `linkage` is the announced fingerprint, for its owner only.
     """
 
     id: str
@@ -201,13 +201,13 @@ class Release(ReleaseBody):
 
     @property
     def content_digest(self) -> str:
-        """The digest of what it holds."""
+        """The digest of its content."""
         return str(getattr(self, self.release_kind.digest_field))
 
-    # A return type would stand in the API's document in place of the fields.
+    # A return type would replace the fields in the OpenAPI document.
     @model_serializer(mode="wrap")
     def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out what only other kinds have."""
+        """Omit the fields of other kinds."""
         written: dict[str, Any] = write(self)
         others = [kind for kind in KINDS.values() if kind.name != self.kind]
         absent = {key for kind in others for key in (kind.field, kind.digest_field)}
@@ -215,7 +215,7 @@ class Release(ReleaseBody):
 
 
 class PartReceipt(Message):
-    """A part was stored durably."""
+    """The receipt for a durably stored part."""
 
     release: str
     number: int
@@ -224,7 +224,7 @@ class PartReceipt(Message):
 
 
 class AlignedOwner(Message):
-    """One owner's records in an alignment; see `Alignment` for when `not_everywhere` is null."""
+    """The records of one owner in an alignment; `Alignment` says when `not_everywhere` is null."""
 
     owner: Name
     release: str
@@ -234,10 +234,10 @@ class AlignedOwner(Message):
 
 
 class SameReleases(Message):
-    """Two owners' releases that are the same, or nearly so.
+    """Two owners' releases that are identical or nearly so.
 
-    `same` of `of` records, the larger release's, have the same pseudonym and the same values in all
-    columns. For shared trees, which have no records, both are 0.
+    `same` of `of` records (the count of the larger release) have the same pseudonym and the same
+    values in all columns. For shared trees, which have no records, both are 0.
     """
 
     owners: list[Name]
@@ -247,7 +247,7 @@ class SameReleases(Message):
 
     @property
     def told(self) -> str:
-        """Say what is the same, and what follows."""
+        """Return a sentence on the equal records and the consequence."""
         equal = f"{self.same:,} of {self.of:,} records are" if self.of else "the trees are"
         return (
             f"Owners {' and '.join(self.owners)} sent the same release: {equal} equal. Its people"
@@ -256,26 +256,26 @@ class SameReleases(Message):
 
 
 SecretsState = Literal["same", "different", "unknown"]
-"""Whether releases were made under one linkage secret, as far as their fingerprints say."""
+"""Whether releases used one linkage secret, according to their fingerprints."""
 
 AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatch", "no-records"]
 
 
 class Alignment(Message):
-    """Which records are found at which owners: a checked fact, from sealed releases of one kind.
+    """The distribution of records over owners: a checked fact from sealed releases of one kind.
 
     `identical`: all owners reported the same set of records. `partial`: only `in_all` of `in_any`.
     `disjoint`: no record is at every owner. `waiting`: an active owner has no release in use
-    (`missing`), or nobody has. `no-records`: all releases in use are shared trees.
+    (`missing`), or no owner has. `no-records`: all releases in use are shared trees.
 
-    `secrets` compares the fingerprints of the releases' linkage secrets; `unknown` where a release
-    has none. Where they are `different`, one person has different pseudonyms, so that records
-    cannot be compared; `secret_groups` are then the owners who share one. `same` are the pairs of
-    releases that two owners sent alike; no owner is shown any.
+    `secrets` compares the fingerprints of the releases' linkage secrets; it is `unknown` if a
+    release has no fingerprint. With `different` secrets, one person has different pseudonyms, so
+    that records cannot be compared; each of `secret_groups` then lists the owners who share a
+    secret. `same` are the pairs of owners with equal releases; owners do not see them.
 
-    An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
-    only if the state is `identical`: else it could learn whether a person is known to another
-    owner by publishing that one record.
+    An owner sees only its own row, `mismatch` instead of `partial` and `disjoint`, and counts only
+    if the state is `identical`. Otherwise it could publish the record of one person to learn
+    whether another owner knows that person.
     """
 
     study: Name
@@ -291,28 +291,29 @@ class Alignment(Message):
 
 
 def secrets_differ(groups: Iterable[Iterable[str]]) -> str:
-    """Say that linkage secrets differ, and which owners have which."""
+    """Return a sentence on different linkage secrets and the owners who have each."""
     each = "; another at ".join(", ".join(owners) for owners in groups)
     return f"The linkage secrets of the owners differ: one at {each}."
 
 
 def release_digest(content_digest: str, parts: list[PartManifest]) -> str:
-    """Return the identity of a release: that of what it holds, and its parts in order."""
+    """Return the identity of a release: a digest of its content and its parts in order."""
     lines = [content_digest, *(f"{p.number}:{p.records}:{p.bytes}:{p.sha256}" for p in parts)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 class LinkageQuestion(Message):
-    """The `fingerprint` of a linkage secret, in a body because addresses are logged on the way."""
+    """The `fingerprint` of a linkage secret, in a body because intermediaries log addresses."""
 
     fingerprint: Sha256
 
 
 class LinkageCheck(Message):
-    """How an owner's linkage secret fits those of the study's other active owners.
+    """A comparison of an owner's linkage secret with those of the study's other active owners.
 
-    They are known by their newest releases, or by what they asked before; `others` have `different`
-    ones. A release is `refused` where owners may hold the same people and a secret differs.
+    The others' secrets are known from their newest releases, or from their earlier checks; `others`
+    are the owners with `different` secrets. With `refused`, the miner would reject a release,
+    because owners may hold the same people and a secret differs.
     """
 
     study: Name
@@ -323,27 +324,28 @@ class LinkageCheck(Message):
 
     @property
     def difference(self) -> LinkageDiffers | None:
-        """Why records under this secret cannot be joined with those of others; None if they can."""
+        """The reason why records under this secret cannot be joined with others, or None."""
         if not self.others or self.people == "different":
             return None
         return linkage_differs(self.study, self.people, self.others)
 
     def require_accepted(self) -> None:
-        """Check that a release under this secret is taken. Raises LinkageDiffers."""
+        """Check that the miner accepts a release under this secret. Raises LinkageDiffers."""
         if self.refused and (difference := self.difference) is not None:
             raise difference
 
 
 def linkage_differs(study: str, people: People, others: list[str]) -> LinkageDiffers:
-    """Return the error of a release under another linkage secret than that of other owners."""
+    """Return the error for a release whose linkage secret differs from other owners' secrets."""
     each = ", ".join(others)
     return LinkageDiffers(
-        f"The linkage secret here differs from that of {each}, and the owners of study {study}"
-        f" {holding(people)}: one person would have other pseudonyms here. Nothing was sent.",
+        f"The linkage secret here differs from the secret of {each}, and the owners of study"
+        f" {study} {holding(people)}: a person would have two pseudonyms. Nothing was sent.",
         where="linkage",
-        remedy=f"Compare `owner-agent keys show` with {each}. If theirs is the one agreed on, take"
-        " keys/linkage.key out of the state directory, and `owner-agent keys import linkage FILE`"
-        " with theirs. If this one is, let them withdraw their releases, import it and publish"
-        " again: that costs privacy a second time. If the owners hold different people, let whoever"
-        f" runs the study say so with `miner-service study people {study} different`.",
+        remedy=f"Compare `owner-agent keys show` with {each}. If their secret is the agreed one,"
+        " move keys/linkage.key out of the state directory and run"
+        " `owner-agent keys import linkage FILE` with their file. If yours is, let them withdraw"
+        " their releases, import yours and publish again, which costs privacy a second time. If"
+        " the owners hold different people, let the operator run"
+        f" `miner-service study people {study} different`.",
     )

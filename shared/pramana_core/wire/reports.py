@@ -1,8 +1,8 @@
 """Single records on the wire: the published plan, and batches of reports (Ma 1.4).
 
-Where each person holds one record, only that person randomizes it, and gateways pass reports on. A
-report is a row of codes, one of each variable in the plan's order. Rows are counted as cells: bytes
-of one width, whose order is that of the codes.
+Each person has one record and is the only one who randomizes it; gateways forward the reports. A
+report is a row of codes, one for each variable in the plan's order. Rows are counted as cells:
+bytes of one width, in the order of the codes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from pramana_core.wire.parts import code_dtype
 from pramana_core.wire.privacy import AmplificationMessage
 
 CLIENTS = "clients"
-"""The name in a study of the people who hold one record each, if no other is chosen."""
+"""The default name in a study of the people who have one record each."""
 
 MAX_BATCH = 1 << 20
-"""No miner takes more reports at once, whatever its settings."""
+"""The largest batch of reports that a miner accepts, whatever its settings."""
 
 BatchId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{16,64}$", strict=True)]
 """A gateway's name for a batch, chosen at random: 16 to 64 letters, digits and `. _ -`."""
@@ -39,21 +39,21 @@ BatchId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{16,64}$", s
 Code = Annotated[int, Field(ge=0, lt=1 << 64, strict=True)]
 
 ReportsState = Literal["open", "closed", "withdrawn"]
-"""Reports of a study are taken, are taken no more, or were deleted."""
+"""The state of a study's reports: accepted, no longer accepted, or deleted."""
 
 
 class ReportPlanCreate(Message):
-    """The plan to be published; `owner` is what the study calls the holders of single records."""
+    """The plan to publish; `owner` is the name in the study of the people with single records."""
 
     owner: Name = CLIENTS
     plan: PlanMessage
 
 
 class PublishedPlan(Message):
-    """The plan by which everybody randomizes the one record she has.
+    """The plan by which each person randomizes her one record.
 
-    `record` is the most that a report tells of a record, whatever else is known, beside variables
-    that are reported `as_they_are`.
+    `record` bounds the loss of a record against any prior knowledge, except for variables that are
+    reported `as_they_are`.
     """
 
     study: Name
@@ -66,7 +66,7 @@ class PublishedPlan(Message):
 
     @classmethod
     def of(cls, study: str, owner: str, state: ReportsState, plan: Plan) -> PublishedPlan:
-        """Return what is told of a plan. Raises LimitExceeded: its loss cannot be computed."""
+        """Return the published form of a plan. Raises LimitExceeded: its loss is not computable."""
         public = [name for b in plan.blocks if b.channel.is_identity for name in b.names]
         return cls(
             study=study,
@@ -80,7 +80,7 @@ class PublishedPlan(Message):
 
 
 class SingleReport(Message):
-    """What was reported of one record, for ever: a code of each variable, in the plan's order."""
+    """The permanent report of one record: a code for each variable, in the plan's order."""
 
     study: Name
     plan_digest: Sha256
@@ -88,7 +88,7 @@ class SingleReport(Message):
 
 
 class ReportBatch(Message):
-    """Reports made by the plan of this digest, one row each: a code of each variable, in the plan's
+    """Reports by the plan with this digest, one row each: a code for each variable, in the plan's
     order. The same `batch` with the same rows counts once, however often it is sent."""
 
     batch: BatchId
@@ -97,7 +97,7 @@ class ReportBatch(Message):
 
 
 class BatchReceipt(Message):
-    """A batch of so many reports is counted and on disk."""
+    """The receipt for a batch of reports, which are counted and on disk."""
 
     study: Name
     batch: BatchId
@@ -105,7 +105,7 @@ class BatchReceipt(Message):
 
 
 class GatewayCount(Message):
-    """What one gateway brought."""
+    """The reports from one gateway."""
 
     gateway: Name
     batches: int
@@ -113,10 +113,10 @@ class GatewayCount(Message):
 
 
 class ReportCounts(Message):
-    """How many reports of single records there are, by which plan.
+    """The count of reports of single records, and their plan.
 
-    `combinations` are the different rows among them; only how often each was reported is stored.
-    `release` is the release of the reports that jobs use, `released` how many are in it.
+    `combinations` counts the distinct rows; only the count of each row is stored. `release` is the
+    release of the reports that jobs use, `released` its count of reports.
     """
 
     study: Name
@@ -133,43 +133,43 @@ class ReportCounts(Message):
 
 @dataclass(frozen=True)
 class CellFormat:
-    """How a row of codes becomes bytes: each code in the fewest bytes, the highest first.
+    """The encoding of a row of codes as bytes: each code in the fewest bytes, highest byte first.
 
     Attributes:
-        sizes: the number of codes of each variable, in order.
+        sizes: the count of codes of each variable, in order.
     """
 
     sizes: Mapping[str, int]
 
     @classmethod
     def of(cls, plan: Plan) -> CellFormat:
-        """Return the cells of reports made by a plan."""
+        """Return the cell format of reports by a plan."""
         return cls(plan.reported_sizes)
 
     @cached_property
     def dtype(self) -> np.dtype[np.void]:
-        """A field of each variable, without gaps."""
+        """A field for each variable, without gaps."""
         each = (code_dtype(size).newbyteorder(">") for size in self.sizes.values())
         return np.dtype([(f"f{place}", one) for place, one in enumerate(each)])
 
     @property
     def width(self) -> int:
-        """The bytes of a cell."""
+        """The size of a cell in bytes."""
         return self.dtype.itemsize
 
     def pack(self, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.void]:
         """Return rows of codes as cells.
 
-        Raises InputError, which names the row by its place from 0 and the variable: too many or too
-        few codes, or one that its variable does not have.
+        Raises InputError, which names the row by its index from 0 and the variable: too many or too
+        few codes, or a code outside its variable's range.
         """
         for place, row in enumerate(rows):
             if len(row) != len(self.sizes):
                 raise InputError(
                     f"Report {place} has {len(row)} codes; the plan has {len(self.sizes)}"
-                    " variables. Nothing of the batch was counted.",
+                    " variables. The batch was not counted.",
                     where=f"reports[{place}]",
-                    remedy="Send one code of each variable, in the plan's order.",
+                    remedy="Send one code for each variable, in the plan's order.",
                 )
         codes = np.array(rows, dtype=np.uint64)
         sizes = np.array(list(self.sizes.values()), dtype=object)
@@ -179,11 +179,11 @@ class CellFormat:
             place, axis = (int(first) for first in np.argwhere(wrong)[0])
             name = list(self.sizes)[axis]
             raise InputError(
-                f"Report {place} has code {int(codes[place, axis])} of {name!r}, which has"
+                f"Report {place} has code {int(codes[place, axis])} for {name!r}, which has"
                 f" {sizes[axis]} codes; {int(wrong.any(axis=1).sum())} reports of the batch have"
-                " such a code. Nothing of it was counted.",
+                " such a code. The batch was not counted.",
                 where=f"reports[{place}].{name}",
-                remedy="Send what `pramana.report` made, under the plan that the study published.",
+                remedy="Send reports from `pramana.report` with the plan that the study published.",
             )
         return self._cells([codes[:, axis] for axis in range(len(sizes))])
 
@@ -199,10 +199,10 @@ class CellFormat:
         return {name: cells[field].astype(code_dtype(size)) for (name, size), field in fields}
 
     def counted(self, cells: npt.NDArray[np.void]) -> dict[bytes, int]:
-        """Return how often each cell is there, ascending."""
+        """Return the count of each distinct cell, in ascending order."""
         whole = np.ascontiguousarray(cells).view(f"V{self.width}")
-        # Sorted as strings of one width, which numpy compares byte by byte; bytes of zero at the
-        # end, which it would strip, are given back.
+        # Sorted as strings of one width, which numpy compares byte by byte; it strips final zero
+        # bytes, which are restored.
         order = np.sort(whole.view(f"S{self.width}"))
         starts = np.flatnonzero(np.concatenate([[True], order[1:] != order[:-1]]))
         numbers = np.diff(starts, append=len(order))
@@ -211,14 +211,14 @@ class CellFormat:
 
 
 def batch_key(study: str, gateway: str, batch: str) -> str:
-    """Return what a batch is known by: nobody finds the gateway's name for it, if it is random."""
-    said = "\0".join(["pramana/batch/1", study, gateway, batch])
-    return hashlib.sha256(said.encode()).hexdigest()
+    """Return the stored key of a batch, which does not reveal a random name of the gateway."""
+    text = "\0".join(["pramana/batch/1", study, gateway, batch])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def batch_digest(batch: str, cells: npt.NDArray[np.void]) -> str:
-    """Return a MAC of a batch's rows under its name, which is not stored.
+    """Return a MAC of a batch's rows; the key is the batch's name, which is not stored.
 
-    A plain hash of a few reports would give them away to whoever tries them all.
+    A plain hash of a few reports would reveal them to a reader who tries all possibilities.
     """
     return hmac.new(batch.encode(), cells.tobytes(), hashlib.sha256).hexdigest()

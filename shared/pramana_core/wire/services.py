@@ -1,4 +1,4 @@
-"""What all services share: addresses, the protocol's version, problem documents (RFC 9457)."""
+"""Common parts of all services: addresses, protocol version, problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pramana_core.errors import InputError, NotFound, PramanaError, Refused, err
 from pramana_core.wire.base import Message
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""This machine itself, where plain http tells nobody the token."""
+"""The names of this machine, to which plain http reveals the token to nobody."""
 
 
 def is_loopback(url: str) -> bool:
-    """Whether an address is of this machine."""
+    """Return whether an address is on this machine."""
     return urlsplit(url).hostname in LOOPBACK
 
 
 def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
-    """Check an address that a token is sent to; `permission` says how to allow plain http.
+    """Check an address before a token is sent to it; `permission` says how to allow plain http.
 
-    Raises ValueError: it is none, holds more than a host and a path, or would carry the token
-    unencrypted to another machine.
+    Raises ValueError: the address is invalid, has more than a host and a path, or would carry the
+    token unencrypted to another machine.
     """
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:
-        # Not quoted: it may hold a password.
-        raise ValueError("the address must hold a host and a path only")
+        # The address is not quoted, because it may contain a password.
+        raise ValueError("the address must consist of a host and a path only")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"{url!r} is not an http or https address")
     if parts.port == 0:  # a port beyond 65,535 raises here
-        raise ValueError(f"{url!r} names port 0, which nobody listens on")
+        raise ValueError(f"{url!r} has port 0, on which no service can listen")
     if parts.scheme == "http" and not is_loopback(url) and not allow_insecure:
         raise ValueError(
             f"{url!r} would carry the token unencrypted; use https, or {permission} if the network"
@@ -39,16 +39,16 @@ def require_address(url: str, *, allow_insecure: bool, permission: str) -> None:
 
 
 PROTOCOL = "1"
-"""The version that is served; a request may name it, and one that names another is refused."""
+"""The protocol version of the service; requests that name another version are rejected."""
 
 PROTOCOL_HEADER = "Pramana-Protocol"
-"""The header of requests and of answers; a request without it speaks the version that is served."""
+"""The header of requests and responses; a request without it uses the version of the service."""
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
-"""The header by which a repeated request is known where nothing else tells it."""
+"""The header that identifies a repeated request that has no natural key."""
 
 SHORTEST_KEY = 32
-"""A token follows from the key: who reads an invitation later must not guess it."""
+"""The token is derived from the key, so that readers of the invitation must not guess the key."""
 
 LONGEST_KEY = 255
 
@@ -58,11 +58,11 @@ _TYPE_PREFIX = "urn:pramana:problem:"
 
 HTTP_PROBLEMS: Mapping[str, tuple[int, str]] = {
     "request-invalid": (422, "The request is not well formed"),
-    "method-not-allowed": (405, "The resource does not take this method"),
-    "request-timeout": (408, "The request came too slowly"),
+    "method-not-allowed": (405, "The resource does not support this method"),
+    "request-timeout": (408, "The request arrived too slowly"),
     "internal": (500, "Internal error"),
 }
-"""Status and title of the codes that no class of `pramana_core.errors` has."""
+"""Status and title of the codes that are not in `pramana_core.errors`."""
 
 
 class ProblemDetail(Message):
@@ -85,7 +85,7 @@ def known_problems() -> dict[str, tuple[int, str]]:
 
 
 def problem_of(error: PramanaError, instance: str | None = None) -> ProblemDetail:
-    """Return the problem document of an error; `instance` is the path that was asked."""
+    """Return the problem document of an error; `instance` is the path of the request."""
     return ProblemDetail(
         type=_TYPE_PREFIX + error.code,
         title=error.title,
@@ -101,31 +101,30 @@ def problem_of(error: PramanaError, instance: str | None = None) -> ProblemDetai
 def invalid_request(
     detail: str, *, where: str | None = None, instance: str | None = None
 ) -> ProblemDetail:
-    """Return the problem document of a request that cannot be read."""
+    """Return the problem document for an unreadable request."""
     return _http_problem("request-invalid", detail, where=where, instance=instance)
 
 
 def unforeseen(
-    detail: str = "The service failed in a way it did not foresee; nothing was changed by this"
-    " request.",
+    detail: str = "The service failed unexpectedly; this request changed nothing.",
     *,
-    remedy: str | None = "Tell whoever runs the service; its log has the cause.",
+    remedy: str | None = "Inform the operator of the service; its log has the cause.",
     instance: str | None = None,
 ) -> ProblemDetail:
-    """Return the problem document of an unforeseen error, whose text may quote a record."""
+    """Return the problem document of an unexpected error, whose text may quote a record."""
     return _http_problem("internal", detail, remedy=remedy, instance=instance)
 
 
 _WITHOUT_ROUTE = {
-    405: ("method-not-allowed", "The resource does not take this method.", "See its Allow header."),
-    408: ("request-timeout", "The body came too slowly, or not at all.", "Send smaller parts."),
+    405: ("method-not-allowed", "The resource does not support this method.", "See Allow."),
+    408: ("request-timeout", "The body arrived too slowly, or not at all.", "Send smaller parts."),
 }
 
 
 def problem_of_status(status: int, instance: str | None = None) -> ProblemDetail:
-    """Return the problem document of a request that no route could answer."""
+    """Return the problem document for a request that no route answered."""
     if status == NotFound.http_status:
-        return problem_of(NotFound("There is nothing at this address."), instance)
+        return problem_of(NotFound("This address does not exist."), instance)
     if status in _WITHOUT_ROUTE:
         code, detail, remedy = _WITHOUT_ROUTE[status]
         return _http_problem(code, detail, remedy=remedy, instance=instance)
@@ -143,7 +142,7 @@ def read_problem(body: bytes) -> ProblemDetail | None:
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return the error of a problem document: of the class that has its code, or Refused."""
+    """Return the error for a problem document, of the class with its code, or Refused."""
     kind = next((kind for kind in error_classes() if kind.code == problem.code), Refused)
     if problem.code == "request-invalid":
         kind = InputError

@@ -1,4 +1,4 @@
-"""The plan of a whole study as it travels, and what it says of each owner."""
+"""The message of a study plan, and its consequences for each owner."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pramana_core.wire.privacy import AmplificationMessage
 
 
 class StudyPlanOwner(Message):
-    """An owner by its name in the study, and the variables that it reports by the plan."""
+    """An owner by its name in the study, and the variables that it reports under the plan."""
 
     name: Name
     variables: Annotated[list[NamedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
 
 
 class StudyPlanMessage(Message):
-    """The canonical JSON of a study plan (see `StudyPlan.as_dict`, which writes it)."""
+    """The canonical JSON of a study plan, as `StudyPlan.as_dict` writes it."""
 
     owners: Annotated[list[StudyPlanOwner], Field(min_length=1, max_length=MAX_OWNERS)]
     sets: Annotated[
@@ -33,7 +33,7 @@ class StudyPlanMessage(Message):
 
     @classmethod
     def from_plan(cls, plan: StudyPlan) -> StudyPlanMessage:
-        """Wrap a study plan."""
+        """Return the message of a study plan."""
         return cls.model_validate(plan.as_dict())
 
     def to_plan(self) -> StudyPlan:
@@ -53,7 +53,7 @@ class ReportedShare(Message):
 
 
 class OwnerShare(Message):
-    """What a study plan has one owner report, and the most that it alone tells of a record."""
+    """One owner's part of a study plan, and the loss of a record at this owner alone."""
 
     owner: Name
     reported: list[ReportedShare]
@@ -61,11 +61,11 @@ class OwnerShare(Message):
 
 
 class StudyPlanView(Message):
-    """The study plan agreed on, and what it says: over all owners, and owner by owner.
+    """The agreed study plan with its consequences over all owners and for each owner.
 
-    `digest` names the plan and its coin. `record` is what is told of a record over all owners that
-    follow it, whoever knows which set the record reports; `silent` is the share of records of which
-    nothing is reported.
+    `digest` identifies the plan and its coin. `record` is the loss of a record over all owners that
+    follow the plan, against a reader who knows which set the record reports. `silent` is the share
+    of records of which nothing is reported.
     """
 
     study: Name
@@ -77,7 +77,8 @@ class StudyPlanView(Message):
 
     @classmethod
     def of(cls, study: str, plan: StudyPlan) -> StudyPlanView:
-        """Return what a study plan says. Raises LimitExceeded: a loss is too much to compute."""
+        """Return the consequences of a study plan. Raises LimitExceeded: a loss is too costly to
+        compute."""
         return cls(
             study=study,
             digest=plan.digest,

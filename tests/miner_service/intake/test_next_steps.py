@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -155,3 +156,17 @@ def test_reports_of_single_records_wait_for_the_operator(miner, steps):
 def test_without_a_study_the_list_says_how_to_make_one(miner):
     assert "miner-service study create" in printed(miner, "list")
     assert json.loads(printed(miner, "list", "--json")) == []
+
+
+def test_an_owner_whose_invitation_expired_is_to_be_invited_again(miner, steps):
+    miner.admin("POST", "/v1/studies", json={"name": "s", "people": "different"})
+    miner.owner("s", "north")
+    miner.clock.ahead -= timedelta(days=8)
+    invited(miner, "south")
+    miner.clock.ahead += timedelta(days=8)
+    again = ("operator", [], "miner-service study invite s south")
+    assert steps() == ([again, publish_by("north")], [])
+    accept = invited(miner, "south")
+    assert steps() == ([join_by("south"), publish_by("north")], ["south"])
+    accept()
+    assert steps() == ([publish_by("north", "south")], [])

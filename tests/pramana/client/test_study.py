@@ -44,7 +44,7 @@ def test_records_reported_differently_by_the_same_draws_are_shown(world):
     study = world.study()
     told = study.disclosure()
     assert told.changed == []
-    assert "known to have changed" not in repr(told)
+    assert "changed in value" not in repr(told)
     assert study.releases()["changed"].tolist() == [0, 0]
     blocks = [
         ChangedReports(
@@ -52,7 +52,7 @@ def test_records_reported_differently_by_the_same_draws_are_shown(world):
         )
         for name, records in (("age", 4), ("survived", 13))
     ]
-    assert "; 13 records are known" in repr(told.model_copy(update={"changed": blocks}))
+    assert "; 13 records changed in value" in repr(told.model_copy(update={"changed": blocks}))
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_masked_releases_are_listed_beside_others_and_in_no_sum(world):
     assert "debt" not in study.domain().names
     told = study.disclosure()
     assert (told.epsilon, told.gamma) == (before.epsilon, before.gamma)
-    assert any("leave out" in warning for warning in told.warnings)
+    assert any("exclude" in warning for warning in told.warnings)
     frame = told.to_frame()
     apart = frame[frame["of"] == "masked column"]
     assert apart[["owner", "variable"]].drop_duplicates().values.tolist() == [["bank", "debt"]]

@@ -174,7 +174,7 @@ def test_nested_options_and_options_in_files(call, tmp_path):
         (("run", "decision-tree", "--target", "sex", "--set", "max_depth"), "has no value"),
         (("run", "contingency-table", "--target", "sex"), "have no option 'target'"),
         (("run", "decision-tree", "--target", "sex", "--records", "all"), "'identical'"),
-        (("kinds", "tree"), "There is no kind of job 'tree'"),
+        (("kinds", "tree"), "No kind of job is called 'tree'"),
     ],
 )
 def test_what_is_typed_wrong_is_said_before_anything_is_asked(call, words, told):
@@ -199,11 +199,11 @@ def test_the_way_is_a_file_or_the_environment_and_the_token_is_never_shown(call,
     call.access.write_text(f'{{"token": "{call.world.token}"}}')
     call.access.chmod(0o600)
     broken = call("jobs")
-    assert (broken.code, "no access file" in broken.err) == (2, True)
+    assert (broken.code, "not an access file" in broken.err) == (2, True)
     assert call.world.token not in open_to_all.err + broken.err
     call.access.unlink()
     absent = call("jobs")
-    assert (absent.code, "The miner is not given" in absent.err) == (2, True)
+    assert (absent.code, "The miner is missing" in absent.err) == (2, True)
     monkeypatch.setenv("PRAMANA_MINER", URL)
     monkeypatch.setenv("PRAMANA_STUDY", STUDY)
     without = call("jobs")
@@ -211,7 +211,7 @@ def test_the_way_is_a_file_or_the_environment_and_the_token_is_never_shown(call,
     monkeypatch.setenv("PRAMANA_TOKEN", call.world.token)
     assert call("jobs").code == 0
     other = call("--study", "voyages", "jobs")
-    assert (other.code, "it may see 'voyage'" in other.err) == (4, True)
+    assert (other.code, "the token may see 'voyage'" in other.err) == (4, True)
 
 
 def test_a_token_goes_to_the_miner_that_it_is_of(call, monkeypatch, tmp_path):
@@ -221,7 +221,7 @@ def test_a_token_goes_to_the_miner_that_it_is_of(call, monkeypatch, tmp_path):
     assert (away.code, "its token is sent to no other" in away.err) == (2, True), away.err
     monkeypatch.setenv("PRAMANA_TOKEN", call.world.token)
     unsaid = call("jobs")
-    assert (unsaid.code, "The token is not of analyst.json" in unsaid.err) == (2, True)
+    assert (unsaid.code, "The token is not from analyst.json" in unsaid.err) == (2, True)
     assert not call.asked, "nothing was sent"
     with pytest.raises(pm.InputError, match="its token is sent to no other"):
         pm.connect(other, token_file=call.access)
@@ -240,4 +240,4 @@ def test_kinds_and_their_options_are_those_of_the_wire(call):
     told = json.loads(call("kinds", "decision-tree", "--json").out)
     assert told["target"]["needed"]
     assert not told["max_depth"]["needed"]
-    assert "target: needed" in call("kinds", "decision-tree").out
+    assert "target: required" in call("kinds", "decision-tree").out

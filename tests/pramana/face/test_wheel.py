@@ -119,7 +119,7 @@ def test_experiments_are_run_from_a_checkout(python: Path, tmp_path: Path):
         cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "run from a checkout" in " ".join(done.stderr.split())
+    assert "Run them from a checkout" in " ".join(done.stderr.split())
 
 
 def test_the_commands_are_there(python: Path, tmp_path: Path):

@@ -48,7 +48,7 @@ def test_variables_are_those_of_a_site_file_that_says_the_same():
 def test_columns_are_chosen_and_ordered():
     assert pm.domain(PEOPLE, LIST, columns=["sex", "age"]).names == ("sex", "age")
     assert pm.domain(PEOPLE, {**LIST, "town": ["A", "B"]}, columns="sex").names == ("sex",)
-    with pytest.raises(pm.InputError, match="'town', of which frame has no column"):
+    with pytest.raises(pm.InputError, match="'town', which frame lacks"):
         pm.domain(PEOPLE, {**LIST, "town": ["A", "B"]})
 
 

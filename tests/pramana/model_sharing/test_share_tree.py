@@ -111,8 +111,8 @@ def test_private_noise_without_a_seed_is_that_of_releases(people):
 def test_what_was_read_from_records_is_told(people):
     half = pm.share_tree(people, "survived", 20, categories={"sex": LISTED["sex"]})
     told = " ".join(half.protection)
-    assert "Nobody declared" in told
+    assert "were not declared" in told
     assert "'class', 'age', 'survived'" in told
     assert "'sex'" not in told
     declared = pm.share_tree(people, "survived", 20, categories=LISTED)
-    assert "Nobody declared" not in " ".join(declared.protection)
+    assert "were not declared" not in " ".join(declared.protection)

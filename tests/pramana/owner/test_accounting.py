@@ -127,6 +127,6 @@ def test_what_is_told_as_it_is_has_no_bound_and_is_named():
     assert account.public == ("b",)
     assert account.gamma == pytest.approx(3, rel=1e-6)
     assert account.to_frame().loc["b", ["epsilon", "posterior"]].tolist() == [math.inf, 1.0]
-    assert "b as it is" in repr(account)
+    assert "b unchanged" in repr(account)
     assert accountant(Plan((Block((B,), Identity(3)),))).epsilon == math.inf
     assert accountant(Plan((Block((B,), Withheld(3)),))).epsilon == 0

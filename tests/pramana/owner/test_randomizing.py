@@ -181,7 +181,7 @@ def test_variables_that_the_plan_tells_are_told_and_the_reports_say_so():
     reports = randomize(TABLE, plan, KEYS, record_id="id")
     assert sorted(reports.to_frame()["sex"]) == sorted(TABLE["sex"])
     assert reports.amplification == Amplification.of(PLAN.blocks[1].channel)
-    assert "sex as it is" in repr(reports)
+    assert "sex unchanged" in repr(reports)
 
 
 def test_reports_are_not_randomized_again():

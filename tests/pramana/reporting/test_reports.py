@@ -66,7 +66,7 @@ def test_what_is_told_as_it_is_is_no_bound():
     assert reports_of(PLANS["identity"]).epsilon == math.inf
     mixed = reports_of(PLANS["mixed"])
     assert mixed.amplification == Amplification.of(PLANS["mixed"].blocks[1].channel)
-    assert repr(mixed).endswith("and a as it is)")
+    assert repr(mixed).endswith("and a unchanged)")
     assert mixed.privacy().loc["a", "epsilon"] == math.inf
     nothing = Plan((Block((A,), Withheld(2)),))
     assert Reports.from_frame(pd.DataFrame(index=range(3), columns=["a"]), nothing).epsilon == 0
@@ -142,7 +142,7 @@ def test_reports_of_a_randomized_variable_hold_its_labels_alone(cell):
 def test_true_values_passed_as_reports_are_warned_of(name: Literal["titanic", "berkeley"]):
     people = pm.example(name)
     plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.2)
-    with pytest.warns(UserWarning, match="does not look as if plan had randomized it") as told:
+    with pytest.warns(UserWarning, match="plan is unlikely to have randomized frame") as told:
         pm.estimate(people, plan)
     assert told[0].filename == __file__
     reports = pm.randomize(people, plan, pm.Keys.for_experiments(1), record_id="person")

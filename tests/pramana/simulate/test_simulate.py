@@ -141,7 +141,7 @@ def test_numbers_are_cut_so_that_intervals_have_nearly_equal_records(tmp_path: P
     assert np.mean(source.codes["gaps"] == source.domain["gaps"].size - 1) == 0.1
     assert source.domain["gaps"].representatives is None
     assert source.domain["few"].size == 8
-    assert "'patient' has a number of its own for almost every record" in source.note
+    assert "'patient' has a different number for almost every record" in source.note
     assert "'normal', 'zero' and 'gaps' are cut into at most 6 intervals" in source.note
     asked = read_source(path, ["patient", "a"])
     assert asked.domain["patient"].size == 6

@@ -59,8 +59,8 @@ def test_a_table_keeps_numbers_and_leaves_incomplete_records_out(tmp_path: Path)
     assert read.records.numeric == ("b", "number")
     assert read.records.names == ("a", "b", "number", "told")
     assert read.note == (
-        "2 records with cells that are empty or '?' were left out."
-        " Columns of one value were left out: one."
+        "2 records with cells that are empty or '?' were removed."
+        " Columns of one value were removed: one."
     )
 
 

@@ -25,7 +25,7 @@ def test_a_table_answers_by_name():
     assert TABLE.numeric == ("age",)
     assert TABLE["age"] is AGE
     assert TABLE.project(["town"]).names == ("town",)
-    with pytest.raises(MissingColumn, match="There is no column 'sex'; there are"):
+    with pytest.raises(MissingColumn):
         TABLE["sex"]
 
 

@@ -71,11 +71,11 @@ def test_a_number_that_is_none_to_reckon_with_is_refused(wrong: float):
     ("columns", "says"),
     [
         ({"age": [1], "sex": [0.5], "debt": [1]}, "'sex'"),
-        ({"age": [1], "sex": [2], "debt": [1]}, "code 2 of 'sex'"),
-        ({"age": ["1"], "sex": [0], "debt": [1]}, "not a JSON part"),
-        ({"age": [True], "sex": [0], "debt": [1]}, "not a JSON part"),
-        ({"age": [None], "sex": [0], "debt": [1]}, "not a JSON part"),
-        ({"age": [1], "sex": [0]}, "not those that the release announces"),
+        ({"age": [1], "sex": [2], "debt": [1]}, "code 2 for 'sex'"),
+        ({"age": ["1"], "sex": [0], "debt": [1]}, "invalid JSON"),
+        ({"age": [True], "sex": [0], "debt": [1]}, "invalid JSON"),
+        ({"age": [None], "sex": [0], "debt": [1]}, "invalid JSON"),
+        ({"age": [1], "sex": [0]}, "not those announced for the release"),
         ({"age": [1, 2], "sex": [0], "debt": [1]}, "columns of"),
     ],
 )

@@ -39,7 +39,7 @@ def test_the_kind_answers_for_a_model():
     assert kind.categories(told) == 6
     assert kind.plan(told) is None
     assert (kind.epsilon(told), kind.epsilon(bounded)) == (None, 0.5)
-    assert "no gamma" in str(kind.unbounded(told))
+    assert "neither a gamma" in str(kind.unbounded(told))
     assert kind.unbounded(bounded) is None
     assert {kind.field, kind.digest_field} <= set(Release.model_fields)
     with pytest.raises(TypeError, match="no parts"):

@@ -1,5 +1,5 @@
 """Bayesian network classifiers: naive Bayes and tree-augmented naive Bayes.
 
-The class is the root of a network over it and the attributes; `BayesClassifier` holds the
-parameters with their errors, and predicts whatever of a record is missing.
+The class is the root of a network over the class and the attributes. A `BayesClassifier` has the
+parameters with their errors, and predicts records with missing attributes.
 """

@@ -1,4 +1,4 @@
-"""Bayesian network classifiers as JSON, in words, as text and as pictures."""
+"""Bayesian network classifiers as JSON, text and pictures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENT = DocumentForm("bayes-classifier", BayesClassifier, "a Bayesian network classifier")
-"""Classifiers as JSON: the parameters of the class and of each attribute as arrays, the class along
-the first axis, the other parents in order, and the attribute's own categories along the last."""
+"""Classifiers as JSON; tables have the class on the first axis and the attribute on the last."""
 
 
 NAMES: dict[ChosenModel, str] = {
@@ -31,10 +30,10 @@ NAMES: dict[ChosenModel, str] = {
 
 
 def summary(model: BayesClassifier) -> str:
-    """Return what a classifier is, in a line."""
+    """Return a summary of a classifier, in one line."""
     chosen = " (chosen)" if model.options.model == "auto" else ""
     weighted = (
-        f"; their evidence is weighted {model.weight:.2f}, for redundancy and noise"
+        f"; evidence weighted by {model.weight:.2f} for redundancy and noise"
         if model.weight < 1
         else ""
     )
@@ -45,18 +44,18 @@ def summary(model: BayesClassifier) -> str:
 
 
 def given(parents: tuple[str, ...]) -> str:
-    """Return the parents of an attribute besides the class, in words."""
+    """Return the parents of an attribute in addition to the class, as text."""
     return f" given {', '.join(parents)}" if parents else ""
 
 
 _DRAWN = 60
-"""The most attributes in a picture: those with the most information."""
+"""The maximum number of attributes in a picture; attributes with the most information are drawn."""
 
 _AROUND = 24
 """Points left and right of the heading."""
 
 _NORMAL = 1.96
-"""Standard errors to either end of a 95 % interval."""
+"""The half-width of a 95 % interval, in standard errors."""
 
 
 def draw_bayes_classifier(model: BayesClassifier) -> str:
@@ -67,7 +66,7 @@ def draw_bayes_classifier(model: BayesClassifier) -> str:
 def bayes_chart(model: BayesClassifier) -> Chart:
     """Return a picture of each attribute's information about the class, in bits, descending.
 
-    Attributes with further parents have another colour; lines are 95 % intervals.
+    Attributes with further parents are orange; lines are 95 % intervals.
     """
     order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
     ranked = [model.attributes[at] for at in order]
@@ -111,13 +110,11 @@ def _heading(model: BayesClassifier) -> str:
 
 
 _ROWS_SHOWN = 64
-"""Of a larger table the rest is left to the JSON."""
+"""The maximum number of rows written of a table; JSON has the rest."""
 
 
 def write_bayes_classifier_text(model: BayesClassifier) -> str:
-    """Return the attributes by their information, with the probabilities that predict, in percent,
-    and 95 % intervals against the population.
-    """
+    """Return the attributes by information, with probabilities and 95 % intervals in percent."""
     return "\n".join(_lines(model)) + "\n"
 
 

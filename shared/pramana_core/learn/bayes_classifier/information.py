@@ -22,14 +22,14 @@ from pramana_core.ties import descending, exceeds
 Pair = tuple[str, str]
 
 _NAT = 1.0
-"""The scale on which rounded information is compared."""
+"""The scale at which information in nats is rounded."""
 
 
 @dataclass(frozen=True)
 class ConditionalDependence:
     """The information of one attribute about another given the class, in nats per record.
 
-    `earned` is that less the cost of its parameters under the noise (Akaike 1973).
+    `earned` is the information minus the cost of its parameters under the noise (Akaike 1973).
     """
 
     information: float
@@ -37,7 +37,7 @@ class ConditionalDependence:
 
 
 def valid_shares(counts: Tensor) -> Tensor:
-    """Return the distribution of counts, negative ones as 0."""
+    """Return counts as a distribution, with negative counts clipped to 0."""
     positive = np.maximum(counts, 0.0)
     total = positive.sum()
     shares: Tensor = positive / total if total > 0 else np.full_like(positive, 1 / positive.size)
@@ -45,18 +45,18 @@ def valid_shares(counts: Tensor) -> Tensor:
 
 
 def information(joint: Tensor) -> float:
-    """Return I(X; Y | C) in nats of a distribution with the axes (C, X, Y)."""
+    """Return I(X; Y | C) in nats of a distribution with axes (C, X, Y)."""
     given = joint.sum(axis=(1, 2), keepdims=True)
-    apart = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    product = joint.sum(axis=2, keepdims=True) * joint.sum(axis=1, keepdims=True)
     there = joint > 0
-    ratio = np.where(there, joint * given, 1.0) / np.where(there, apart, 1.0)
+    ratio = np.where(there, joint * given, 1.0) / np.where(there, product, 1.0)
     return max(0.0, float((joint * np.log(ratio)).sum()))
 
 
 def dependences(
     marginals: Marginals, target: str, features: Sequence[str], watch: Progress
 ) -> dict[Pair, ConditionalDependence]:
-    """Return the dependence of each pair of features, in their order."""
+    """Return the dependence of each pair of features, in the order of the features."""
     pairs = [(a, b) for i, a in enumerate(features) for b in features[i + 1 :]]
     found = {}
     for done, pair in enumerate(pairs):
@@ -67,21 +67,21 @@ def dependences(
 
 def _dependence(marginals: Marginals, target: str, pair: Pair) -> ConditionalDependence:
     if not marginals.can_estimate(pair):
-        # Pooled, they would be independent given the class.
+        # Pooled counts would make the pair independent given the class.
         return ConditionalDependence(0.0, 0.0)
     try:
         table = marginals.marginal([target, *pair])
     except (LimitExceeded, SingularChannel):
         if marginals.can_estimate([target, *pair]):
             raise  # a channel has no inverse
-        # No record reports all three, or their table is too large to be pooled.
+        # No record reports all three variables, or their table is too large to pool.
         return ConditionalDependence(0.0, 0.0)
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))
     raw = is_raw(table, marginals.unbiased([target, *pair]))
     degrees = math.prod(size - 1 for size in sizes) * (classes if raw else 1)
     if raw:
-        # The information of noise alone, by its second order in the counts.
+        # Subtract the information of pure noise, to second order in the counts.
         found = max(0.0, found - _noise(table) * degrees / table.counts.size)
     if found == 0:
         return ConditionalDependence(0.0, 0.0)
@@ -99,7 +99,7 @@ def _noise(table: MarginalTable) -> float:
 
 
 def _inflation(table: MarginalTable) -> float:
-    """Return the factor by which randomization multiplies the variance of the counts."""
+    """Return the factor by which randomization increases the variance of the counts."""
     shares = valid_shares(table.counts)
     plain = table.records * (shares * (1 - shares)).sum()
     return max(1.0, float(table.variance(population=True).sum() / max(plain, 1e-12)))
@@ -111,8 +111,10 @@ def parents_of(
     informations: Mapping[str, float],
     between: Mapping[Pair, ConditionalDependence],
 ) -> dict[str, tuple[str, ...]]:
-    """Return the parents of each attribute besides the class: the tree of the largest dependences,
-    directed away from the attribute with the most information about the class.
+    """Return the parents of each attribute in addition to the class.
+
+    They form the tree with the largest dependences, directed away from the attribute with the most
+    information about the class.
     """
     if options.model == "naive-bayes":
         return dict.fromkeys(features, ())
@@ -126,17 +128,17 @@ def parents_of(
 
 
 _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
-"""The number of draws, its least for large tables, and the most numbers of all draws."""
+"""The number of draws, its minimum for large tables, and the maximum number of drawn values."""
 
 
 def information_error(model: BayesClassifier, attribute: Attribute) -> float | None:
-    """Return the standard error of an attribute's information in bits, over draws of its shares."""
+    """Return the standard error of an attribute's information in bits, from draws of its shares."""
     family = attribute.family
     weights = model.network.marginal(family.parents)[..., None]
     errors = np.where(weights > 0, family.se, 0.0)
     if not np.isfinite(errors).all():
         return None
-    own = _apart(errors)
+    own = _before_centring(errors)
     rng = stream(0)
     most = max(_FEWEST, min(_DRAWS, _NUMBERS // errors.size))
     found = []
@@ -150,8 +152,8 @@ def information_error(model: BayesClassifier, attribute: Attribute) -> float | N
     return float(np.std(found, ddof=1)) / math.log(2)
 
 
-def _apart(errors: Tensor) -> Tensor:
-    """Return errors of independent numbers that have the given errors after centring each row."""
+def _before_centring(errors: Tensor) -> Tensor:
+    """Return errors of independent numbers that become the given errors after centring each row."""
     size = errors.shape[-1]
     if size < 2:
         return np.zeros_like(errors)
@@ -159,5 +161,5 @@ def _apart(errors: Tensor) -> Tensor:
     total = squares.sum(axis=-1, keepdims=True) * size / (size - 1)
     if size == 2:
         return np.broadcast_to(np.sqrt(total / 2), squares.shape)
-    found: Tensor = np.sqrt(np.maximum(squares - total / size**2, 0.0) / (1 - 2 / size))
-    return found
+    before: Tensor = np.sqrt(np.maximum(squares - total / size**2, 0.0) / (1 - 2 / size))
+    return before

@@ -32,7 +32,7 @@ from pramana_core.progress import Progress, Tick, unwatched
 _ROUNDING = 1e-9
 
 _SHARES = 1001
-"""The number of values at which the posterior of a share is summed."""
+"""The number of values in the grid over which the posterior of a share is summed."""
 
 
 def learn_bayes_classifier(
@@ -42,11 +42,11 @@ def learn_bayes_classifier(
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
 ) -> BayesClassifier:
-    """Learn a classifier of `target` from exact or estimated counts of `features`, by default all
-    others.
+    """Learn a classifier of `target` from exact or estimated counts of `features`.
 
-    Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see the
-    marginals. `on_step` is called with steps done and expected; its errors stop the work.
+    The features are by default all other variables. Raises UnknownVariable, OptionError: see
+    `inputs_of`. EstimationError, LimitExceeded: see the marginals. `on_step` is called with steps
+    done and expected; its errors stop the work.
     """
     return learn_with_redundancy(marginals, target, features, options, on_step)[0]
 
@@ -58,7 +58,7 @@ def learn_with_redundancy(
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
 ) -> tuple[BayesClassifier, AttributeRedundancy | None]:
-    """Return a classifier and, of `auto`, the redundancy of its attributes."""
+    """Return a classifier and, with `auto`, the redundancy of its attributes."""
     options = options or BayesClassifierOptions()
     inputs = inputs_of(marginals.domain, target, features, "features")
     variable, names = marginals.domain[target], inputs.names
@@ -99,17 +99,17 @@ def learn_with_redundancy(
 
 
 class _Tables:
-    """The learned families of a classifier; those given the class alone come first."""
+    """The learned families of a classifier, first those given the class alone."""
 
     def __init__(self, marginals: Marginals, target: str, alpha: float):
         self._marginals, self._target, self._alpha = marginals, target, alpha
         self._families: dict[tuple[str, tuple[str, ...]], LearnedFamily] = {}
         self._cautious: dict[str, Tensor] = {}
-        # The classes' own shares are not shrunk.
+        # The shares of the classes are not shrunk.
         self.prior = learn_family(marginals.marginal([target]), target, ())
 
     def add(self, name: str, parents: tuple[str, ...]) -> None:
-        """Learn the family of an attribute with parents besides the class."""
+        """Learn the family of an attribute with parents in addition to the class."""
         if (name, parents) in self._families:
             return
         scope = (self._target, *parents)
@@ -129,7 +129,7 @@ class _Tables:
         self._families[name, parents] = replace(family, probability=shares)
 
     def _towards(self, name: str, parents: tuple[str, ...], table: MarginalTable) -> Tensor:
-        """Return the distributions to shrink to: shares alone or given the class."""
+        """Return the distributions to shrink to: shares of an attribute, overall or by class."""
         if parents:
             given = self._families[name, ()].probability
             given = np.expand_dims(given, tuple(range(1, table.counts.ndim - 1)))
@@ -145,7 +145,7 @@ class _Tables:
         if parents:
             weights = valid_shares(self._marginals.marginal(scope).counts)
         joint = family * weights[..., None]
-        # (class, parents, attribute) as (parents, class, attribute).
+        # Reorder (class, parents, attribute) to (parents, class, attribute).
         return information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0))
 
     def redundancy(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> AttributeRedundancy:
@@ -155,7 +155,7 @@ class _Tables:
         return learn_redundancy(self._marginals, self.prior.probability, tables, linked, tick)
 
     def confirmed(self, names: Sequence[str]) -> float:
-        """Return the share of the attributes' evidence that is not noise, (0, 1]."""
+        """Return the share, in (0, 1], of the attributes' evidence that is not noise."""
         prior = self.prior.probability[:, None]
         claimed = confirmed = noise = 0.0
         for name in names:

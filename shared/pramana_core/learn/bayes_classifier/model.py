@@ -1,4 +1,4 @@
-"""Bayesian network classifiers as values: tables of each attribute given the class, and more."""
+"""Bayesian network classifiers as frozen values."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ ChosenModel = Literal["naive-bayes", "tan"]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """An attribute of a classifier: the `family` of its parameters given the class and other
-    parents.
+    """An attribute of a classifier; `family` has its parameters given the class and other parents.
 
-    `information` is what it adds about the class given its other parents, in bits.
+    `information` is the information in bits that it adds about the class, given its other parents.
     """
 
     family: LearnedFamily
@@ -37,12 +36,12 @@ class Attribute:
 
     @property
     def name(self) -> str:
-        """The attribute."""
+        """The attribute's name."""
         return self.family.node
 
     @property
     def parents(self) -> tuple[str, ...]:
-        """The attributes that it depends on besides the class."""
+        """The parents of the attribute in addition to the class."""
         return self.family.parents[1:]
 
 
@@ -51,15 +50,16 @@ class BayesClassifier:
     """Predicts a class from attributes by Bayes' theorem in a network; a `Predictor`.
 
     Attributes:
-        inputs, target: the variables that predict, and the class.
-        model: the structure; with `auto` among the options, the chosen one.
+        inputs, target: the variables used for predictions, and the class.
+        model: the structure; for the option `auto`, the chosen structure.
         prior, attributes: the parameters of the class and of each input.
-        options, records: how it was learned, and from how many records.
+        options, records: the options of learning, and the number of records.
         notes: sentences for the reader.
-        weight: multiplies the attributes' log-likelihood; below 1 for redundant or noisy evidence.
+        weight: the factor of the attributes' log-likelihood; below 1 for redundant or noisy
+            evidence.
 
-    Raises DomainError, StructureError: inputs, class, attributes or tables do not fit, or form a
-    circle. ChannelError: a row of a table is not a distribution.
+    Raises DomainError, StructureError: inputs, class, attributes or tables do not fit, or the
+    attributes form a cycle. ChannelError: a row of a table is not a distribution.
     """
 
     inputs: Domain
@@ -77,19 +77,20 @@ class BayesClassifier:
     def __post_init__(self) -> None:
         require_inputs(self.inputs, self.target)
         if tuple(attribute.name for attribute in self.attributes) != self.inputs.names:
-            raise DomainError("The attributes are not the inputs, in their order.")
+            raise DomainError("The attributes must be the inputs, in the same order.")
         for family in (self.prior, *(a.family for a in self.attributes)):
             root = family.parents[:1]
             if (family is self.prior) != (not root) or root not in ((), (self.target.name,)):
                 raise DomainError(
-                    f"{family.node!r} must depend on the class first, and the class on nothing.",
+                    f"The first parent of {family.node!r} must be the class; the class itself"
+                    " must not have parents.",
                     where=family.node,
                 )
         _ = self.network
 
     @property
     def domain(self) -> Domain:
-        """The inputs and then the class."""
+        """The inputs, followed by the class."""
         return self.inputs.join(Domain((self.target,)))
 
     @property
@@ -99,24 +100,24 @@ class BayesClassifier:
 
     @cached_property
     def learned(self) -> LearnedBayesNet:
-        """All parameters, of the class first, as those of a network."""
+        """All parameters as a learned network, the class first."""
         families = (self.prior, *(attribute.family for attribute in self.attributes))
         structure = Structure.of({f.node: f.parents for f in families})
         return LearnedBayesNet(self.domain, structure, self.records, families)
 
     @cached_property
     def network(self) -> BayesNet:
-        """The network that predicts where `weight` is 1."""
+        """The network, which gives the predictions if `weight` is 1."""
         return self.learned.network()
 
     @property
     def structure(self) -> Structure:
-        """The attributes and what each depends on besides the class."""
+        """The attributes and the parents of each in addition to the class."""
         return Structure.of({attribute.name: attribute.parents for attribute in self.attributes})
 
     @property
     def links(self) -> tuple[tuple[str, str], ...]:
-        """The (parent, child) pairs of attributes."""
+        """The links between attributes as (parent, child) pairs."""
         return self.structure.links
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
@@ -130,9 +131,9 @@ class BayesClassifier:
         known = dict(zip(self.inputs.names, columns, strict=True))
         shares, _ = infer(self.network, [self.target.name], known)
         prior = self.prior.probability
-        # Of a record that the network excludes nothing is known but the classes' own shares.
+        # A record that is impossible in the network gets the classes' prior shares.
         shares = np.where(np.isnan(shares), prior, shares)
         if self.weight != 1:
             shares = prior ** (1 - self.weight) * shares**self.weight
-        found: Tensor = shares / shares.sum(axis=1, keepdims=True)
-        return found
+        probabilities: Tensor = shares / shares.sum(axis=1, keepdims=True)
+        return probabilities

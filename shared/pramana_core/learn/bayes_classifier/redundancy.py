@@ -1,8 +1,8 @@
 """The redundancy of attributes, which lowers the weight of their summed evidence.
 
-Naive Bayes is too confident where attributes depend on each other given the class. The best linear
-weight is the variance under independence over the true variance. One correlation stands for all
-pairs: its posterior mean under a half-normal prior.
+Naive Bayes is too confident if attributes depend on each other given the class. The best linear
+weight is the variance under independence divided by the true variance. All pairs share one
+correlation: its posterior mean under a half-normal prior.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _USUAL = 0.2
 """The scale of the prior of the correlation."""
 
 _LIKELY = _USUAL * math.sqrt(2 / math.pi), _USUAL
-"""The mean of that prior, and how far the correlation of one table may be off it."""
+"""The mean of the prior, and the deviation of one table's correlation from that mean."""
 
 
 @dataclass(frozen=True)
 class AttributeRedundancy:
     """The redundancy of attributes within the classes.
 
-    `correlation` is that of the evidence of two attributes that are not `linked` by the network,
-        `within` the variance of each attribute's evidence, `likely` the mean and
-    deviation of the correlation of all pairs; those that no record reports are as usual.
+    `correlation` is the correlation between the evidence of two attributes that are not `linked` by
+    the network. `within` is the variance of each attribute's evidence. `likely` is the mean and
+    standard deviation of the correlation over all pairs; pairs without reports get the prior's.
     """
 
     correlation: float
@@ -53,7 +53,7 @@ class AttributeRedundancy:
 
 
 UNKNOWN = AttributeRedundancy(0.0, {})
-"""Of attributes without known redundancy."""
+"""The value for attributes with unknown redundancy."""
 
 
 def learn_redundancy(
@@ -63,10 +63,11 @@ def learn_redundancy(
     linked: frozenset[frozenset[str]] = frozenset(),
     tick: Tick = no_cancel,
 ) -> AttributeRedundancy:
-    """Return the redundancy of attributes; 0 where no pair is randomized and reported.
+    """Return the redundancy of attributes; 0 if no reported pair is randomized.
 
-    `prior` has the probabilities of the classes, `tables` positive ones of each attribute given the
-    class, (classes, categories); `linked` pairs are joined by the network.
+    `prior` has the probabilities of the classes, `tables` the positive probabilities of each
+    attribute given the class, (classes, categories). The network has a link for each pair in
+    `linked`.
     """
     scores = {n: np.log(t) - np.log(t).mean(axis=0) for n, t in tables.items()}
     within = {n: _within(prior, tables[n], scores[n]) for n in tables}
@@ -97,7 +98,7 @@ def learn_redundancy(
     deviate = evidence / math.sqrt(precision)
     density = math.exp(-(deviate**2) / 2 - float(log_ndtr(deviate))) / math.sqrt(2 * math.pi)
     scale = 1 / math.sqrt(precision)
-    # Pairs that no record reports are as usual, whatever the others are.
+    # Pairs without reports keep the prior, whatever the other pairs show.
     share = reported / math.comb(len(tables), 2)
     mean = share * deviate * scale + (1 - share) * _LIKELY[0]
     likely = mean, math.hypot(share * scale, (1 - share) * _LIKELY[1])

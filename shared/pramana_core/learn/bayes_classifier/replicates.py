@@ -1,6 +1,6 @@
-"""A classifier's tables with those of bootstrap samples, for the errors of what follows from them.
+"""A classifier's tables with bootstrap replicates, for the errors of quantities derived from them.
 
-The first of each array is the classifier's own, the others are those of the samples.
+The first entry of each array is the classifier's own; the others come from bootstrap samples.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Tick, no_cancel
 
 DRAWS = 100
-"""The number of bootstrap samples: a standard error then errs by 7 %."""
+"""The number of bootstrap samples, which gives standard errors with an error of 7 %."""
 
 _LEAST_SHARE = 1e-12
 
 _CLASS = ""
-"""The class among the variables of factors; no attribute has this name."""
+"""The name of the class among the variables of factors; attributes have nonempty names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """The tables of a classifier whose attributes depend on at most one other.
+    """The tables of a classifier whose attributes depend on at most one other attribute.
 
     Attributes:
         prior: the probabilities of the classes, (1 + draws, classes).
-        parents: each attribute's parent besides the class, parents before children.
+        parents: the parent of each attribute in addition to the class, parents before children.
         tables: positive distributions, (1 + draws, classes, [parent's categories,] categories).
     """
 
@@ -49,7 +49,7 @@ class Replicates:
         draws: int = DRAWS,
         tick: Tick = no_cancel,
     ) -> Replicates:
-        """Return the tables of a classifier learned from these marginals, with samples of them."""
+        """Return the tables and replicates of a classifier learned from these marginals."""
         families = {attribute.name: attribute.family for attribute in classifier.attributes}
         parents: dict[str, str | None] = {}
         for name in classifier.network.structure.order:
@@ -64,14 +64,12 @@ class Replicates:
 
     @cached_property
     def own(self) -> Replicates:
-        """The classifier's own tables."""
+        """The classifier's own tables, without replicates."""
         tables = {name: table[:1] for name, table in self.tables.items()}
         return Replicates(self.prior[:1], self.parents, tables)
 
     def joint(self, given: Mapping[str, int], names: Sequence[str]) -> Tensor:
-        """Return the joint probability of codes, class and attributes, (1 + draws, classes,
-        sizes...).
-        """
+        """Return the joint probability of codes, class and attributes, 1 + draws x classes x ..."""
         factors: list[Factor] = [(self.prior, [_CLASS])]
         relevant = self._with_ancestors([*given, *names])
         for name in relevant:
@@ -85,26 +83,26 @@ class Replicates:
         free = [name for name in relevant if name not in given and name not in names]
         order, _ = elimination_order([scope for _, scope in factors], sizes, free)
         shares, logs = sum_out(factors, order, [_CLASS, *names], len(self.prior))
-        found: Tensor = shares * np.exp(logs).reshape(-1, *(1 for _ in shares.shape[1:]))
-        return found
+        joint: Tensor = shares * np.exp(logs).reshape(-1, *(1 for _ in shares.shape[1:]))
+        return joint
 
     def _with_ancestors(self, names: Sequence[str]) -> list[str]:
-        """Return some attributes and those they depend on, parents before children."""
-        found: set[str] = set()
+        """Return some attributes and their ancestors, parents before children."""
+        seen: set[str] = set()
         for name in names:
             at: str | None = name
-            while at is not None and at not in found:
-                found.add(at)
+            while at is not None and at not in seen:
+                seen.add(at)
                 at = self.parents[at]
-        return [name for name in self.parents if name in found]
+        return [name for name in self.parents if name in seen]
 
 
 def _replicated(family: LearnedFamily, marginals: Marginals, draws: int, number: int) -> Tensor:
-    """Return a family's distributions and those of the samples, all positive."""
+    """Return a family's distributions and their bootstrap replicates, all positive."""
     table = marginals.marginal([*family.parents, family.node])
     counts = table.counts
     margin = counts.sum(axis=-1, keepdims=True)
-    # The margin of a rare class may be estimated as 0; its noise bounds it below.
+    # The margin of a rare class may be estimated as 0; its standard error is a lower limit.
     noise = np.maximum(table.variance(population=True).sum(axis=-1, keepdims=True), 0.0)
     size = np.maximum(margin, np.sqrt(noise))
     moved = table.resampled(draws, stream(number)) - counts
@@ -114,5 +112,5 @@ def _replicated(family: LearnedFamily, marginals: Marginals, draws: int, number:
     drawn = project_to_simplex(own + ratio)
     every = np.concatenate([own[None], drawn])
     positive = np.maximum(every, _LEAST_SHARE)
-    found: Tensor = positive / positive.sum(axis=-1, keepdims=True)
-    return found
+    distributions: Tensor = positive / positive.sum(axis=-1, keepdims=True)
+    return distributions

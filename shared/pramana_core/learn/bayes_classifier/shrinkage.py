@@ -1,8 +1,9 @@
-"""Conditional distributions from estimated counts: valid, and shrunk by their noise.
+"""Conditional distributions from estimated counts: made valid, and shrunk according to their noise.
 
-Raw counts move towards distributions with less noise by half of James and Stein's positive-part
+Raw counts move toward distributions with less noise, by half of James and Stein's positive-part
 estimate, because a classifier adds up many tables whose noise partly cancels. Counts that were
-shrunk before move half way back. Probabilities near 0 against their error are raised.
+already shrunk move halfway back. Probabilities that are near 0 compared with their error are
+raised.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.tables import MarginalTable
 
 _RAISED = 0.25
-"""The share of its standard error by which an uncertain probability is kept from 0."""
+"""An uncertain probability stays this share of its standard error above 0."""
 
 _MOST_CONTRASTS = 600
-"""The most deviations of a table that is shrunk: their covariance must be inverted."""
+"""The maximum number of contrasts of a table that is shrunk; their covariance must be inverted."""
 
 _ROUNDING = 1e-9
 
 
 def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
-    """Whether a table's counts are unbiased rather than shrunk."""
+    """Return whether a table's counts are unbiased rather than shrunk."""
     return unbiased is not None and np.array_equal(unbiased.counts, table.counts)
 
 
 def unshrink_half(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFamily:
-    """Return the mean of shrunk and unbiased parameters, with the errors of the unbiased."""
+    """Return the mean of shrunk and unbiased parameters, with the errors of the unbiased ones."""
     both = ~np.isnan(shrunk.estimate) & ~np.isnan(unbiased.estimate)
     middle = np.where(both, (shrunk.estimate + unbiased.estimate) / 2, shrunk.probability)
     return replace(
@@ -56,14 +57,14 @@ def share_kept(table: MarginalTable, strata: int) -> float:
     total = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)
     margins = counts.sum(axis=1, keepdims=True) * counts.sum(axis=2, keepdims=True)
     contrasts = np.kron(np.eye(len(counts)), np.kron(_contrasts(rows), _contrasts(size)))
-    apart = contrasts @ (counts - margins / total).ravel()
+    deviations = contrasts @ (counts - margins / total).ravel()
     noise = table.covariance_of(contrasts.reshape(-1, *shape), population=False)
     scale = _ROUNDING * max(float(np.abs(noise).max()), table.records)
     values, vectors = np.linalg.eigh((noise + noise.T) / 2)
     if values.max() <= scale:
         return 1.0
-    statistic = float((np.square(vectors.T @ apart) / np.maximum(values, scale)).sum())
-    return max(0.0, 1.0 - len(apart) / statistic) if statistic > 0 else 0.0
+    statistic = float((np.square(vectors.T @ deviations) / np.maximum(values, scale)).sum())
+    return max(0.0, 1.0 - len(deviations) / statistic) if statistic > 0 else 0.0
 
 
 def _contrasts(size: int) -> Tensor:
@@ -75,10 +76,10 @@ def _contrasts(size: int) -> Tensor:
 def conditional(
     family: LearnedFamily, margin: Tensor, towards: Tensor, kept: float, alpha: float
 ) -> Tensor:
-    """Return the distributions that predict, in the shape of the family.
+    """Return the distributions used for predictions, in the shape of the family.
 
-    Rows keep the share `kept` of their distance from the distributions `towards`; `margin` has the
-    counts of the parents, and `alpha` is added to every cell.
+    Rows keep the share `kept` of their distance from the distributions `towards`. `margin` has the
+    counts of the parents; `alpha` is added to every cell.
     """
     known = ~np.isnan(family.estimate)
     moved = towards + np.where(known, kept * (family.probability - towards), 0.0)
@@ -89,7 +90,7 @@ def conditional(
 
 
 def _raised(shares: Tensor, errors: Tensor) -> Tensor:
-    """Return the means of normal distributions around shares, truncated at 0, with sum 1."""
+    """Return the means of normal distributions around shares, truncated at 0 and normalized."""
     some = errors > _ROUNDING
     safe = np.where(some, errors, 1.0)
     deviate = shares / safe

@@ -1,7 +1,7 @@
-"""Subpopulations by a model of the joint distribution, for trees on reports of few variables.
+"""Subpopulations from a model of the joint distribution, for trees on reports of few variables.
 
-A Bayesian network classifier expects the counts that no reports have. Errors are those of bootstrap
-samples of its tables; none covers the model's assumptions.
+A Bayesian network classifier gives the expected counts of tables that no reports contain. Errors
+come from bootstrap samples of its tables; they do not cover errors of the model's assumptions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 
 _LEAST = 1e-300
-"""The least share that is raised to a power."""
+"""The minimum share that is raised to a power."""
 
 
 def modelled_subpopulation(
@@ -29,33 +29,31 @@ def modelled_subpopulation(
     records: int,
     redundancy: AttributeRedundancy,
 ) -> Subpopulation:
-    """Return all records as a model and its samples have them; `domain` has attributes and class.
+    """Return all records as a subpopulation of a model; `domain` has the attributes and the class.
 
-    Tables within it are of the class, alone or after one attribute.
+    Its tables are of the class, either alone or after one attribute.
     """
     return Subpopulation(domain, _ModelTables(replicates, target, records, redundancy))
 
 
 @dataclass(frozen=True, eq=False)
 class _ModelTables:
-    """Expected counts within subpopulations."""
-
     replicates: Replicates
     target: str
     records: int
     redundancy: AttributeRedundancy
 
-    def __call__(self, given: Mapping[str, int], asked: Domain) -> Subtable:
-        """Return a table. Raises OptionError unless the class is its last variable of two at most.
+    def __call__(self, given: Mapping[str, int], wanted: Domain) -> Subtable:
+        """Return a table of the class, or of one attribute and the class. Raises OptionError.
 
-        The covariance may become negative: a model that pools other records can know an expected
-        count better than counting.
+        The covariance may become negative, because a model that pools other records can know an
+        expected count better than counting does.
         """
-        *attribute, last = asked.names
+        *attribute, last = wanted.names
         if last != self.target or len(attribute) > 1:
             raise OptionError(
-                f"A model of {self.target!r} has its table alone or after one attribute, not the"
-                f" table over {list(asked.names)}."
+                f"A model of {self.target!r} gives the table of {self.target!r}, alone or after"
+                f" one attribute, but not the table of {list(wanted.names)}."
             )
         weight = self.redundancy.weight([*given, *attribute])
 
@@ -63,8 +61,8 @@ class _ModelTables:
             joint = replicates.joint(given, attribute)
             shares = joint if attribute else joint[:, :, None]
             weighed = np.moveaxis(_weighed(shares, replicates.prior, weight), 1, -1)
-            found: Tensor = self.records * (weighed if attribute else weighed[:, 0])
-            return found
+            expected: Tensor = self.records * (weighed if attribute else weighed[:, 0])
+            return expected
 
         own = counts(self.replicates.own)[0]
 
@@ -73,11 +71,11 @@ class _ModelTables:
             spread = np.atleast_2d(np.cov(samples, rowvar=False))
             return np.asarray(spread - np.diag(flat) + np.outer(flat, flat) / self.records)
 
-        return Subtable(asked, own, self.records, error, counted=False)
+        return Subtable(wanted, own, self.records, error, counted=False)
 
 
 def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
-    """Return shares (samples, classes, categories) with weighted evidence of the class."""
+    """Return shares (samples, classes, categories) with the evidence for the class weighted."""
     if weight == 1:
         return shares
     found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight

@@ -1,5 +1,4 @@
-"""What learners have in common: their options, documents of models, columns of records,
-projections, seeded resampling.
+"""Options, model documents, columns of records, projections and random streams of all learners.
 
-Whatever else only one kind of model needs lives with that model.
+Code that only one kind of model needs lives with that model.
 """

@@ -1,4 +1,4 @@
-"""The JSON documents of models: strict parts, variables, and named faults."""
+"""JSON documents of models: strict parts, variables, and messages that locate faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST_PLACE = 100
 
 
 class DocumentPart(BaseModel):
-    """A part of a document: unknown fields are refused, and texts in place of numbers."""
+    """A part of a document. It rejects unknown fields and text where a number belongs."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True, defer_build=True)
 
@@ -40,7 +40,7 @@ ModelT = TypeVar("ModelT")
 
 
 def _numbers(listed: Any) -> Tensor:
-    """Return nested lists of numbers as an array, NaN for null."""
+    """Return nested lists of numbers as an array, with NaN for null."""
     cells = np.array(listed, dtype=object)
     if any(isinstance(cell, str | bool | list | dict) for cell in cells.ravel()):
         raise ValueError("must be an array of numbers")
@@ -48,14 +48,14 @@ def _numbers(listed: Any) -> Tensor:
     return np.array(flat).reshape(cells.shape)
 
 
-def _listed(numbers: Tensor) -> Any:
+def _as_lists(numbers: Tensor) -> Any:
     cells = numbers.astype(object)
     cells[np.isnan(numbers)] = None
     return cells.tolist()
 
 
 def _ends(listed: Any) -> tuple[float, float]:
-    """Return the ends of an interval, infinite for null."""
+    """Return the two ends of an interval; null is infinite."""
     ends = list(listed) if isinstance(listed, list | tuple) else []
     if len(ends) != 2 or not all(e is None or type(e) in (int, float) for e in ends):
         raise ValueError("must be two numbers, null for an infinite end")
@@ -64,9 +64,8 @@ def _ends(listed: Any) -> tuple[float, float]:
 
 
 def _known(number: Any) -> float:
-    """Return a number, NaN for null."""
     if number is not None and type(number) not in (int, float):
-        raise ValueError("must be a number, or null where it is not known")
+        raise ValueError("must be a number, or null if unknown")
     return math.nan if number is None else float(number)
 
 
@@ -75,16 +74,16 @@ def finite(number: float | None) -> float | None:
     return None if number is None or not math.isfinite(number) else number
 
 
-Numbers = Annotated[Tensor, PlainValidator(_numbers), PlainSerializer(_listed)]
-"""An array of numbers; in a document nested lists, null for what is not known."""
+Numbers = Annotated[Tensor, PlainValidator(_numbers), PlainSerializer(_as_lists)]
+"""An array of numbers: in a document nested lists, with null for an unknown number."""
 
 Known = Annotated[float, PlainValidator(_known), PlainSerializer(finite)]
-"""A number; in a document null where it is not known."""
+"""A number: in a document null if unknown."""
 
 Ends = Annotated[
     tuple[float, float], PlainValidator(_ends), PlainSerializer(lambda ends: [*map(finite, ends)])
 ]
-"""The ends of an interval; in a document null for one that is infinite."""
+"""The two ends of an interval: in a document null for an infinite end."""
 
 _Inputs = Annotated[
     tuple[Variable, ...],
@@ -92,18 +91,18 @@ _Inputs = Annotated[
     PlainSerializer(lambda domain: [variable_json(v) for v in domain]),
 ]
 _Target = Annotated[Variable, PlainSerializer(lambda variable: variable_json(variable))]
-_SAID_OTHERWISE = {Domain: _Inputs, Variable: _Target}
+_DOCUMENT_TYPES = {Domain: _Inputs, Variable: _Target}
 
 
 class DocumentForm(Generic[ModelT]):
-    """The document of a model that is a dataclass: its kind, and a field for each of its own.
+    """The JSON document of a model that is a dataclass: its kind, and every field of the model.
 
-    `what` names the model in messages, with an article; `said` has the types of fields that differ
-    in the document.
+    `what` names the model in messages, with an article. `types` gives the types of fields that
+    differ in the document.
     """
 
-    def __init__(self, kind: str, model: type[ModelT], what: str, **said: Any) -> None:
-        self.kind, self._model, self._what, self._said = kind, model, what, said
+    def __init__(self, kind: str, model: type[ModelT], what: str, **types: Any) -> None:
+        self.kind, self._model, self._what, self._types = kind, model, what, types
 
     @cached_property
     def _form(self) -> type[DocumentPart]:
@@ -111,8 +110,8 @@ class DocumentForm(Generic[ModelT]):
         own: dict[str, Any] = {"kind": (Literal[self.kind], ...)}
         own |= {
             field.name: (
-                self._said.get(
-                    field.name, _SAID_OTHERWISE.get(types[field.name], types[field.name])
+                self._types.get(
+                    field.name, _DOCUMENT_TYPES.get(types[field.name], types[field.name])
                 ),
                 ... if field.default is MISSING else field.default,
             )
@@ -121,16 +120,16 @@ class DocumentForm(Generic[ModelT]):
         return create_model(self._model.__name__, __base__=DocumentPart, **own)
 
     def write(self, model: ModelT) -> dict[str, Any]:
-        """Return a model as what JSON is made of; nothing of any number is lost."""
+        """Return a model as JSON data, with every number in full precision."""
         names = (field.name for field in fields(self._model))  # type: ignore[arg-type]
         values: dict[str, Any] = {"kind": self.kind} | {n: getattr(model, n) for n in names}
         return self._form.model_construct(**values).model_dump(mode="json")
 
     def read(self, text: str) -> ModelT:
-        """Read a model from the JSON text of what `write` returns.
+        """Read a model from the JSON text of a document that `write` returned.
 
-        Raises InputError: the text is no such document, or an option is out of its range. Others:
-        it is, but describes no such model; see the model.
+        Raises InputError: the text is not such a document, or an option is outside its range. The
+        model's own checks may raise further errors.
         """
         remedy = f"Give the JSON of {self._what} as it was written."
         document = read_json(self._form, text, self._what, remedy)
@@ -138,7 +137,7 @@ class DocumentForm(Generic[ModelT]):
 
 
 def variable_json(variable: Variable) -> dict[str, Any]:
-    """Return a variable; without representatives nothing is said of them."""
+    """Return a variable as JSON data, with its representatives if it has them."""
     numbers = variable.representatives
     return {
         "name": variable.name,
@@ -148,15 +147,15 @@ def variable_json(variable: Variable) -> dict[str, Any]:
 
 
 def write_json(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON text; every number is written so that nothing of it is lost."""
+    """Return a document as JSON text, with every number in full precision."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
     """Read a document of a form from JSON text.
 
-    `what` names it in messages, with an article; `remedy` says where to get one. Raises InputError:
-    the text is not JSON, or a part of it is not what it must be.
+    `what` names the document in messages, with an article; `remedy` says where to get one. Raises
+    InputError: the text is not JSON, or a part of it is wrong.
     """
     try:
         return form.model_validate_json(text)
@@ -169,8 +168,8 @@ def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
 def parse_json(text: str | bytes) -> Any:
     """Return the content of JSON text.
 
-    Raises ValueError: it is not JSON, is nested too deeply, or has a number that is none (`NaN`),
-    is infinite, or is beyond what a float can be.
+    Raises ValueError: the text is not JSON, is nested too deeply, or contains a number that is NaN,
+    infinite, or too large for a float.
     """
     try:
         return json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_whole)
@@ -181,7 +180,7 @@ def parse_json(text: str | bytes) -> Any:
 def _number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("a number in it is not finite")
+        raise ValueError("it contains a number that is not finite")
     return number
 
 
@@ -191,16 +190,16 @@ def _whole(text: str) -> int:
 
 
 def faults(error: ValidationError) -> str:
-    """Name the places of a document that are wrong and why, never what is in them."""
-    found: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
-    said = []
-    for fault in found:
+    """Return the locations of faults in a document with reasons, without the faulty values."""
+    errors: list[Mapping[str, Any]] = list(error.errors(include_input=False, include_url=False))
+    lines = []
+    for fault in errors:
         place, why = ".".join(map(str, fault["loc"])) or "the document", fault["msg"]
         if len(place) > _LONGEST_PLACE:
             place = f"{place[:_LONGEST_PLACE]}..."
         if fault["type"] == "union_tag_invalid":
             # Pydantic's message would quote the tag.
             why = f"{fault['ctx']['discriminator']} must be one of {fault['ctx']['expected_tags']}"
-        said.append(f"{place}: {why}")
-    more = len(said) - _FAULTS_SHOWN
-    return "; ".join(said[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        lines.append(f"{place}: {why}")
+    more = len(lines) - _FAULTS_SHOWN
+    return "; ".join(lines[:_FAULTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")

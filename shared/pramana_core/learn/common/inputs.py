@@ -1,4 +1,4 @@
-"""The inputs of classifiers: their variables, and columns of records."""
+"""The inputs of classifiers: variables, and columns of records."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pramana_core.marginals.counts import Codes
 
 
 def inputs_of(domain: Domain, target: str, names: Sequence[str] | None, where: str) -> Domain:
-    """Return the inputs of a classifier: the named variables, by default all others.
+    """Return the inputs of a classifier: the named variables, by default all except the class.
 
-    Raises UnknownVariable: a name that is not in the domain. OptionError: no variables, one twice,
-    or the class among them; `where` names the option.
+    Raises UnknownVariable: a name is not in the domain. OptionError: the names are empty, repeat a
+    variable or include the class; `where` is the option's name.
     """
     domain.axis(target)
     chosen = [name for name in domain.names if name != target] if names is None else list(names)
     inputs = tuple(domain[name] for name in chosen)
     if not inputs or target in chosen or len(set(chosen)) < len(chosen):
         raise OptionError(
-            f"The {where} {chosen} must be one or more distinct variables, without the class"
-            f" {target!r}.",
+            f"The {where} must be one or more distinct variables other than the class"
+            f" {target!r}, not {chosen}.",
             where=where,
         )
     return Domain(inputs)
 
 
 def require_inputs(inputs: Domain, target: Variable) -> None:
-    """Raise DomainError if a model has no inputs, or the class among them."""
+    """Raise DomainError if a model has no inputs, or if its inputs include the class."""
     if not len(inputs) or target.name in inputs:
         raise DomainError(
-            f"{target.name!r} needs one or more other variables to be predicted from.",
+            f"A model of {target.name!r} needs one or more other variables as inputs.",
             where=target.name,
         )
 
@@ -41,16 +41,17 @@ def require_inputs(inputs: Domain, target: Variable) -> None:
 def record_columns(
     inputs: Domain, codes: Mapping[str, Codes], *, missing: bool = False
 ) -> tuple[Codes, ...]:
-    """Return the codes of n records, a column of n for each input; false and true are 0 and 1.
+    """Return the codes of n records, one n-vector per input; booleans become 0 and 1.
 
-    With `missing`, the number of categories codes a missing value, and inputs without a column are
-    missing in all records. Raises UnknownVariable: an input has no column; with `missing`, none
-    has. DomainError: a column has no whole numbers, another length, or a code outside its variable.
+    With `missing`, a code equal to the number of categories means a missing value, and inputs
+    without a column are missing in all records. Raises UnknownVariable: an input has no column;
+    with `missing`, no input has one. DomainError: a column is not of whole numbers, has another
+    length, or contains a code outside its variable.
     """
     absent = [name for name in inputs.names if name not in codes]
     if absent and (not missing or len(absent) == len(inputs)):
         raise UnknownVariable(
-            f"The records have no codes of {absent[0]!r}.",
+            f"The records have no column {absent[0]!r}.",
             where=absent[0],
             remedy=f"A prediction needs {'some of ' if missing else ''}{list(inputs.names)}.",
         )
@@ -70,11 +71,12 @@ def record_columns(
 
 def _column(variable: Variable, column: Codes, *, missing: bool) -> Codes:
     if column.dtype == np.bool_:
-        # As an index truth values would choose records instead of categories.
+        # Used as an index, booleans would select records instead of categories.
         column = column.astype(np.uint8)
     if column.ndim != 1 or not np.issubdtype(column.dtype, np.integer):
         raise DomainError(
-            f"The codes of {variable.name!r} are {column.ndim}-dimensional {column.dtype}.",
+            f"The codes of {variable.name!r} are a {column.ndim}-dimensional array of"
+            f" {column.dtype}.",
             where=variable.name,
             remedy="Give one whole number for each record.",
         )

@@ -1,7 +1,7 @@
 """The options of every learner: frozen dataclasses whose types state their limits.
 
-Estimators, jobs, tasks of peers and `simulate` read names, types, limits and defaults here. An
-option that is not of its type raises OptionError.
+Estimators, jobs, tasks of peers and `simulate` read the names, types, limits and defaults here. An
+option of the wrong type raises OptionError.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Share = Annotated[float, Gt(0), Le(1)]
 InnerShare = Annotated[float, Gt(0), Lt(1)]
 Positive = Annotated[float, Gt(0), Le(10**12)]
 NotNegative = Annotated[float, Ge(0), Le(10**12)]
-"""Larger numbers overflow somewhere, and mean the same as the largest."""
+"""Larger numbers could overflow and have no further effect."""
 
 Seed = Annotated[int, Ge(0), Lt(1 << 53)]
-"""Below 2^53, so that no reader of JSON rounds it."""
+"""Below 2^53, because JSON readers may round larger integers."""
 
 _LONGEST = 40
-"""The longest value that a message quotes."""
+"""The maximum length of a value that a message quotes."""
 
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
 def types_of(options: type) -> dict[str, Any]:
-    """Return the type of each option, with its limits."""
+    """Return the type of each option, including its limits."""
     return get_type_hints(options, include_extras=True)
 
 
 def limits_of(kind: Any) -> str:
-    """Return the limits of a number in words: `at least 0 and at most 16`; empty without any."""
+    """Return the limits of a type as text: `at least 0 and at most 16`; "" without limits."""
     return " and ".join(f"{_WORDS[name]} {bound:,}" for name, bound in _limits(kind))
 
 
@@ -53,10 +53,10 @@ def require_limits(options: object) -> None:
 
 
 def require_limit(value: Any, kind: Any, where: str) -> None:
-    """Check a value against a type: a `Literal`, bool, a number within limits, or a container.
+    """Check a value against its type: a `Literal`, bool, a number with limits, or a container.
 
     Raises:
-        OptionError: the value is not of the type.
+        OptionError: the value does not have that type.
     """
     if value is None and NoneType in get_args(kind):
         return
@@ -82,7 +82,7 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
 
 
 def _require_type(value: Any, kind: Any, where: str) -> None:
-    """Check a value against a type that has no limits of its own, such as a mapping."""
+    """Check a value against a type that has no limits, such as a mapping."""
     from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
     parts = [part for part in _parts(kind) if part is not NoneType]
@@ -95,7 +95,7 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
     try:
         TypeAdapter(kind).validate_python(value)
     except PydanticUserError:
-        return  # a protocol or a class of another library, which is checked where it is used
+        return  # a protocol or a class of another library: checked where it is used
     except ValidationError as error:
         found = error.errors()[0]
         place = ".".join([where, *map(str, found["loc"])])
@@ -103,15 +103,15 @@ def _require_type(value: Any, kind: Any, where: str) -> None:
 
 
 def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[str, ...]) -> None:
-    """Refuse options of a dataclass that differ from their default and have no effect.
+    """Reject options of a dataclass that differ from their default but have no effect.
 
     Args:
         options: the dataclass.
-        choice, chosen: the option that decides, and its value.
-        belongs: by option, the values of the choice with which it has an effect.
+        choice, chosen: the name of the deciding option, and its value.
+        belongs: for each option, the values of the deciding option with which it has an effect.
 
     Raises:
-        OptionError: an option is given in vain.
+        OptionError: an option has no effect.
     """
     for field_ in fields(options):  # type: ignore[arg-type]
         name, owners = field_.name, belongs.get(field_.name)
@@ -127,7 +127,7 @@ def require_effect(options: object, choice: str, chosen: str, **belongs: tuple[s
 
 
 def _given(value: Any) -> str:
-    """Return a value as a message quotes it: itself if short, else its type."""
+    """Return a value as a message quotes it: in full if short, else its type."""
     text = repr(value) if isinstance(value, str | int | float | None) else ""
     return text if 0 < len(text) <= _LONGEST else f"a {type(value).__name__}"
 
@@ -148,7 +148,7 @@ def _limits(kind: Any) -> list[tuple[str, float]]:
 
 
 DEEPEST = 64
-"""The greatest depth of a tree: its document nests as deep."""
+"""The maximum depth of a tree; its JSON document is nested equally deep."""
 
 
 @dataclass(frozen=True)
@@ -159,15 +159,15 @@ class TreeOptions:
     least_records=0, prune=False, shrinkage=None)` is ID3 (Ma 7.2).
 
     Args:
-        max_depth: the most questions on a path; None is no limit.
-        significance: the largest p-value of the gain at which a node is split; None, or 1, splits
-            until nothing is gained.
-        least_records: the least information about the class, in unrandomized records, of a node
-            that is split.
-        prune: undo splits whose gain is less than their description length.
-        shrinkage: the usual distance of a child's class probabilities from its parent's (Euclidean;
-            the scale of a prior with a heavy tail). The noisier they are, the more they move to the
-            parent's. None, or 0, moves none.
+        max_depth: the maximum number of splits on a path; None for no limit.
+        significance: the largest p-value of the gain at which a node is split. With None or 1,
+            nodes are split while any split gains.
+        least_records: the minimum information about the class in a node that is split, as a number
+            of unrandomized records.
+        prune: undo splits that gain less than their description length.
+        shrinkage: the typical Euclidean distance between a child's and its parent's class
+            probabilities, which is the scale of a heavy-tailed prior. Noisier probabilities move
+            further toward the parent's. None or 0 moves none.
     """
 
     max_depth: Annotated[int, Ge(0), Le(DEEPEST)] | None = None
@@ -178,7 +178,7 @@ class TreeOptions:
 
     def __post_init__(self) -> None:
         require_limits(self)
-        # One form of each number, so that equal options are written alike.
+        # Floats throughout, so that equal options give equal documents.
         for name in ("significance", "least_records", "shrinkage"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else float(value))
@@ -186,7 +186,7 @@ class TreeOptions:
 
     @property
     def limit(self) -> float | None:
-        """The largest p-value of a split; None without a test."""
+        """The largest p-value of a split; None if splits are not tested."""
         return None if self.significance == 1 else self.significance
 
 
@@ -194,7 +194,7 @@ Decisions = Literal["point", "controlled"]
 Against = Literal["records", "population"]
 
 MinimumConfidence = Annotated[float, Ge(0), Le(1)]
-"""The least confidence of a rule."""
+"""The minimum confidence of a rule."""
 
 MINIMUM_CONFIDENCE = 0.8
 
@@ -204,12 +204,12 @@ class RuleOptions:
     """How itemsets are mined.
 
     Args:
-        minimum_support: the least support, as a share of the records, above 0 and at most 1.
-        max_length: the most items of an itemset, from 1 to 12.
+        minimum_support: the minimum support, as a share of the records, above 0 and at most 1.
+        max_length: the maximum number of items in an itemset, from 1 to 12.
         decisions: how frequent itemsets are chosen (see `mining`).
-        confidence: of the intervals and verdicts.
-        false_discovery: the rate that `controlled` decisions keep.
-        against: whether errors are those given the true `records`, or against their `population`.
+        confidence: the confidence level of intervals and verdicts.
+        false_discovery: the false discovery rate of `controlled` decisions.
+        against: whether errors are relative to the true `records` or to their `population`.
     """
 
     minimum_support: Share
@@ -232,12 +232,12 @@ class BayesClassifierOptions:
     """How a Bayesian network classifier is learned.
 
     Args:
-        model: the parents of an attribute besides the class: none (`naive-bayes`), or one other
-            attribute along the tree of the largest conditional mutual information (`tan`, Friedman,
-            Geiger and Goldszmidt 1997, section 4). `auto` keeps the links of the tree that gain
-            more than their parameters cost under the noise of the reports (AIC with that noise).
-            Where reports are randomized it also weighs the attributes' evidence less, by their
-            redundancy and its noise.
+        model: the parents of an attribute in addition to the class. `naive-bayes` has none. `tan`
+            has at most one other attribute, along the tree with the largest conditional mutual
+            information (Friedman, Geiger and Goldszmidt 1997, section 4). `auto` keeps those links
+            of the tree that gain more than their parameters cost under the noise of the reports
+            (AIC with that noise). If reports are randomized, `auto` also reduces the weight of the
+            attributes' evidence by their redundancy and its noise.
         alpha: the pseudo-count of every cell, in records as uncertain as the reports.
     """
 
@@ -250,7 +250,7 @@ class BayesClassifierOptions:
 
     @property
     def depends_on(self) -> int:
-        """The most parents of an attribute besides the class."""
+        """The maximum number of parents of an attribute in addition to the class."""
         return 0 if self.model == "naive-bayes" else 1
 
 
@@ -265,23 +265,24 @@ class LinearOptions:
     """How a linear classifier is fitted.
 
     Args:
-        loss: `logistic`, `least-squares` (of targets -1 and +1), or `perceptron`: the share of
-            records that are misclassified, lowered by the pocket algorithm (Ma 6.2).
-        l2: half of this times the sum of the squared weights (of scaled columns, without the
-            intercept) is added to the mean loss; half the mean of squared errors. Not for the
-            perceptron.
-        encoding: of a variable without numbers: `indicator`, a column for each category but the
-            first, or `ordinal`, one column of the numbers 1 .. K (as Ma does with the lenses).
+        loss: `logistic`, `least-squares` (with targets -1 and +1), or `perceptron`, the share of
+            misclassified records, which the pocket algorithm minimizes (Ma 6.2).
+        l2: the weight of the penalty. Half of `l2` times the sum of squared weights (of scaled
+            columns, without the intercept) is added to the mean loss, which for least squares is
+            half the mean squared error. Not for the perceptron.
+        encoding: the columns of a variable without numbers: `indicator` gives one column for each
+            category except the first, `ordinal` one column with the numbers 1 .. K (as Ma does for
+            the lenses).
         numeric: numbers for the categories, by variable; takes precedence over `encoding`.
-        basis: `cells` fits to the counts of all cells of the features and the class (with errors,
-            from unbiased counts; for the perceptron from posterior sums), `network` to records
-            drawn from a learned Bayesian network classifier (without errors). None takes the cells
-            where reports have them together and they are not too many.
-        steps: the most updates of the perceptron for each plane.
+        basis: the data of the fit. `cells` uses the counts of all cells of the features and the
+            class (unbiased counts, with errors; the perceptron uses posterior sums). `network` uses
+            records drawn from a learned Bayesian network classifier, without errors. None uses
+            cells if reports contain all variables together and the cells are not too many.
+        steps: the maximum number of perceptron updates for each plane.
         sample: the number of records drawn from a network.
-        keep: the perceptron's weights that are kept: `fewest-wrong`, those that misclassify the
-            fewest records, beginning with least squares, or `longest-run` (Ma 6.2), those with the
-            longest run of right draws, beginning with 0.
+        keep: which perceptron weights are returned. `fewest-wrong` misclassifies the fewest records
+            and starts from least squares. `longest-run` (Ma 6.2) has the longest run of correct
+            draws and starts from 0.
     """
 
     loss: Loss = "logistic"
@@ -309,7 +310,7 @@ SearchName = Literal["auto", "hill-climbing", "chow-liu"]
 MaxParents = Annotated[int, Ge(1), Le(16)]
 
 Draws = Annotated[int, Ge(0), Le(10_000)]
-"""The number of bootstrap samples for the confidence of links; 0 for none."""
+"""The number of bootstrap samples for the confidence of links; 0 for no bootstrap."""
 
 DRAWS = 200
 
@@ -320,7 +321,7 @@ class ParameterOptions:
 
     Args:
         method: `ml`, or `map` with a Dirichlet prior (Ma 5.1).
-        alpha: the prior's pseudo-count per cell; used by `map` only.
+        alpha: the prior's pseudo-count per cell; only for `map`.
     """
 
     method: Method = "ml"
@@ -336,13 +337,14 @@ class Scoring:
     """A score and its options.
 
     Args:
-        name: `likelihood` of the reports (default); `bic` (Ma 5.5.1, penalty (log N)/2 per
-            parameter), `bayesian` (the same section; Dirichlet prior) or `bdeu` of estimated
-            counts made nonnegative.
-        eta: a parent is added only if new > eta * old, both logarithms and negative (Ma 5.5.2).
-        c_star: the penalty of `bic` is multiplied by it (Ma 5.5.2).
-        alpha: the Dirichlet parameter of each cell, of `bayesian`.
-        equivalent_sample_size: the prior's weight in records, of `bdeu`.
+        name: `likelihood` of the reports (default), or a score of estimated counts made
+            nonnegative: `bic` (Ma 5.5.1, penalty (log N)/2 per parameter), `bayesian` (Ma 5.5.1,
+            Dirichlet prior) or `bdeu`.
+        eta: a parent is added only if new > eta * old, where both are logarithms and negative (Ma
+            5.5.2).
+        c_star: the factor of the penalty of `bic` (Ma 5.5.2).
+        alpha: the Dirichlet parameter of each cell; for `bayesian`.
+        equivalent_sample_size: the prior's weight in records; for `bdeu`.
     """
 
     name: ScoreName = "likelihood"
@@ -370,17 +372,18 @@ class Search:
     """How a structure is searched.
 
     Args:
-        order: only earlier variables can be parents: K2 (Ma 5.5.1).
-        max_parents: the most parents of a variable.
-        refine: K2 also drops a parent, or exchanges one for another, where that gains.
-        method: without an order: `hill-climbing` adds, deletes, reverses and exchanges links by the
-            score; `chow-liu` uses tables of pairs alone: the forest of the largest information
-            (Chow and Liu 1968) and, with more than one parent, links that nothing between them
-            explains. `auto` climbs where some records report all variables together.
+        order: an order in which each variable's parents precede it; selects K2 (Ma 5.5.1).
+        max_parents: the maximum number of parents of a variable.
+        refine: K2 also removes a parent, or exchanges one for another, if that improves the score.
+        method: the search without an order. `hill-climbing` adds, deletes, reverses and exchanges
+            links by the score. `chow-liu` needs only tables of pairs: it learns the forest of the
+            largest information (Chow and Liu 1968) and, with more than one parent, further links
+            that no chain explains. `auto` is hill climbing if some records report all variables
+            together.
 
     Raises:
-        OptionError: a value out of its range, a method together with an order, an order that names
-            a variable twice, or neither an order nor refinement.
+        OptionError: a value outside its range, a method in addition to an order, an order that
+            names a variable twice, or neither an order nor refinement.
     """
 
     order: tuple[str, ...] | None = None
@@ -392,9 +395,9 @@ class Search:
         require_limits(self)
         if self.order is not None and self.method != "auto":
             raise OptionError(
-                f"The search along an order is K2, not {self.method}.",
+                f"A search along an order is always K2, not {self.method}.",
                 where="method",
-                remedy="Leave out one of the two.",
+                remedy="Leave out the order or the method.",
             )
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise OptionError("The order names a variable twice.", where="order")
@@ -407,10 +410,10 @@ class RegressionOptions:
     """How a regression is fitted.
 
     Args:
-        degree: the highest power of a numeric column; 1 fits lines.
-        confidence: of all intervals.
-        seed: decides which records are left out together when the model is scored on records that
-            it was not fitted to.
+        degree: the highest power of a numeric column; 1 fits straight lines.
+        confidence: the confidence level of all intervals.
+        seed: selects the records left out together when the model is scored on records that were
+            not used to fit it.
     """
 
     degree: Annotated[int, Ge(1), Le(6)] = 1

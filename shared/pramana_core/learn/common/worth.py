@@ -1,4 +1,4 @@
-"""A statement of what a model is worth: figures with intervals, and a sentence of verdict."""
+"""The worth of a model: figures with intervals, and a verdict in one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Figure:
-    """A number about a model, with its 95 % interval where it has one.
+    """A number about a model, with its 95 % interval if known.
 
     `unit` is `share`, `points` (a difference of shares), `number` or `p-value`.
     """
@@ -21,7 +21,7 @@ class Figure:
 
     @property
     def words(self) -> str:
-        """The number and its interval: `71.2 % (68.1 to 74.3)`."""
+        """The number and its interval as text: `71.2 % (68.1 to 74.3)`."""
         unit = {"share": " %", "points": " points"}.get(self.unit, "")
         value = f"{self._written(self.value)}{unit}"
         if self.low is None or self.high is None:
@@ -40,12 +40,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a model is worth.
+    """The worth of a model.
 
     Attributes:
         verdict: a sentence.
-        figures: the numbers that it rests on, the most important first.
-        supposes: what the intervals suppose, in sentences; empty if nothing.
+        figures: the numbers behind the verdict, the most important first.
+        supposes: the assumptions of the intervals, in sentences; "" without assumptions.
     """
 
     verdict: str
@@ -54,19 +54,19 @@ class Worth:
 
     @property
     def words(self) -> str:
-        """The verdict and the figures in a line."""
+        """The verdict and the figures on one line."""
         figures = "; ".join(f"{one.name} {one.words}" for one in self.figures)
         return f"{self.verdict.removesuffix('.')}: {figures}." if figures else self.verdict
 
     @property
     def short(self) -> str:
-        """The verdict as part of a sentence, with the first figure."""
+        """The verdict as a clause, with the first figure."""
         verdict = self.verdict[:1].lower() + self.verdict[1:].removesuffix(".")
         return verdict + "".join(f" ({one.name} {one.words})" for one in self.figures[:1])
 
 
 def compared(gain: tuple[float, float, float], other: str) -> str:
-    """Return a verdict on a gain in accuracy, with its interval, over something else."""
+    """Return a verdict on a gain in accuracy over another method; `gain` is value, low and high."""
     _, low, high = gain
     least, most = sorted(abs(round(100 * end)) for end in (low, high))
     points = f"{least} to {most}" if least < most else f"{least}"
@@ -75,6 +75,6 @@ def compared(gain: tuple[float, float, float], other: str) -> str:
     if high < 0 and most:
         return f"Worse than {other} by {points} points."
     if low == high == 0:
-        return f"No better than {other}: it predicts the same for everybody."
+        return f"No better than {other}: the predictions are the same for everybody."
     between = f"{100 * low:+.0f} to {100 * high:+.0f} points"
     return f"No better than {other}, as far as these reports show ({between})."

@@ -1,4 +1,4 @@
-"""The columns of a linear classifier over cells of its variables, and the counts of these cells."""
+"""The columns of a linear classifier over cells of its variables, and the counts of the cells."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from pramana_core.learn.common.options import LinearOptions
 from pramana_core.marginals.counts import Codes, Marginals, Tensor
 
 _NO_VARIATION = 1e-12
-"""A variance below this share of the squared range of a column's values counts as zero."""
+"""A variance below this share of the squared range of a column counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A list of cells: a code array of one length for each variable, of `shape` categories."""
+    """A list of cells: equally long code arrays, one per variable, and the variables' `shape`."""
 
     columns: tuple[Codes, ...]
     shape: tuple[int, ...]
 
     @classmethod
     def grid(cls, shape: tuple[int, ...]) -> Cells:
-        """Return all cells of a product of variables, in C order."""
+        """Return all cells of a shape, in C order."""
         codes = np.indices(shape, dtype=np.min_scalar_type(max(shape)))
         return cls(tuple(code.ravel() for code in codes), shape)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """The counts of each class in cells of the features: `counts` has shape (cells, classes)."""
+    """The counts of each class in cells of the features; `counts` has shape (cells, classes)."""
 
     cells: Cells
     counts: Tensor
 
     @classmethod
     def of(cls, counts: Tensor) -> ClassCounts:
-        """Return counts over all cells of the features and, last, the class."""
+        """Return the counts of a table over the features and, as the last axis, the class."""
         shape, classes = counts.shape[:-1], counts.shape[-1]
         return cls(Cells.grid(shape), counts.reshape(-1, classes))
 
     @cached_property
     def totals(self) -> Tensor:
-        """The records of all classes in each cell, shape (cells,)."""
+        """The number of records of all classes in each cell, shape (cells,)."""
         total: Tensor = self.counts.sum(axis=1)
         return total
 
@@ -59,15 +59,16 @@ class ClassCounts:
         return bool(self.counts.min() >= 0)
 
     def of_class(self, code: int) -> Tensor:
-        """Return the records of one class in each cell, shape (cells,)."""
+        """Return the number of records of one class in each cell, shape (cells,)."""
         own: Tensor = self.counts[:, code]
         return own
 
 
 @dataclass(frozen=True)
 class Column:
-    """A number for each category of a variable; `name` is `variable` or, of an indicator,
-    `variable=category`. `deviation` is the estimated standard deviation, 0 without variation.
+    """A number for each category of a variable, with the column's estimated standard deviation.
+
+    `name` is `variable`, or `variable=category` for an indicator; `deviation` may be 0.
     """
 
     variable: str
@@ -77,11 +78,12 @@ class Column:
 
 
 def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
-    """Return the columns of some variables, in their order.
+    """Return the columns of some variables, in order.
 
-    A variable with numbers is one column. Others are indicators of each category but the first, or
-    one column of 1 .. K by the `ordinal` encoding. Raises UnknownVariable, OptionError: numbers for
-    no feature, not one finite number for each category, or all equal.
+    A variable with numbers has one column. Another variable has an indicator of each category
+    except the first or, with the `ordinal` encoding, one column of 1 .. K. Raises UnknownVariable,
+    OptionError: numbers for a variable that is not a feature, not one finite number for each
+    category, or all numbers equal.
     """
     for name, numbers in options.numeric.items():
         if name not in variables:
@@ -93,8 +95,8 @@ def columns_of(variables: Domain, options: LinearOptions) -> tuple[Column, ...]:
         size = variables[name].size
         if len(numbers) != size or not all(map(math.isfinite, numbers)) or len(set(numbers)) < 2:
             raise OptionError(
-                f"Variable {name!r} needs {size} finite numbers, not all equal, to stand for its"
-                " categories.",
+                f"Variable {name!r} needs {size} finite numbers, not all equal, one for each"
+                " category.",
                 where=f"numeric.{name}",
             )
     return tuple(column for variable in variables for column in _columns(variable, options))
@@ -119,17 +121,17 @@ def _columns(variable: Variable, options: LinearOptions) -> tuple[Column, ...]:
 
 @dataclass(frozen=True, eq=False)
 class DesignMatrix:
-    """An intercept and some columns over cells of some variables, never listed cell by cell.
+    """An intercept and columns over cells of some variables, without a list of all cells.
 
-    `blocks` has for each variable the values of its columns, (categories, columns). A column
-    depends on one variable, so sums of products of two need pairs of variables only.
+    `blocks` has the column values of each variable, (categories, columns). Each column depends on
+    one variable, so sums of products of two columns need only pairs of variables.
     """
 
     blocks: tuple[Tensor, ...]
 
     @classmethod
     def of(cls, variables: Domain, columns: Sequence[Column]) -> DesignMatrix:
-        """Return the design of columns whose variables come in the order of `variables`."""
+        """Return the design of columns, which are in the order of `variables`."""
         return cls(
             tuple(
                 np.array([c.values for c in columns if c.variable == v.name])
@@ -141,35 +143,35 @@ class DesignMatrix:
 
     @cached_property
     def size(self) -> int:
-        """The number of columns and the intercept."""
+        """The number of columns including the intercept."""
         return 1 + sum(int(block.shape[1]) for block in self.blocks)
 
     @cached_property
     def places(self) -> tuple[slice, ...]:
-        """Where each variable's columns are in a vector of weights."""
+        """The slice of each variable's columns in a vector of weights."""
         ends = 1 + np.cumsum([0, *(block.shape[1] for block in self.blocks)])
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     def contributions(self, weights: Tensor) -> list[Tensor]:
-        """Return what each category adds to the linear function; the first has the intercept."""
+        """Return each category's term of the linear function, the intercept in the first block."""
         parts = [block @ weights[p] for block, p in zip(self.blocks, self.places, strict=True)]
         parts[0] = parts[0] + weights[0]
         return parts
 
     def scores(self, cells: Cells, weights: Tensor) -> Tensor:
-        """Return the linear function in each cell, shape (cells,)."""
+        """Return the value of the linear function in each cell, shape (cells,)."""
         total: Tensor = np.zeros(len(cells.columns[0]))
         for column, part in zip(cells.columns, self.contributions(weights), strict=True):
             total += part[column]
         return total
 
     def rows(self, cells: Cells, at: slice | int = slice(None)) -> Tensor:
-        """Return the intercept's 1 and the columns of some cells, (size, cells) or (size,)."""
+        """Return the intercept's 1 and the columns of each cell, (size, cells) or (size,)."""
         parts = [b[c[at]].T for b, c in zip(self.blocks, cells.columns, strict=True)]
         return np.concatenate([np.ones((1, *parts[0].shape[1:])), *parts])
 
     def first(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum over cells of a value times the row of columns, shape (size,)."""
+        """Return the sum over cells of each value times the cell's row, shape (size,)."""
         parts = [
             block.T @ _summed(column, values, len(block))
             for block, column in zip(self.blocks, cells.columns, strict=True)
@@ -177,7 +179,7 @@ class DesignMatrix:
         return np.concatenate([[values.sum()], *parts])
 
     def second(self, cells: Cells, values: Tensor) -> Tensor:
-        """Return the sum over cells of a value times the products of columns, (size, size)."""
+        """Return the sum over cells of each value times its row's outer product, (size, size)."""
         matrix = np.zeros((self.size, self.size))
         matrix[0] = matrix[:, 0] = self.first(cells, values)
         parts = list(zip(self.blocks, cells.columns, self.places, strict=True))
@@ -197,7 +199,7 @@ def _summed(codes: Codes | npt.NDArray[np.intp], values: Tensor, size: int) -> T
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Columns and their means; those that vary are brought to mean 0 and deviation 1."""
+    """Columns and their means; columns that vary are scaled to mean 0 and standard deviation 1."""
 
     columns: tuple[Column, ...]
     means: Tensor
@@ -219,14 +221,14 @@ class Scaling:
             means.append(mean)
         if not any(column.deviation for column in known):
             raise EstimationError(
-                "No column is estimated to vary, so none separates the classes.",
+                "No column is estimated to vary, so the columns cannot separate the classes.",
                 remedy="Choose other features, or collect more records.",
             )
         return cls(tuple(known), np.array(means))
 
     @cached_property
     def kept(self) -> npt.NDArray[np.intp]:
-        """The places of the columns that vary."""
+        """The indices of the columns that vary."""
         return np.flatnonzero([column.deviation for column in self.columns])
 
     def design(self, variables: Domain) -> DesignMatrix:
@@ -240,7 +242,7 @@ class Scaling:
 
     @cached_property
     def back(self) -> Tensor:
-        """The matrix that takes scaled weights to those of all columns in their own units."""
+        """The matrix from scaled weights to weights of all columns in their own units."""
         inverse = 1 / np.array([self.columns[place].deviation for place in self.kept])
         places = 1 + np.arange(len(self.kept))
         matrix = np.zeros((1 + len(self.columns), 1 + len(self.kept)))

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 _PALE = 0.35
 _MARGIN = 0.05
-"""Space on an axis beyond bars and intervals, as a share of its width."""
+"""Space beyond bars and intervals on an axis, as a share of its width."""
 
 _LONGEST = 36
-"""Letters of a title, to the right of which the intercept stands."""
+"""The maximum length of a title; the intercept is to its right."""
 
 _AROUND = 24
-"""Points to the sides of the heading."""
+"""Points on both sides of the heading."""
 
 
 def weights_chart(model: LinearClassifier) -> Chart:
-    """Return a picture of a classifier's weights, each times the deviation of its column.
+    """Return a picture of a classifier's weights, each times the standard deviation of its column.
 
-    Lines are 95 % intervals; bars whose interval has 0 in it are pale.
+    Lines are 95 % intervals; a bar is pale if its interval contains 0.
     """
 
     def draw(axes: Sequence[Axes]) -> None:
@@ -68,7 +68,6 @@ def _draw_plane(axis: Axes, model: LinearClassifier, plane: Plane) -> None:
 
 
 def _reach(columns: Sequence[Column], weights: Sequence[Weight]) -> tuple[float, float]:
-    """Return the values between which an axis shows all bars and intervals."""
     reach = [0.0]
     for column, weight in zip(columns, weights, strict=True):
         reach += [v * column.deviation for v in (weight.estimate, *(weight.interval or ()))]
@@ -84,5 +83,5 @@ def _written(weight: Weight) -> str:
 def _summary(model: LinearClassifier) -> str:
     summary = f"{model.options.loss}, {model.records:,} records"
     known = any(weight.se is not None for plane in model.planes for weight in plane.weights)
-    errors = "" if known else "; no errors of weights are known"
+    errors = "" if known else "; the errors of the weights are unknown"
     return f"{summary}; a bar is a weight times its column's standard deviation{errors}"

@@ -29,19 +29,19 @@ from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Progress, Tick, unwatched
 
 CELLS = 1 << 20
-"""Features and class with more cells together are not tabulated."""
+"""The maximum number of cells of the features and the class in a table."""
 
 EVIDENT = 2.0
-"""A class has records for sure if they are more than this many standard errors of the noise."""
+"""A class certainly has records if its count exceeds this many standard errors."""
 
 EMPTY = 1e-9
-"""A class with less than this share of all records has none: the rest is rounding."""
+"""A class with less than this share of all records counts as empty: the rest is rounding."""
 
 NOISELESS = 1e-9
-"""Counts with a smaller variance per record are those of records that were not randomized."""
+"""Counts with a smaller variance per record come from records that were not randomized."""
 
 COLUMNS = 4096
-"""Errors are those of all columns at once: time grows with the cube of their number."""
+"""The maximum number of columns; the time for their errors grows with its cube."""
 
 
 def learn_linear(
@@ -53,14 +53,14 @@ def learn_linear(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LinearClassifier:
-    """Learn planes that separate the classes of a variable; several classes one against the rest.
+    """Learn planes that separate the classes of a variable, each of several classes from the rest.
 
-    Weights are in the columns' own units; those of the perceptron have length 1 for columns scaled
-    to standard deviation 1. Columns that do not vary get the weight 0, and classes without records
-    beyond the noise no plane. The second of two classes is on the positive side.
+    Weights are in the columns' own units. The weights of a perceptron have length 1 for columns
+    scaled to standard deviation 1. Columns that do not vary get weight 0. Classes whose records do
+    not stand out from the noise get no plane. The second of two classes is on the positive side.
 
     Raises:
-        UnknownVariable, OptionError: see `inputs_of` and `columns_of`; or a seed out of its range.
+        UnknownVariable, OptionError: see `inputs_of` and `columns_of`, or a seed outside its range.
         EstimationError: no column varies, fewer than two classes have records, columns depend on
             each other, classes are separated (logistic loss without l2), or noise leaves no
             solution.
@@ -74,8 +74,8 @@ def learn_linear(
     if len(listed) > COLUMNS:
         most = max(inputs, key=lambda feature: feature.size)
         raise LimitExceeded(
-            f"The features have {len(listed):,} columns, and a linear classifier is fitted to at"
-            f" most {COLUMNS:,}.",
+            f"The features have {len(listed):,} columns; a linear classifier has at most"
+            f" {COLUMNS:,}.",
             where=most.name,
             remedy=f"Leave features out, or group the {most.size:,} categories of {most.name!r}.",
         )
@@ -108,7 +108,7 @@ def _basis(
     cells = inputs.size * classes.size
     if options.basis == "cells" and cells > CELLS:
         raise LimitExceeded(
-            f"The features and the class have {cells:,} cells together; {CELLS:,} are counted.",
+            f"The features and the class have {cells:,} cells together, more than {CELLS:,}.",
             where="basis",
             remedy="Choose fewer features, or the basis 'network'.",
         )
@@ -120,8 +120,6 @@ def _basis(
 
 @dataclass(frozen=True, eq=False)
 class _Fitter:
-    """Fits the planes of one classifier."""
-
     marginals: Marginals
     inputs: Domain
     target: Variable
@@ -142,7 +140,7 @@ class _Fitter:
 
     @cached_property
     def unbiased(self) -> MarginalTable | None:
-        """The unbiased counts of all cells, class last; None if the reports have none."""
+        """The unbiased counts of all cells, class last; None if the reports do not give any."""
         return self.marginals.unbiased(self._names)
 
     @cached_property
@@ -152,15 +150,15 @@ class _Fitter:
 
     @cached_property
     def source(self) -> ClassCounts:
-        """What is fitted to."""
+        """The counts by class to which planes are fitted."""
         if self.basis == "network":
-            return self._drawn()
+            return self._draw()
         if self.options.loss == "perceptron":
             return ClassCounts.of(self.marginals.expected(self._names))
         return ClassCounts.of(self.table.counts)
 
-    def _drawn(self) -> ClassCounts:
-        """Return records drawn from a network, a cell each, with its class probabilities."""
+    def _draw(self) -> ClassCounts:
+        """Return records drawn from a network, one cell each, with class probabilities."""
         names, chunks = self.inputs.names, []
         model = learn_bayes_classifier(
             self.marginals, self.target.name, names, on_step=lambda *_: self.tick()
@@ -173,7 +171,7 @@ class _Fitter:
         return ClassCounts(cells, model.probabilities(codes))
 
     def plane(self, positive: int, number: int, tick: Tick) -> Plane | None:
-        """Return the plane of a class; None where noise leaves none. `number` decides draws."""
+        """Return the plane of a class, None if noise leaves none; `number` selects random draws."""
         design, source, l2 = self.design, self.source, self.options.l2
         tick()
         if self.options.loss == "perceptron":
@@ -227,7 +225,7 @@ def _planes(
     evident: Collection[int],
     on_plane: Callable[[int], None],
 ) -> tuple[Plane, ...]:
-    """Return the planes. Raises EstimationError if an evident class has none."""
+    """Return the planes. Raises EstimationError if an evident class has no plane."""
     planes, failed = [], None
     for done, positive in enumerate(positives):
         plane = None
@@ -249,55 +247,53 @@ def _planes(
 
 def _no_solution() -> EstimationError:
     return EstimationError(
-        "The noise in the counts is larger than the variation of the columns, so that the loss has"
-        " no least value there.",
+        "The noise in the counts is larger than the variation of the columns, so the loss has no"
+        " minimum.",
         where="basis",
         remedy="Choose the basis 'network', give an l2 above 0, or choose fewer features.",
     )
 
 
 def _positives(marginals: Marginals, classes: Variable) -> tuple[list[int], frozenset[int]]:
-    """Return the classes with records, and those of them that need a plane."""
+    """Return the codes of classes with records, and the subset of them that needs a plane."""
     table = marginals.marginal([classes.name])
     counts, noise = table.counts, np.sqrt(table.variance(population=False))
-    found = np.flatnonzero(counts > EMPTY * marginals.records).tolist()
-    if len(found) < 2:
+    present = np.flatnonzero(counts > EMPTY * marginals.records).tolist()
+    if len(present) < 2:
         raise EstimationError(
-            f"Fewer than two classes of {classes.name!r} are estimated to have records, so there is"
-            " nothing to separate.",
+            f"Fewer than two classes of {classes.name!r} are estimated to have records.",
             where=classes.name,
             remedy="Choose another class, or collect more records.",
         )
     if classes.size == 2:
         return [1], frozenset([1])
-    return found, frozenset(code for code in found if counts[code] > EVIDENT * noise[code])
+    return present, frozenset(code for code in present if counts[code] > EVIDENT * noise[code])
 
 
 def _notes(fitter: _Fitter, planes: Sequence[Plane]) -> tuple[str, ...]:
-    """Return what the reader of the weights must know, a sentence or a few each."""
     notes = []
     still = [column.name for column in fitter.scaling.columns if column.deviation == 0]
     if still:
-        notes.append(f"Estimated not to vary, so without weight: {', '.join(still)}.")
+        notes.append(f"Columns without weight, because they do not vary: {', '.join(still)}.")
     parted = {plane.positive for plane in planes}
     absent = [name for name in fitter.target.categories if len(planes) > 1 and name not in parted]
     if absent:
-        notes.append(f"Without records beyond the noise, so never predicted: {', '.join(absent)}.")
+        notes.append(f"Classes with too few records, never predicted: {', '.join(absent)}.")
     if fitter.basis == "network":
         notes.append(
             f"Fitted to {fitter.options.sample} records drawn from a Bayesian network classifier"
-            " that was learned of the reports: the weights have no errors."
+            " learned from the reports. The errors of the weights are unknown."
         )
     elif fitter.options.loss == "perceptron":
         pass
     elif all(plane.weights[0].se is None for plane in planes):
-        notes.append("Too many cells and columns together for errors of the weights.")
+        notes.append("There are too many cells and columns to compute errors of the weights.")
     elif fitter.unbiased is None:
         table = fitter.table
         if table.variance(population=False).max() > NOISELESS * table.records:
             notes.append(
-                "The reports have no unbiased counts of these variables together. The errors and"
-                " intervals leave out the bias of the estimator's, which is large where many counts"
+                "The reports give no unbiased counts of these variables together. Errors and"
+                " intervals ignore the bias of the estimated counts, which is large if many counts"
                 " are near 0."
             )
     return tuple(notes)

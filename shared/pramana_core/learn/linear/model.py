@@ -1,4 +1,4 @@
-"""A linear classifier: planes in the space of its columns, and how well they are known."""
+"""A linear classifier: its columns, its planes, and the errors of their weights."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ _Z = normal_quantile(LEVEL)
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight in its column's unit; errors are against the population (`se`) and given the
-    records.
-    """
+    """A weight in its column's unit, with errors against the population and given the records."""
 
     column: str
     estimate: float
@@ -39,7 +37,7 @@ class Weight:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval against the population; None where no error is known."""
+        """The 95 % interval against the population; None if the error is unknown."""
         if self.se is None:
             return None
         return self.estimate - _Z * self.se, self.estimate + _Z * self.se
@@ -47,7 +45,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Plane:
-    """One linear function: the class on its positive side, and its weights, intercept first."""
+    """A linear function: the class on its positive side, and its weights, intercept first."""
 
     positive: str
     weights: tuple[Weight, ...]
@@ -60,20 +58,21 @@ class Plane:
 
 @dataclass(frozen=True)
 class LinearClassifier:
-    """Predicts a class by the side of a plane, or of several classes by the highest score.
+    """Predicts a class by the side of a plane or, for several classes, by the highest score.
 
     Attributes:
-        inputs, target: the variables that predict, and the class.
-        columns: the numbers that stand for categories; a plane has a weight for each.
-        planes: one of two classes, else one for each class against all others; classes without a
-            plane are never predicted.
-        options, records: how it was fitted, and to how many records.
-        basis: it was fitted to the counts of all `cells`, or to `sampled` records of a `network`.
-        seed: decided the draws.
-        notes: sentences for the reader of the weights.
+        inputs, target: the variables used for predictions, and the class.
+        columns: the numbers assigned to categories; a plane has a weight for each column.
+        planes: one plane for two classes, else one for each class against all others. Classes
+            without a plane are never predicted.
+        options, records: the options of the fit, and the number of records.
+        basis: the data of the fit: the counts of all `cells`, or `sampled` records from a
+            `network`.
+        seed: the seed of the draws.
+        notes: sentences for readers of the weights.
 
     Raises DomainError, UnknownVariable, UnknownCategory: planes or columns do not fit the
-    variables, or weights make a score too large for a number.
+    variables, or weights make a score overflow.
     """
 
     inputs: Domain
@@ -100,7 +99,7 @@ class LinearClassifier:
                 raise DomainError(
                     f"Column {column.name!r} needs a number for each category.", where=column.name
                 )
-        # An indicator may be called as another variable is.
+        # An indicator may have the name of another variable.
         named = {(column.variable, column.name) for column in self.columns}
         axes = [self.inputs.axis(column.variable) for column in self.columns]
         if len(named) < len(self.columns) or axes != sorted(axes):
@@ -114,7 +113,7 @@ class LinearClassifier:
         binary = self.target.size == 2
         if len(positives) < len(self.planes) or (len(self.planes) == 1) != binary or not positives:
             raise DomainError(
-                f"{len(self.planes)} planes do not part {self.target.size} classes.",
+                f"{len(self.planes)} planes cannot separate {self.target.size} classes.",
                 where=self.target.name,
             )
         names = (INTERCEPT, *(column.name for column in self.columns))
@@ -124,13 +123,13 @@ class LinearClassifier:
             with np.errstate(over="ignore", invalid="ignore"):
                 if not fits or not np.isfinite(self._largest(plane)):
                     raise DomainError(
-                        f"The plane of class {plane.positive!r} needs a weight for each column,"
-                        " and scores that are numbers.",
+                        f"The plane of class {plane.positive!r} needs a weight for each column and"
+                        " finite scores.",
                         where=plane.positive,
                     )
 
     def _largest(self, plane: Plane) -> float:
-        """Return a bound of a plane's scores in size: the scale at which they round."""
+        """Return an upper bound of a plane's absolute scores, which is their rounding scale."""
         parts = self.design.contributions(plane.vector)
         return sum(float(np.abs(part).max()) for part in parts)
 
@@ -141,16 +140,16 @@ class LinearClassifier:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs: predictions hang on all of them."""
+        """The inputs: predictions depend on all of them."""
         return self.inputs.names
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return each plane's linear function of n records, (n, planes). See `record_columns`."""
+        """Return each plane's linear function for n records, (n, planes); see `record_columns`."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of the highest score, the first of equals, of each of n records."""
+        """Return the class code of the highest score of each of n records; the first of ties."""
         cells = Cells(record_columns(self.inputs, codes), self.inputs.shape)
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
@@ -158,7 +157,7 @@ class LinearClassifier:
         slack = TIE * max(self._largest(plane) for plane in self.planes)
         if not others:
             chosen[highest <= slack] = 1 - self.target.code(first.positive)
-        # Plane by plane: the scores of many records and classes together are too large to keep.
+        # Plane by plane: the scores of many records and classes together could exceed memory.
         for plane in others:
             scores = self.design.scores(cells, plane.vector)
             chosen[scores > highest + slack] = self.target.code(plane.positive)
@@ -166,7 +165,7 @@ class LinearClassifier:
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
-        """Return the probability of each class, (n, classes); None without logistic loss."""
+        """Return the probability of each class, (n, classes); None unless the loss is logistic."""
         if self.options.loss != "logistic":
             return None
         scores = self.scores(codes)
@@ -175,7 +174,7 @@ class LinearClassifier:
         codes_of = [self.target.code(plane.positive) for plane in self.planes]
         order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
         found = np.zeros((len(scores), self.target.size))
-        # By logarithms, for all probabilities of a far record may be too small for numbers.
+        # By logarithms, because all probabilities of a distant record may underflow.
         found[:, order] = softmax(log_expit(scores), axis=1)
         return found
 
@@ -185,7 +184,7 @@ DOCUMENT = DocumentForm("linear-classifier", LinearClassifier, "a linear classif
 
 
 def weights_csv(model: LinearClassifier) -> str:
-    """Return a row for each weight of each plane; an unknown error or end is empty."""
+    """Return CSV with a row for each weight of each plane; unknown errors and ends are empty."""
     header = ["class", "column", "weight", "se_population", "se_records", "low", "high"]
     rows = (
         [

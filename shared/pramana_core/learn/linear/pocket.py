@@ -1,9 +1,9 @@
 """The pocket algorithm on expected counts (Ma 6.2).
 
-Ma draws reports and cells. The sum over the reports is taken first here, so the samples are the
-cells, weighted by their expected counts. Only a misclassified draw changes the weights; the run of
-right draws before it is geometric. The paper keeps the weights with the longest run; the default
-keeps those with the fewest errors.
+Ma draws reports and cells. Here the sum over the reports is taken first, so the samples are cells,
+weighted by their expected counts. Only a misclassified draw changes the weights, and the run of
+correct draws before it is geometric. The paper keeps the weights with the longest run; the default
+keeps the weights with the fewest errors.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def pocket(
     tick: Tick,
     keep: Keep = "fewest-wrong",
 ) -> Tensor:
-    """Return the weights that are kept, (size,); those without the intercept have length 1 or 0.
+    """Return the weights that are kept, (size,); without the intercept they have length 1 or 0.
 
-    `design` has scaled columns, `source` counts by class, none negative; `start` are the first
-    weights and `steps` the most updates. For `keep` see `LinearOptions`.
+    `design` has scaled columns. `source` has counts by class, none negative. `start` are the first
+    weights, and `steps` is the maximum number of updates. For `keep` see `LinearOptions`.
     """
     ones = source.of_class(positive)
     others = source.totals - ones
     records = float(source.totals.sum())
     weights = start.copy()
-    # All records in one class is what any weights have to surpass, where the fewest wrong count.
+    # For the fewest errors, weights must beat the prediction of one class for all records.
     best = np.zeros(design.size)
     best[0] = 1.0 if exceeds(ones.sum(), others.sum()) else -1.0
     least = float(min(ones.sum(), others.sum()))
@@ -47,8 +47,8 @@ def pocket(
     for step in range(steps + 1):
         if step % _TICKS == 0:
             tick()
-        # A cell on the plane is on the negative side, whatever rounding says of it. Weights may
-        # have come back to 0: scores round as those of one row do, which are of size 1.
+        # A cell on the plane counts as negative, whatever its rounding. The rounding scale is at
+        # least 1, the size of one row's scores, because weights may return to 0.
         scores = design.scores(source.cells, weights)
         above = scores > TIE * max(float(np.abs(scores).max()), 1.0)
         wrong = np.cumsum(np.where(above, others, ones))

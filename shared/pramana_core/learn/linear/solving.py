@@ -1,11 +1,12 @@
-"""Weights that minimize squared error or the logistic loss on counts, with their errors.
+"""Weights that minimize squared error or logistic loss on counts, with their errors.
 
-Both solve an equation that is linear in the counts T of cells x and classes k,
+Both losses lead to an equation that is linear in the counts T of cells x and classes k,
 
     sum T(x, k) (y_k - f(w'z)) z = N l2 w,
 
-with z the columns, f(s) = s and y = -1, +1 for squared error, f logistic and y = 0, 1 else. It is
-unbiased if the counts are (Ma 4.2, 8). Errors are those of the sandwich estimator (White's HC0).
+where z are the columns. Squared error has f(s) = s and y = -1, +1; logistic loss has logistic f and
+y = 0, 1. The equation is unbiased if the counts are (Ma 4.2, 8). Errors are from the sandwich
+estimator (White's HC0).
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from pramana_core.marginals.tables import MarginalTable
 from pramana_core.progress import Tick
 
 SCORE_NUMBERS = 1 << 24
-"""The most numbers (cells times weights) from which errors are computed."""
+"""The maximum number of cells times weights for which errors are computed."""
 
 SINGULAR = 1e-9
-"""Scaled columns whose moment matrix has a smaller eigenvalue per record are dependent."""
+"""Scaled columns are dependent if their moment matrix per record has a smaller eigenvalue."""
 
 _SEPARATED = 1e-10
 _TOLERANCE, _ROUNDED, _ITERATIONS, _HALVINGS = 1e-15, 1e-9, 100, 40
@@ -45,7 +46,7 @@ class Solution:
 def least_squares(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float
 ) -> Solution | None:
-    """Return least squares for targets +1 of a class, else -1; None without a solution."""
+    """Return the least-squares fit to targets +1 of a class, else -1; None without a solution."""
     records = float(source.totals.sum())
     slope = design.second(source.cells, source.totals) + records * penalty(design.size, l2)
     if not definite(slope / records):
@@ -57,10 +58,11 @@ def least_squares(
 def logistic(
     design: DesignMatrix, source: ClassCounts, positive: int, l2: float, tick: Tick
 ) -> Solution | None:
-    """Return the most likely weights of a class against all others, by Newton's method.
+    """Return the maximum-likelihood weights of a class against all others, by Newton's method.
 
-    None if the moment matrix is not positive definite, or negative counts leave no solution. Raises
-    EstimationError, NotConverged: no count is negative, and columns separate the classes or no end.
+    None if the moment matrix is not positive definite, or negative counts leave no solution. If no
+    count is negative, raises EstimationError: columns separate the classes. NotConverged: the
+    iteration limit is reached.
     """
     cells, totals = source.cells, source.totals
     records, ones = totals.sum(), source.of_class(positive)
@@ -102,8 +104,8 @@ def weight_covariances(
 ) -> tuple[Tensor, Tensor] | None:
     """Return the covariances of scaled weights, against the population and given the records.
 
-    `table` has raw counts, class last; `solution` the weights and the slope of their equation. Both
-    are (size, size); None where the table is too large.
+    `table` has raw counts, class last; `solution` has the weights and the slope of their equation.
+    Both results are (size, size); None if the table is too large.
     """
     if design.size * table.counts.size > SCORE_NUMBERS:
         return None
@@ -125,12 +127,11 @@ def weight_covariances(
 
 
 def require_independent(design: DesignMatrix, source: ClassCounts, l2: float) -> None:
-    """Raise EstimationError if non-negative counts leave columns that depend on each other."""
+    """Raise EstimationError if columns over nonnegative counts depend on each other."""
     second = design.second(source.cells, source.totals) / source.totals.sum()
     if not definite(second + penalty(design.size, l2)):
         raise EstimationError(
-            "Some columns are linear functions of others, so that their weights are not"
-            " determined.",
+            "Some columns are linear functions of other columns, so their weights are not unique.",
             remedy="Leave such features out, or give an l2 above 0.",
         )
 
@@ -140,7 +141,7 @@ def _newton(slope: Tensor, gradient: Tensor, *, valid: bool) -> Tensor | None:
         step: Tensor = cho_solve(cho_factor(slope), gradient)
     except LinAlgError:
         if valid:
-            # Where no count is negative only weights without bound flatten the loss.
+            # Without negative counts, only unbounded weights flatten the loss.
             raise _separated() from None
         return None
     return step
@@ -149,7 +150,7 @@ def _newton(slope: Tensor, gradient: Tensor, *, valid: bool) -> Tensor | None:
 def _length(
     loss: Callable[[Tensor], float], weights: Tensor, step: Tensor, decrement: float
 ) -> float:
-    """Return how far to go along Newton's step so that the loss falls by enough."""
+    """Return the fraction of a Newton step that lowers the loss enough."""
     if decrement < _ROUNDED:
         return 1.0
     before, length = loss(weights), 1.0
@@ -166,12 +167,12 @@ def penalty(size: int, l2: float) -> Tensor:
 
 
 def definite(matrix: Tensor) -> bool:
-    """Whether a matrix per record is finite and positive definite, rounding aside."""
+    """Return whether a matrix per record is finite and positive definite, up to rounding."""
     return bool(np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > SINGULAR)
 
 
 def _separated() -> EstimationError:
     return EstimationError(
-        "A plane separates the classes, so the logistic loss has no finite weights of least loss.",
+        "A plane separates the classes, so no finite weights minimize the logistic loss.",
         remedy="Give an l2 above 0, or choose the loss 'perceptron' or 'least-squares'.",
     )

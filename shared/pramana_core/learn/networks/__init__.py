@@ -1,7 +1,5 @@
-"""Bayesian networks: structures, parameters with errors, questions, samples, documents and
-pictures.
+"""Bayesian networks: structures, parameters with errors, inference, samples and documents.
 
-How a structure is found, and how networks are written, drawn and read, lives here, too; the
-likelihoods that scores rest on are computed in `pramana_core.estimation.evidence`. Files are
-written by whoever asks.
+Structure learning is here; `pramana_core.estimation.evidence` computes the likelihoods of its
+scores. Callers write the files.
 """

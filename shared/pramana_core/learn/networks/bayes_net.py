@@ -1,7 +1,7 @@
-"""Parameters of a Bayesian network of known structure, with standard errors (Ma 5.3 and 5.4).
+"""Parameters of a Bayesian network with a known structure, with standard errors (Ma 5.3, 5.4).
 
 theta_ijk is the ratio of estimated counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) /
-(alpha_ij + N_ij). Its error is that of numerator and denominator jointly.
+(alpha_ij + N_ij). Its error includes the joint error of numerator and denominator.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class LearnedFamily:
     """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
 
     Attributes:
-        estimate: the raw ratio, perhaps outside [0, 1]; NaN without positive count of the parents.
-        probability: the nearest distribution to each row; uniform where the estimate is NaN.
-        se, se_records: standard errors against the population and given the records; NaN likewise.
-        low, high: the 95 % interval against the population, within [0, 1], without any prior.
+        estimate: the raw ratio, which may be outside [0, 1]; NaN without positive count of parents.
+        probability: the distribution nearest to each row; uniform if the estimate is NaN.
+        se, se_records: standard errors against the population and given the records, or NaN.
+        low, high: the 95 % interval against the population, within [0, 1], without a prior.
 
-    Raises DomainError: arrays of different shapes.
+    Raises DomainError: arrays have different shapes.
     """
 
     node: str
@@ -69,7 +69,7 @@ class LearnedFamily:
         every = (self.estimate, self.probability, self.se, self.se_records, self.low, self.high)
         if len({numbers.shape for numbers in every}) > 1:
             raise DomainError(
-                f"The numbers of {self.node!r} are not in the shape of its table.", where=self.node
+                f"The arrays of node {self.node!r} have different shapes.", where=self.node
             )
 
 
@@ -83,7 +83,7 @@ class LearnedBayesNet:
     families: tuple[LearnedFamily, ...]
 
     def parameters(self) -> Iterator[Parameter]:
-        """Yield every parameter: node by node, value slowest, last parent fastest."""
+        """Yield every parameter, node by node; values vary slowest, the last parent fastest."""
         for family in self.families:
             node = self.domain[family.node]
             parents = self.domain.project(family.parents)
@@ -116,10 +116,10 @@ def learn_parameters(
     alpha: float = 1.0,
     on_node: Progress | None = None,
 ) -> LearnedBayesNet:
-    """Learn all parameters of a network of given structure from exact or estimated counts.
+    """Learn all parameters of a network with a known structure from exact or estimated counts.
 
-    `method` and `alpha` are those of `ParameterOptions`; `on_node` is called with nodes done and
-    all. Raises OptionError; UnknownVariable, EstimationError: see the marginals.
+    For `method` and `alpha` see `ParameterOptions`. `on_node` is called with the number of nodes
+    done and in total. Raises OptionError; UnknownVariable, EstimationError: see the marginals.
     """
     options = ParameterOptions(method, alpha)
     prior = options.alpha if options.method == "map" else 0.0
@@ -147,14 +147,14 @@ def learn_family(
     ratio = (cell + prior) / divisor
     ww, wv, vv = table.second_moments([node])
     second = ww - 2 * ratio * wv + np.square(ratio) * vv
-    # The part of the second moment of `cell - ratio * margin` that the records contribute. Both
-    # differences are variances: rounding below zero is cut off.
+    # The records' part of the second moment of `cell - ratio * margin`. Both differences below are
+    # variances, so rounding below zero is clipped.
     of_records = cell * (1 - 2 * ratio) + np.square(ratio) * margin
     population = np.maximum(second - np.square(cell - ratio * margin) / table.records, 0.0)
     noise = second - of_records
     noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
     se = np.sqrt(population) / divisor
-    counted = margin > _NO_COUNT * table.records  # a prior's weight may be all there is
+    counted = margin > _NO_COUNT * table.records  # the weight may come from the prior alone
     low, high = possible(*table.ratio_interval([node]), cell / np.where(counted, margin, 1.0))
     return LearnedFamily(
         node=node,

@@ -1,7 +1,7 @@
 """Bayesian networks in the Bayesian Interchange Format (BIF 0.15), written and read.
 
-BIF knows only words. In other labels each offending character is written as `_xHEX_` (its Unicode
-code point), which reading turns back.
+BIF allows only words. In other labels each disallowed character is written as `_xHEX_` (its Unicode
+code point); reading restores it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _COMMENT = re.compile(r'("[^"]*")|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
 
 _Rows = dict[str | tuple[str, ...], list[float]]
-"""The rows of a node's table, by the categories of its parents, or `table` or `default`."""
+"""The rows of a node's table, keyed by its parents' categories, `table` or `default`."""
 
 
 def write_bif(network: BayesNet, name: str) -> str:
-    """Return a network as BIF text, probabilities to 17 significant digits (none is lost)."""
+    """Return a network as BIF text, with full-precision probabilities (17 significant digits)."""
     lines = [f"network {_word(name)} {{", "}"]
     for node in network.structure.nodes:
         variable = network.domain[node]
@@ -52,7 +52,7 @@ def write_bif(network: BayesNet, name: str) -> str:
 
 def _word(label: str) -> str:
     word = _UNSAFE.sub(lambda match: f"_x{ord(match.group()):X}_", label)
-    # A word may be a whole number, but must not merely begin like one.
+    # A word may be an integer, but a word that is not an integer must not begin with a digit.
     if word[0].isdigit() and not word.isdigit():
         word = f"_x{ord(word[0]):X}_{word[1:]}"
     return word
@@ -63,11 +63,12 @@ def _label(word: str) -> str:
 
 
 def read_bif(text: str) -> BayesNet:
-    """Read a network from BIF text, also in the dialect of JavaBayes.
+    """Read a network from BIF text, including the dialect of JavaBayes.
 
-    Rows may have any order; a row whose numbers sum to 1 within 0.01 is scaled to 1. Raises
-    InputError: the text is not BIF, repeats a name, or a table lacks a row or has one too many.
-    ChannelError, StructureError, DomainError: a row is no distribution, or the text no network.
+    Rows may be in any order; a row whose numbers sum to 1 within 0.01 is scaled to sum 1. Raises
+    InputError: the text is not BIF, repeats a name, or has a table with missing or extra rows.
+    ChannelError, StructureError, DomainError: a row is not a distribution, or the text does not
+    describe a network.
     """
     plain = _COMMENT.sub(lambda match: match[1] or " ", text)
     if plain.count('"') % 2:
@@ -109,7 +110,7 @@ def _network(tokens: Iterator[str]) -> BayesNet:
         else:
             raise ValueError(word)
     for name in variables.keys() ^ parents.keys():
-        raise _malformed(f"{name!r} has only one of the two blocks it needs.", name)
+        raise _malformed(f"Node {name!r} has only one of its two blocks.", name)
     domain = Domain(tuple(variables.values()))
     structure = Structure.of({name: parents[name] for name in domain.names})
     tables = {name: _table(domain, name, names, rows[name]) for name, names in parents.items()}
@@ -143,7 +144,7 @@ def _variable(tokens: Iterator[str]) -> Variable:
             categories = tuple(_label(t) for t in _until(tokens, "}"))
             if declared and int(declared[0]) != len(categories):
                 raise _malformed(
-                    f"Node {name!r} is declared with {declared[0]} categories and lists"
+                    f"Node {name!r} declares {declared[0]} categories, but lists"
                     f" {len(categories)}.",
                     name,
                 )
@@ -155,22 +156,22 @@ def _rows(tokens: Iterator[str], node: str) -> _Rows:
     for word in _block(tokens):
         key = tuple(_label(t) for t in _until(tokens, ")")) if word == "(" else word
         if key in rows or (word != "(" and key not in ("table", "default")):
-            raise _malformed(f"{key} of node {node!r} is not expected.", node)
+            raise _malformed(f"Node {node!r} has an unexpected row {key}.", node)
         try:
             rows[key] = [float(number) for number in _until(tokens, ";")]
         except ValueError:
-            raise _malformed(f"Row {key} of node {node!r} is not numbers.", node) from None
+            raise _malformed(f"Row {key} of node {node!r} must be numbers.", node) from None
     return rows
 
 
 def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
-    """Return a node's table of its listed rows; the default row replaces missing ones."""
+    """Return a node's table from its rows; the default row replaces missing rows."""
     parents, size = domain.project(names), domain[node].size
     if "table" in rows:
-        # `table` lists the node's value slowest, then the parents in order.
+        # In `table` the node's value varies slowest, then the parents in order.
         numbers = np.array(rows.pop("table"))
         if rows or numbers.size != size * parents.size:
-            raise _malformed(f"The table of node {node!r} has another size.", node)
+            raise _malformed(f"The table of node {node!r} has the wrong size.", node)
         return _scaled(np.moveaxis(numbers.reshape(size, *parents.shape), 0, -1), node)
     table = np.empty((*parents.shape, size))
     default = rows.pop("default", None)
@@ -183,18 +184,20 @@ def _table(domain: Domain, node: str, names: list[str], rows: _Rows) -> Tensor:
             )
         table[index] = row
     if rows:
-        raise _malformed(f"Row {next(iter(rows))} of node {node!r} names no categories.", node)
+        raise _malformed(
+            f"Row {next(iter(rows))} of node {node!r} does not fit the parents' categories.", node
+        )
     return _scaled(table, node)
 
 
 def _scaled(table: Tensor, node: str) -> Tensor:
-    """Return a table with rows of sum 1. Raises ChannelError."""
+    """Return a table with rows scaled to sum 1. Raises ChannelError."""
     total = table.sum(axis=-1, keepdims=True)
     if not (table.min() >= 0 and np.abs(total - 1).max() <= _PRINTED_ROUNDING):
         raise ChannelError(
             f"A row of node {node!r} is not a distribution.",
             where=node,
-            remedy="Probabilities are at least 0 and sum to 1 but for rounding.",
+            remedy="Give probabilities of at least 0 that sum to 1 up to rounding.",
         )
-    found: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
-    return found
+    scaled: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
+    return scaled

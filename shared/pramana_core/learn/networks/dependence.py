@@ -1,6 +1,6 @@
-"""The dependence of two variables, in uncorrelated functions of each.
+"""The dependence of two variables, in terms of uncorrelated functions of each.
 
-The table of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)), with f_k and g_l of mean 0 and
+The table of a pair is p(x) q(y) (1 + sum_kl b_kl f_k(x) g_l(y)), where f_k and g_l have mean 0 and
 variance 1. Independence is b = 0. Along a chain u - w - v the matrices multiply: b_uv = b_uw b_wv.
 """
 
@@ -19,20 +19,20 @@ from pramana_core.errors import EstimationError, SingularChannel
 from pramana_core.marginals.counts import Marginals, Tensor
 
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 61)])
-"""The variances of the coefficients that the evidence considers; 0 is independence."""
+"""The candidate variances of the coefficients; 0 is independence."""
 
 _FITTING = 50
 _LEAST = 1e-12
 
 _FLAT = 0.05
-"""The least eigenvalue of a matrix of correlations that noise made indefinite."""
+"""The minimum eigenvalue of a correlation matrix that noise may have made indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """Estimated coefficients, flat, of a null hypothesis that they are 0.
+    """Estimated coefficients, as a vector, to test the hypothesis that they are all 0.
 
-    `covariance` is against the population; the variance of each is at least 1 / `records`.
+    `covariance` is against the population; each variance is at least 1 / `records`.
     """
 
     values: Tensor
@@ -41,41 +41,41 @@ class Coefficients:
 
     @cached_property
     def _axes(self) -> tuple[Tensor, Tensor]:
-        """Uncorrelated combinations of the coefficients: their variances, and the axes."""
+        """The variances and axes of uncorrelated combinations of the coefficients."""
         spread, turn = np.linalg.eigh((self.covariance + self.covariance.T) / 2)
         return np.maximum(spread, 1 / self.records), turn
 
     @cached_property
     def p_value(self) -> float:
-        """Of the score test against coefficients of one common variance (Lin 1997)."""
+        """The p-value of the score test against coefficients of one common variance (Lin 1997)."""
         variances, turn = self._axes
         statistic = float(np.sum(np.square(turn.T @ self.values / variances)))
         return _tail(statistic, 1 / variances)
 
     @property
     def omnibus(self) -> float:
-        """The chi-square statistic of the hypothesis."""
+        """The chi-square statistic of the null hypothesis."""
         variances, turn = self._axes
         return float(np.sum(np.square(turn.T @ self.values) / variances))
 
     @property
     def gain(self) -> float:
-        """The logarithm of the evidence against the hypothesis, at least 0, in nats."""
+        """The logarithm of the evidence against the null hypothesis, at least 0, in nats."""
         return float(self._gains(self.values[None])[0])
 
     @property
     def inflation(self) -> float:
-        """The mean factor by which randomization multiplies the coefficients' variance."""
+        """The mean factor by which randomization increases the variance of the coefficients."""
         return max(1.0, float(np.trace(self.covariance)) * self.records / len(self.values))
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the gain in samples of the coefficients, (draws,), the same on every processor."""
+        """Return the gain in bootstrap samples, (draws,), which are the same on every processor."""
         variances, turn = self._axes
         noise = rng.standard_normal((draws, len(variances)))
         return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
 
     def _gains(self, values: Tensor) -> Tensor:
-        """Return the log-likelihood ratio of normal coefficients of the most likely variance."""
+        """Return the maximized log-likelihood ratio of normal coefficients against zero ones."""
         variances, turn = self._axes
         squares = np.square(values @ turn)
         logs = []
@@ -83,8 +83,8 @@ class Coefficients:
             whole = variances + more
             logs.append(-0.5 * (np.log(whole).sum() + (squares / whole).sum(axis=1)))
         table = np.stack(logs)
-        found: Tensor = table.max(axis=0) - table[0]
-        return found
+        gains: Tensor = table.max(axis=0) - table[0]
+        return gains
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +92,8 @@ class Dependence:
     """The dependence of a pair.
 
     Attributes:
-        matrix: the coefficients, a row per function of the first variable.
-        covariance: of the flat coefficients, against the population.
+        matrix: the coefficients, with one row per function of the first variable.
+        covariance: the covariance of the flattened coefficients, against the population.
         records: N.
         kept: the share of the coefficients after shrinkage to independence (James and Stein).
         information: the mutual information of the shrunk table, in nats.
@@ -107,12 +107,12 @@ class Dependence:
 
     @cached_property
     def independence(self) -> Coefficients:
-        """The coefficients under the hypothesis of independence."""
+        """The coefficients, for the hypothesis of independence."""
         return Coefficients(self.matrix.ravel(), self.covariance, self.records)
 
     @property
     def transposed(self) -> Dependence:
-        """The same pair with the second variable first."""
+        """The dependence of the pair with its variables exchanged."""
         rows, columns = self.matrix.shape
         order = np.arange(rows * columns).reshape(rows, columns).T.ravel()
         covariance = self.covariance[np.ix_(order, order)]
@@ -121,7 +121,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class Dependences:
-    """The dependence of every pair of some variables, each estimated once."""
+    """The dependences of all pairs of some variables, each estimated once."""
 
     marginals: Marginals
     _singles: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
@@ -130,16 +130,16 @@ class Dependences:
     def of(self, first: str, second: str) -> Dependence | None:
         """Return the dependence of two variables; None if no reports estimate it."""
         if (first, second) not in self._pairs:
-            made = self._made(first, second)
-            self._pairs[first, second] = made
-            self._pairs[second, first] = None if made is None else made.transposed
+            pair = self._estimate(first, second)
+            self._pairs[first, second] = pair
+            self._pairs[second, first] = None if pair is None else pair.transposed
         return self._pairs[first, second]
 
     def beyond(self, first: str, middles: Sequence[str], second: str) -> Coefficients | None:
-        """Return the dependence of a pair that does not pass through `middles`; None if unknown.
+        """Return the dependence of a pair that `middles` do not explain; None if not estimable.
 
-        What passes through is that of the best linear predictors from the middles' functions.
-        Errors of pairs are added as if of different records.
+        The explained part is that of the best linear predictors from the middles' functions. The
+        errors of different pairs are assumed independent.
         """
         whole = self.of(first, second)
         left = [self.of(first, middle) for middle in middles]
@@ -166,20 +166,20 @@ class Dependences:
         return Coefficients(values, covariance, whole.records)
 
     def _inverse(self, names: Sequence[str]) -> Tensor | None:
-        """Return the inverse of the correlations of the functions of some variables."""
+        """Return the inverse correlation matrix of the functions of some variables."""
         widths = [self._single(name)[1].shape[1] for name in names]
         ends = np.cumsum([0, *widths])
-        made = np.eye(int(ends[-1]))
+        matrix = np.eye(int(ends[-1]))
         for a, b in itertools.combinations(range(len(names)), 2):
             pair = self.of(names[a], names[b])
             if pair is None:
                 return None
             part = pair.kept * pair.matrix
-            made[ends[a] : ends[a + 1], ends[b] : ends[b + 1]] = part
-            made[ends[b] : ends[b + 1], ends[a] : ends[a + 1]] = part.T
-        values, turn = np.linalg.eigh(made)
-        found: Tensor = (turn / np.maximum(values, _FLAT)) @ turn.T
-        return found
+            matrix[ends[a] : ends[a + 1], ends[b] : ends[b + 1]] = part
+            matrix[ends[b] : ends[b + 1], ends[a] : ends[a + 1]] = part.T
+        values, turn = np.linalg.eigh(matrix)
+        inverse: Tensor = (turn / np.maximum(values, _FLAT)) @ turn.T
+        return inverse
 
     def _single(self, name: str) -> tuple[Tensor, Tensor]:
         """Return a variable's distribution and its functions, categories x functions."""
@@ -191,7 +191,7 @@ class Dependences:
             self._singles[name] = law, turn[:, 1 : len(law)] / root[:, None]
         return self._singles[name]
 
-    def _made(self, first: str, second: str) -> Dependence | None:
+    def _estimate(self, first: str, second: str) -> Dependence | None:
         try:
             table = self.marginals.unbiased([first, second])
             if table is None:
@@ -215,7 +215,7 @@ class Dependences:
 
 
 def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:
-    """Return the mutual information of a table p q r, fitted to its margins p and q."""
+    """Return the mutual information of a table p q r after fitting it to its margins p and q."""
     plain = np.multiply.outer(law, other)
     table = plain * np.maximum(ratio, _LEAST)
     if ratio.min() < 0:
@@ -228,7 +228,7 @@ def _information(law: Tensor, other: Tensor, ratio: Tensor) -> float:
 
 def _tail(statistic: float, weights: Tensor) -> float:
     """Return the probability that sum w z^2 exceeds a statistic (Liu, Tang and Zhang 2009)."""
-    # Loading it takes half a second.
+    # This import takes half a second.
     from scipy.stats import chi2, ncx2
 
     one, two, three, four = (float(np.sum(weights**power)) for power in (1, 2, 3, 4))

@@ -1,6 +1,6 @@
-"""Bayesian networks as JSON: nodes with their parents, links, and parameters one by one.
+"""Bayesian networks as JSON: nodes with their parents, links, and a list of parameters.
 
-It is the form of the miner's models, of sessions of peers and of saved estimators.
+The miner's models, sessions of peers and saved estimators use this form.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _NUMBERS = ("probability", "estimate", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True)
 class NetworkDocument:
-    """A network's parameters, and its links where they were learned."""
+    """A network's parameters, and its links if they were learned."""
 
     learned: LearnedBayesNet
     links: tuple[LearnedLink, ...] = ()
 
     @cached_property
     def network(self) -> BayesNet:
-        """The network of the probabilities."""
+        """The network with the learned probabilities."""
         return self.learned.network()
 
     @property
     def confidence(self) -> dict[tuple[str, str], float | None]:
-        """The probability of each link, by (parent, child)."""
+        """The confidence of each link, by (parent, child)."""
         return {(link.parent, link.child): link.confidence for link in self.links}
 
 
 def given_network(network: BayesNet) -> LearnedBayesNet:
-    """Return a network that was not learned: its parameters have no errors."""
+    """Return a network that was not learned as a learned network without errors."""
     families = []
     for node, parents in network.structure.families:
         table = network.tables[node]
@@ -56,7 +56,7 @@ def given_network(network: BayesNet) -> LearnedBayesNet:
 
 
 def network_json(learned: LearnedBayesNet, links: Sequence[LearnedLink] = ()) -> dict[str, Any]:
-    """Return a network and its learned links as JSON data, without loss."""
+    """Return a network and its learned links as JSON data, in full precision."""
     evidence = {
         (link.parent, link.child): asdict(link) | {"inflation": finite(link.inflation)}
         for link in links
@@ -105,17 +105,17 @@ class _Document(_Part):
 
 
 def network_of_json(body: object) -> NetworkDocument:
-    """Read a network from the JSON data of `network_json`; other fields are ignored.
+    """Read a network from the JSON data of `network_json`, ignoring unknown fields.
 
-    Raises InputError: the data are no such document, or lack parameters. StructureError,
-    DomainError, ChannelError: the document describes no network.
+    Raises InputError: the data are not such a document, or lack parameters. StructureError,
+    DomainError, ChannelError: the document does not describe a network.
     """
     try:
         document = _Document.model_validate(body)
     except ValidationError as error:
         raise InputError(
             f"The text is not a Bayesian network in JSON: {faults(error)}.",
-            remedy="Give a network of a session of peers or a model of the miner.",
+            remedy="Give a network from a session of peers or from the miner.",
         ) from None
     nodes = document.nodes
     domain = Domain(tuple(Variable(n.name, n.categories, n.representatives) for n in nodes))
@@ -133,7 +133,7 @@ def network_of_json(body: object) -> NetworkDocument:
             arrays[parameter.node][place, *cell] = np.nan if number is None else number
     for node, own in arrays.items():
         if np.isnan(own[0]).any():
-            raise InputError(f"The network lacks parameters of the node {node!r}.", where=node)
+            raise InputError(f"The network lacks parameters of node {node!r}.", where=node)
     families = tuple(
         LearnedFamily(node, parents, **dict(zip(_NUMBERS, arrays[node], strict=True)))
         for node, parents in structure.families
@@ -144,12 +144,11 @@ def network_of_json(body: object) -> NetworkDocument:
 
 
 def _cell(parameter: Parameter, domain: Domain, structure: Structure) -> tuple[int, ...]:
-    """Return the cell of a parameter in its node's table."""
     node = domain[parameter.node]
     parents = structure.parents[node.name]
     if set(parameter.parents) != set(parents):
         raise InputError(
-            f"A parameter of node {node.name!r} gives values of {list(parameter.parents)}; the"
+            f"A parameter of node {node.name!r} has values for {list(parameter.parents)}, but the"
             f" node's parents are {list(parents)}.",
             where=node.name,
         )
@@ -158,13 +157,13 @@ def _cell(parameter: Parameter, domain: Domain, structure: Structure) -> tuple[i
 
 
 def _links(structure: Structure, document: _Document) -> tuple[LearnedLink, ...]:
-    """Return the learned links; those of a given structure have no gain."""
+    """Return the learned links; links of a given structure have no gain and are omitted."""
     links = []
     for link in document.links:
         if (link.parent, link.child) not in structure.links:
             raise InputError(
-                f"The document has a link from {link.parent!r} to {link.child!r}, which the parents"
-                " do not have.",
+                f"The document has a link from {link.parent!r} to {link.child!r}, but"
+                f" {link.parent!r} is not a parent of {link.child!r}.",
                 where="links",
             )
         if link.gain is not None:

@@ -1,7 +1,7 @@
 """Pictures of network structures, drawn in layers from parents to children.
 
-The layout is Sugiyama's, by grandalf: links that skip layers are led through invisible stations.
-Parts that no link joins stand side by side, and nodes without any link in columns after them.
+The layout is Sugiyama's, computed by grandalf; links that skip layers pass through invisible
+stations. Connected parts are drawn next to each other, followed by columns of nodes without links.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GAP_X, _GAP_Y, _HEIGHT, _MARGIN = 34.0, 64.0, 34.0, 16.0
 _SWEEPS, _STATION = 4, 10.0
 _PLAIN_WIDTH, _WIDTHS, _OPACITIES = 1.4, (0.8, 2.8), (0.4, 1.0)
 _CERTAIN = 0.995
-"""A confidence of at least this rounds to 100 % and is not written."""
+"""A confidence of at least this value rounds to 100 % and is not written."""
 
 _Link = tuple[str, str]
 
@@ -43,7 +43,7 @@ _UNLINKED = "#9aa0a6"
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where nodes and the stations of links have their centres, from (0, 0) to (width, height)."""
+    """Centres of nodes and of the stations of links, in a frame from (0, 0) to (width, height)."""
 
     places: Mapping[str, Point]
     lines: Mapping[_Link, list[Point]]
@@ -51,13 +51,13 @@ class _Layout:
     height: float
 
     def moved(self, x: float, y: float) -> _Layout:
-        """Return the same with all moved to the right and down."""
+        """Return the layout moved to the right and down."""
         places = {node: (x + x0, y + y0) for node, (x0, y0) in self.places.items()}
         lines = {link: [(x + x0, y + y0) for x0, y0 in line] for link, line in self.lines.items()}
         return _Layout(places, lines, x + self.width, y + self.height)
 
-    def beside(self, right: _Layout) -> _Layout:
-        """Return both, one to the right of the other."""
+    def followed_by(self, right: _Layout) -> _Layout:
+        """Return a layout with `right` to the right of this one."""
         start = self.width + (_GAP_X if self.places and right.places else 0.0)
         right = right.moved(start, 0.0)
         height = max(self.height, right.height)
@@ -74,8 +74,8 @@ def draw_structure(
 ) -> Layout:
     """Return a picture of a structure.
 
-    Each group of nodes has a colour and a legend. The lower the `confidence` of a link, (parent,
-    child), the thinner its line; below 100 % the number is shown. `title` is for screen readers.
+    Each group of nodes has a colour, shown in a legend. The lower the `confidence` of a link,
+    (parent, child), the thinner its line; below 100 % it is written. `title` is for screen readers.
     """
     known, groups = confidence or {}, groups or {}
     layout = _laid_out(structure).moved(_MARGIN, _MARGIN)
@@ -110,12 +110,14 @@ def _laid_out(structure: Structure) -> _Layout:
     for part in parts:
         if len(part) > 1:
             linked = Structure.of({node: structure.parents[node] for node in part})
-            layout = layout.beside(_layered(linked))
-    return layout.beside(_columns([part[0] for part in parts if len(part) == 1], layout.height))
+            layout = layout.followed_by(_layered(linked))
+    return layout.followed_by(
+        _columns([part[0] for part in parts if len(part) == 1], layout.height)
+    )
 
 
 def _parts(structure: Structure) -> list[list[str]]:
-    """Return the nodes, apart where no links join them, in the order of the structure."""
+    """Return the connected parts of a structure, with nodes in the order of the structure."""
     part = {node: {node} for node in structure.nodes}
     for parent, child in structure.links:
         if part[parent] is not part[child]:
@@ -127,23 +129,23 @@ def _parts(structure: Structure) -> list[list[str]]:
 
 
 def _columns(nodes: list[str], height: float) -> _Layout:
-    """Place nodes below each other, as many as fit the height, then in a further column."""
+    """Return nodes arranged in columns that fill a height."""
     fitting = round((height + _GAP_Y) / (_HEIGHT + _GAP_Y))
     rows = max(fitting, math.ceil(math.sqrt(len(nodes))))
     layout = _Layout({}, {}, 0.0, 0.0)
     for column in (nodes[start : start + rows] for start in range(0, len(nodes), rows or 1)):
         width, height = max(map(_width, column)), _HEIGHT + _GAP_Y
         places = {node: (width / 2, k * height + _HEIGHT / 2) for k, node in enumerate(column)}
-        layout = layout.beside(_Layout(places, {}, width, len(column) * height - _GAP_Y))
+        layout = layout.followed_by(_Layout(places, {}, width, len(column) * height - _GAP_Y))
     return layout
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""grandalf numbers vertices in attributes of its classes, so threads would mix up their layouts."""
+"""grandalf numbers vertices in class attributes, so parallel threads would mix their layouts."""
 
 
 class _View:
-    """What grandalf asks of a vertex: how large it is, and where that is kept."""
+    """The size and position of a vertex, as grandalf expects them."""
 
     def __init__(self, width: float) -> None:
         self.w, self.h, self.xy = width, _HEIGHT, (0.0, 0.0)
@@ -163,14 +165,14 @@ def _layered(structure: Structure) -> _Layout:
         sugiyama.init_all(optimize=True)
         sugiyama.draw(_SWEEPS)
     for layer in sugiyama.layers:
-        # Of some hundreds of nodes it lays one or two over others.
+        # With hundreds of nodes grandalf lets one or two overlap.
         for left, right in pairwise(vertex.view for vertex in layer):
             nearest = left.xy[0] + (left.w + right.w) / 2 + _GAP_X
             right.xy = max(right.xy[0], nearest), right.xy[1]
     views = [vertex.view for layer in sugiyama.layers for vertex in layer]
     start = min(view.xy[0] - view.w / 2 for view in views)
     width, height = (max(v.xy[k] + (v.w, v.h)[k] / 2 for v in views) for k in (0, 1))
-    # A link that skips layers has all its vertices by their layer; another only its ends.
+    # A link that skips layers has a vertex per layer; any other link has only its ends.
     passed = {link: sorted(sugiyama.ctrls.get(e, {}).items()) for link, e in edges.items()}
     lines = {
         link: [vertex.view.xy for _, vertex in found] or [vertices[node].view.xy for node in link]
@@ -193,7 +195,7 @@ def _link(link: _Link, line: list[Point], confidence: float | None) -> Group:
 
 
 def _percent(line: list[Point], confidence: float | None) -> Shape:
-    """Write a link's confidence in the middle of its last stretch, where it is alone."""
+    """Return a link's confidence as text in the middle of its last section."""
     if confidence is None or confidence >= _CERTAIN:
         return ()
     (x0, y0), (x1, y1) = _points(line)[-2:]
@@ -203,15 +205,15 @@ def _percent(line: list[Point], confidence: float | None) -> Shape:
 
 def _points(line: list[Point]) -> list[Point]:
     (x0, y0), *between, (x1, y1) = line
-    # The line ends inside the tip, which reaches the node: a wide line must not blunt it.
+    # The line ends inside the tip: a wide line must not blunt the tip, which touches the node.
     return [(x0, y0 + _HEIGHT / 2), *between, (x1, y1 - _HEIGHT / 2 - 7)]
 
 
 def _curve(points: list[Point], width: float) -> Line:
     """Return a curve through the points, vertical at both ends."""
     steps = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
-    # Between two stretches that lean the same way the curve leans as both do, and nowhere more
-    # than either: it stays between its stations.
+    # At a station the slope is the harmonic mean of the slopes on both sides if their signs agree,
+    # else vertical, so that the curve does not overshoot its stations.
     inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
     leans = [0.0, *inner, 0.0]
     stretches = []

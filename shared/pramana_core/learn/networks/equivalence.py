@@ -15,7 +15,7 @@ from pramana_core.progress import Progress
 Nodes = frozenset[str]
 
 MOST_NEIGHBOURS = 6
-"""The most undirected links of which a step directs subsets."""
+"""The maximum number of undirected links whose subsets a step directs."""
 
 
 def adjacency(nodes: Iterable[str], links: Iterable[tuple[str, str]]) -> dict[str, Nodes]:
@@ -36,7 +36,7 @@ class CPDAG:
 
     @classmethod
     def of(cls, parents: dict[str, Nodes]) -> CPDAG:
-        """Return the class of a structure, by colliders and the rules 1 to 3 of Meek (1995)."""
+        """Return the class of a structure, by colliders and rules 1 to 3 of Meek (1995)."""
         linked = adjacency(parents, ((p, c) for c, given in parents.items() for p in given))
         directed: dict[str, set[str]] = {
             child: {
@@ -60,13 +60,13 @@ class CPDAG:
         )
 
     def adjacent(self, node: str) -> Nodes:
-        """Return all nodes that are linked with a node."""
+        """Return all nodes linked with a node."""
         children = {child for child, given in self.parents.items() if node in given}
         return self.parents[node] | self.neighbours[node] | children
 
     def member(self) -> dict[str, Nodes]:
-        """Return a structure of the class (Dor and Tarsi 1992). Raises StructureError: there is no
-        one.
+        """Return a member structure (Dor and Tarsi 1992). Raises StructureError: the class is
+        empty.
         """
         parents = dict(self.parents)
         left = {node: set(self.neighbours[node]) for node in parents}
@@ -75,7 +75,7 @@ class CPDAG:
         while nodes:
             sink = next((n for n in reversed(nodes) if self._is_sink(n, nodes, left, adjacent)), "")
             if not sink:
-                raise StructureError("No structure has these directions; a cycle is in the way.")
+                raise StructureError("No structure has these directions without a cycle.")
             parents[sink] |= left[sink]
             nodes.remove(sink)
             for other in adjacent[sink]:
@@ -97,7 +97,7 @@ class CPDAG:
 
 @dataclass(frozen=True)
 class LinkChange:
-    """An inserted or deleted link, given the child's other parents, and the links it directs."""
+    """An inserted or deleted link, the child's other parents (`given`), and the `turned` links."""
 
     kind: Literal["insert", "delete"]
     parent: str
@@ -106,16 +106,16 @@ class LinkChange:
     given: Nodes
 
     def apply(self, cpdag: CPDAG) -> CPDAG:
-        """Return the graph after the change; its class is that of any member."""
+        """Return the graph after the change, whose members are all in one class."""
         if self.kind == "insert":
             return _directed(cpdag, self.child, self.turned | {self.parent})
         return _without(cpdag, self.child, self.parent, self.turned)
 
 
 def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> CPDAG:
-    """Insert links while that gains, then delete links; `limit` is the most parents."""
+    """Insert links while that gains, then delete links; at most `limit` parents per variable."""
     for changes in (insertions, deletions):
-        refused: set[LinkChange] = set()
+        rejected: set[LinkChange] = set()
         while True:
             links = sum(len(cpdag.adjacent(node)) for node in cpdag.parents) // 2
             expected = max(2 * len(cpdag.parents), links + 1)
@@ -124,21 +124,21 @@ def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> C
                 on_step(links, expected)
 
             tick()
-            found = best(
+            change = best(
                 [
-                    (_gain(judge, change), change)
-                    for change in changes(cpdag, limit)
-                    if change not in refused
+                    (_gain(judge, other), other)
+                    for other in changes(cpdag, limit)
+                    if other not in rejected
                 ],
                 tick,
             )
-            if found is None:
+            if change is None:
                 break
-            parents = found.apply(cpdag).member()
+            parents = change.apply(cpdag).member()
             if max(map(len, parents.values())) > limit:
-                refused.add(found)
+                rejected.add(change)
             else:
-                cpdag, refused = CPDAG.of(parents), set()
+                cpdag, rejected = CPDAG.of(parents), set()
     return cpdag
 
 
@@ -214,7 +214,6 @@ def _clique(nodes: Nodes, adjacent: dict[str, Nodes]) -> bool:
 
 
 def _reaches(onward: dict[str, set[str]], start: str, end: str, blocked: Nodes) -> bool:
-    """Whether a path along the directions leads past the blocked nodes."""
     seen, pending = {start}, [start]
     while pending:
         for node in onward[pending.pop()]:
@@ -232,7 +231,7 @@ def _compelled(
     free: set[tuple[str, str]],
     linked: dict[str, Nodes],
 ) -> bool:
-    """Whether the direction of a link follows from the directed links."""
+    """Return whether the directed links determine the direction of a link."""
     parent, child = link
     if any(other not in linked[child] for other in directed[parent]):
         return True  # else other -> parent <- child would be new

@@ -1,6 +1,6 @@
-"""Gains of moves, known by bounds that sharpen, and the choice of the largest.
+"""Gains of moves, known by bounds that can be sharpened, and the choice of the largest gain.
 
-Gains that differ by less than `LEAST_GAIN` are equal, because maxima depend on the processor.
+Gains that differ by less than `LEAST_GAIN` count as equal, because maxima depend on the processor.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final, Protocol, TypeVar
 from pramana_core.ties import TIE, first_largest
 
 LEAST_GAIN: Final = 1e-3
-"""A smaller gain, in nats, may come from maximizing and rounding, and counts as none."""
+"""Smaller gains, in nats, may come from maximization and rounding, and count as zero."""
 
 _SCALE = LEAST_GAIN / TIE
-"""The gains, in nats, above which rounding exceeds `LEAST_GAIN`."""
+"""The size of gains, in nats, above which their rounding exceeds `LEAST_GAIN`."""
 
 ChoiceT = TypeVar("ChoiceT")
 
 
 class Gain(Protocol):
-    """The gain of a move, in nats, between two bounds."""
+    """The gain of a move, in nats, known to be between two bounds."""
 
     @property
     def upper(self) -> float:
@@ -33,11 +33,11 @@ class Gain(Protocol):
         """The lower bound."""
 
     def sharpen(self) -> None:
-        """Bring the bounds closer, at a cost; in the end they are equal."""
+        """Bring the bounds closer at some cost; after enough calls they are equal."""
 
 
 def value_of(gain: Gain) -> float:
-    """Return a gain exactly."""
+    """Return the exact value of a gain."""
     while gain.lower < gain.upper:
         gain.sharpen()
     return gain.upper
@@ -51,7 +51,7 @@ class FixedGain:
 
     @property
     def lower(self) -> float:
-        """The same."""
+        """The lower bound, equal to the upper."""
         return self.upper
 
     def sharpen(self) -> None:
@@ -60,7 +60,7 @@ class FixedGain:
 
 @dataclass(frozen=True)
 class NetGain:
-    """The gain of dropping a link and adding another."""
+    """The gain of removing a link and adding another."""
 
     dropped: Gain
     added: Gain = FixedGain(0.0)
@@ -76,7 +76,7 @@ class NetGain:
         return self.added.lower - self.dropped.upper
 
     def sharpen(self) -> None:
-        """Sharpen one of both."""
+        """Sharpen one of the two gains."""
         (self.added if self.added.lower < self.added.upper else self.dropped).sharpen()
 
 
@@ -85,7 +85,7 @@ def best(
     tick: Callable[[], None] = lambda: None,
     floor: float = LEAST_GAIN,
 ) -> ChoiceT | None:
-    """Return the choice of the largest gain above `floor`, the first of equals; or None."""
+    """Return the choice with the largest gain above `floor`, the first of equal ones, or None."""
     heap = [(-gain.upper, index) for index, (gain, _) in enumerate(candidates)]
     heapq.heapify(heap)
     while heap:
@@ -106,7 +106,7 @@ def best(
 def _first_equal(
     candidates: Sequence[tuple[Gain, ChoiceT]], floor: float, tick: Callable[[], None]
 ) -> ChoiceT:
-    """Return the first choice that gains as much as the last, which gains most."""
+    """Return the first choice whose gain equals that of the last choice, which is the largest."""
     most = candidates[-1][0].upper
     for gain, choice in candidates:
         while gain.lower < gain.upper and first_of([gain.upper, most]) == 0:
@@ -118,5 +118,5 @@ def _first_equal(
 
 
 def first_of(gains: Sequence[float]) -> int:
-    """Return the index of the first gain that equals the largest."""
+    """Return the index of the first gain equal to the largest."""
     return first_largest(gains, scale=_SCALE)

@@ -1,4 +1,4 @@
-"""Exact inference by elimination: in a Bayesian network, and of any product of factors."""
+"""Exact inference by variable elimination, in Bayesian networks and in products of factors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 
 MARGINAL_LIMIT = 1 << 24
-"""The most cells of a table of one record."""
+"""The maximum number of cells of a table for one record."""
 
 AT_ONCE = 1 << 22
-"""The most cells of the tables of all records that are computed at once."""
+"""The maximum number of cells of the tables of all records that are computed together."""
 
 
 class Network(Protocol):
@@ -37,7 +37,7 @@ class Network(Protocol):
 _Codes = Mapping[str, npt.NDArray[np.int64]]
 
 Factor = tuple[Tensor, list[str]]
-"""A table for each record, (records, sizes...), and the nodes of its further axes."""
+"""A table for each record, (records, sizes...), and the nodes of all axes after the first."""
 
 
 def infer(
@@ -48,11 +48,11 @@ def infer(
     `codes` has n codes for each of one or more nodes; a code beyond a node's categories is missing.
 
     Returns:
-        the distributions, (n, nodes' sizes...), NaN where a record is impossible; and the
-        log-probability of the other nodes of each record, (n,) in nats.
+        the distributions, (n, nodes' sizes...), NaN for an impossible record; and the
+        log-probability in nats of the other nodes of each record, (n,).
 
-    Raises OptionError, UnknownVariable: a node twice, or unknown. LimitExceeded: a table would have
-    more than `MARGINAL_LIMIT` cells.
+    Raises OptionError, UnknownVariable: a repeated or unknown node. LimitExceeded: a table would
+    have more than `MARGINAL_LIMIT` cells.
     """
     keep = tuple(nodes)
     if len(set(keep)) < len(keep):
@@ -74,7 +74,7 @@ def infer(
 def eliminate(
     network: Network, keep: tuple[str, ...], known: _Codes, records: int
 ) -> tuple[Tensor, Tensor]:
-    """Return what `infer` returns for records that all have codes of the same nodes."""
+    """Return the results of `infer` for records that all have codes of the same nodes."""
     relevant = _ancestors(network, [*known, *keep])
     scopes = [{*network.structure.parents[node], node} - set(known) for node in relevant]
     nodes = network.structure.nodes
@@ -84,36 +84,35 @@ def eliminate(
     widest = max(widest, network.domain.project(keep).size)
     if widest > MARGINAL_LIMIT:
         raise LimitExceeded(
-            f"An exact answer takes tables of {widest} cells; {MARGINAL_LIMIT} are allowed.",
+            f"An exact answer needs a table of {widest} cells; the limit is {MARGINAL_LIMIT}.",
             where="of",
-            remedy="Query fewer nodes at once, give more of the others, or sample the network.",
+            remedy="Query fewer nodes, give the values of more other nodes, or sample the network.",
         )
     most = max(1, AT_ONCE // widest)
     parts = [slice(start, min(records, start + most)) for start in range(0, records, most)]
-    found = [
+    results = [
         sum_out(_factors(network, relevant, known, part), order, keep, part.stop - part.start)
         for part in parts
     ]
-    shares, logs = zip(*found, strict=True)
+    shares, logs = zip(*results, strict=True)
     return np.concatenate(shares), np.concatenate(logs)
 
 
 def _ancestors(network: Network, names: Sequence[str]) -> set[str]:
-    """Return some nodes and all their ancestors."""
-    found: set[str] = set()
+    seen: set[str] = set()
     pending = list(names)
     while pending:
         node = pending.pop()
-        if node not in found:
-            found.add(node)
+        if node not in seen:
+            seen.add(node)
             pending.extend(network.structure.parents[node])
-    return found
+    return seen
 
 
 def elimination_order(
     scopes: Sequence[Collection[str]], sizes: Mapping[str, int], free: Sequence[str]
 ) -> tuple[list[str], int]:
-    """Return an order in which to sum out `free`, smallest table first, and the largest size."""
+    """Return an order for summing out `free`, smallest table first, and the largest size."""
     tables, left = [set(scope) for scope in scopes], list(free)
     order: list[str] = []
     widest = 1
@@ -129,12 +128,12 @@ def elimination_order(
 
 
 def _factors(network: Network, relevant: set[str], known: _Codes, part: slice) -> list[Factor]:
-    """Return the tables of the relevant nodes, each at the known codes."""
+    """Return the tables of the relevant nodes, restricted to the known codes."""
     factors: list[Factor] = []
     for node in sorted(relevant):
         scope = [*network.structure.parents[node], node]
         seen = [axis for axis, name in enumerate(scope) if name in known]
-        # One order in memory, so that sums round alike wherever the table comes from.
+        # One memory order, so that sums round alike whatever the origin of the table.
         table = np.moveaxis(np.ascontiguousarray(network.tables[node]), seen, range(len(seen)))
         rows = table[tuple(known[scope[axis]][part] for axis in seen)]
         if not seen:
@@ -174,7 +173,7 @@ def sum_out(
         return np.ones(records), logs
     axes = tuple(range(1, 1 + len(keep)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Logarithms, for the product of many factors may underflow.
+        # By logarithms, because the product of many factors may underflow.
         whole = np.asarray(sum(np.log(_spread(factor, keep)) for factor in scaled))
         top = whole.max(axis=axes, keepdims=True)
         shares = np.exp(whole - top)
@@ -187,14 +186,14 @@ def sum_out(
 
 
 def _spread(factor: Factor, names: Sequence[str]) -> Tensor:
-    """Return a factor with an axis for each name, of length 1 where it does not depend on it."""
+    """Return a factor with an axis for each name, of length 1 if the factor lacks the name."""
     table, scope = factor
     ordered = np.transpose(table, [0, *(1 + scope.index(n) for n in names if n in scope)])
     return np.expand_dims(ordered, tuple(1 + i for i, n in enumerate(names) if n not in scope))
 
 
 def _multiplied(factors: Sequence[Factor], names: list[str]) -> Tensor:
-    """Multiply factors record by record and sum out all nodes but `names`."""
+    """Multiply factors record by record and sum out all nodes except `names`."""
     letters = {
         name: place
         for place, name in enumerate(sorted({n for _, scope in factors for n in scope}), start=1)

@@ -1,4 +1,4 @@
-"""Moves from one structure to its neighbours: a link added, deleted, reversed or exchanged."""
+"""Moves from a structure to a neighbour: a link is added, deleted, reversed or exchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pramana_core.learn.networks.scores import Judge, Parents
 
 @dataclass(frozen=True)
 class Move:
-    """A change of the link from `parent` to `child`; an exchange removes the parent `instead`."""
+    """A change of the link from `parent` to `child`; an exchange replaces the parent `instead`."""
 
     kind: Literal["add", "delete", "reverse", "exchange"]
     parent: str
@@ -36,7 +36,7 @@ class Move:
 def candidates(
     judge: Judge, parents: Parents, search: Search, children: Collection[str]
 ) -> Iterator[tuple[Gain, Move]]:
-    """Yield every move to an acyclic structure, by given child and by parent in order."""
+    """Yield every move to an acyclic structure with its gain, ordered by child and parent."""
     below = _descendants(parents)
     for child in (name for name in parents if name in children):
         for parent in parents:
@@ -54,14 +54,13 @@ def _between(
     parent: str,
     child: str,
 ) -> Iterator[Move]:
-    """Yield the moves of the link from one variable to another."""
     given = parents[child]
     if parent in given:
         if not search.refine:
             return
         yield Move("delete", parent, child)
         if parent in children and len(parents[parent]) < search.max_parents:
-            # The reversed link closes a cycle if another path leads from parent to child.
+            # Reversing the link closes a cycle if another path leads from parent to child.
             detour = any(
                 parent in others and child in below[other]
                 for other, others in parents.items()
@@ -89,19 +88,18 @@ def _gain(judge: Judge, parents: Parents, move: Move) -> Gain | None:
 
 
 def _descendants(parents: Parents) -> dict[str, set[str]]:
-    """Return the descendants of each variable."""
     children: dict[str, list[str]] = {name: [] for name in parents}
     for child, given in parents.items():
         for parent in given:
             children[parent].append(child)
     below: dict[str, set[str]] = {}
     for name in parents:
-        found: set[str] = set()
+        seen: set[str] = set()
         pending = list(children[name])
         while pending:
             child = pending.pop()
-            if child not in found:
-                found.add(child)
+            if child not in seen:
+                seen.add(child)
                 pending.extend(children[child])
-        below[name] = found
+        below[name] = seen
     return below

@@ -17,7 +17,7 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Codes, Tensor
 
 CHUNK = 1 << 14
-"""The number of records drawn at a time; the records of a seed depend on it."""
+"""The number of records drawn together; the records of a seed depend on it."""
 
 _ROW_SUM_TOLERANCE = 1e-9
 
@@ -26,9 +26,9 @@ _ROW_SUM_TOLERANCE = 1e-9
 class BayesNet:
     """A structure with a conditional probability table per node.
 
-    `tables[node]` has the shape (parents' sizes..., node's size) and its last axis sums to 1.
-    Raises UnknownVariable: a node that is not in the domain. DomainError: a table of the wrong
-    shape. ChannelError: a table row that is not a distribution.
+    `tables[node]` has the shape (parents' sizes..., node's size); its last axis sums to 1. Raises
+    UnknownVariable: a node is not in the domain. DomainError: a table has the wrong shape.
+    ChannelError: a row of a table is not a distribution.
     """
 
     domain: Domain
@@ -41,22 +41,23 @@ class BayesNet:
             table = self.tables.get(node)
             if table is None or table.shape != shape:
                 raise DomainError(
-                    f"The table of node {node!r} has shape {None if table is None else table.shape}"
-                    f"; its parents and categories require {shape}.",
+                    f"The table of node {node!r} has shape"
+                    f" {None if table is None else table.shape}; its parents and categories"
+                    f" require {shape}.",
                     where=node,
                 )
             off = np.abs(table.sum(axis=-1) - 1).max()
             if table.min() < 0 or not off <= _ROW_SUM_TOLERANCE:
                 raise ChannelError(
-                    f"A row of the table of node {node!r} is negative or sums to 1 only within"
-                    f" {off:.3g}.",
+                    f"A row of the table of node {node!r} has a negative entry, or its sum differs"
+                    f" from 1 by {off:.3g}.",
                     where=node,
                 )
 
     def marginal(self, names: Sequence[str]) -> Tensor:
-        """Return the exact joint distribution of some nodes, axes in that order.
+        """Return the exact joint distribution of some nodes, with axes in that order.
 
-        Raises UnknownVariable: a name that is not a node. LimitExceeded: see `eliminate`.
+        Raises UnknownVariable: a name is not a node. LimitExceeded: see `eliminate`.
         """
         for name in names:
             if name not in self.structure.parents:
@@ -69,7 +70,7 @@ class BayesNet:
         """Draw records from the network, parents before children.
 
         Returns:
-            unsigned codes of length `records` by node, in the structure's order.
+            unsigned codes of length `records` per node, in the structure's order.
         """
         drawn: dict[str, Codes] = {}
         for node in self.structure.order:
@@ -82,7 +83,7 @@ class BayesNet:
 
 
 def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
-    """Return -sum_x p(x) ln q(x) in nats, perhaps infinite, p the reference. Raises DomainError."""
+    """Return -sum_x p(x) ln q(x) in nats, p the reference; may be infinite. Raises DomainError."""
     if set(reference.structure.nodes) != set(model.structure.nodes):
         raise DomainError(
             f"The networks have different nodes: {sorted(reference.structure.nodes)} and"
@@ -91,7 +92,8 @@ def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
     for node in model.structure.nodes:
         if reference.domain[node] != model.domain[node]:
             raise DomainError(
-                f"The networks give node {node!r} different categories, or in another order.",
+                f"Node {node!r} has different categories, or a different order of them, in the two"
+                " networks.",
                 where=node,
             )
     total = 0.0
@@ -106,12 +108,12 @@ def cross_entropy(reference: BayesNet, model: BayesNet) -> float:
 
 
 def kl_divergence(reference: BayesNet, model: BayesNet) -> float:
-    """Return KL(reference || model) in nats: cross-entropy less the reference's entropy."""
+    """Return KL(reference || model) in nats: the cross-entropy minus the reference's entropy."""
     return max(0.0, cross_entropy(reference, model) - cross_entropy(reference, reference))
 
 
 def sample_chunks(network: BayesNet, records: int, seed: int) -> Iterator[dict[str, Codes]]:
-    """Return the codes of synthetic records, `CHUNK` at a time. Raises OptionError."""
+    """Return an iterator over synthetic records, `CHUNK` at a time. Raises OptionError."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     if seed < 0:

@@ -1,8 +1,8 @@
 """Structures from tables of pairs: the forest of Chow and Liu (1968), and further links.
 
-The forest joins significant pairs of the largest mutual information. Further links join pairs that
-remain dependent given each variable, and each two, next to one of them (PC algorithm, Spirtes and
-Glymour 1991).
+The forest joins significant pairs with the largest mutual information. Further links join pairs
+that remain dependent given each neighbour of either variable, and given each two of them (PC
+algorithm, Spirtes and Glymour 1991).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from pramana_core.progress import Progress
 from pramana_core.ties import ascending, descending, exceeds, reaches
 
 FALSE_SHARE = 0.03
-"""The largest expected share of a forest's links that join independent variables."""
+"""The maximum expected share of a forest's links that join independent variables."""
 
 FAMILY_CELLS = 1 << 12
-"""The most cells of a variable's table: pairs are not pooled into larger ones."""
+"""The maximum number of cells of a family's table; pairs are not pooled into larger tables."""
 
 LEVEL = 0.05
-"""The probability of any further link or collider where chains explain all pairs."""
+"""The probability of any further link or collider if chains explain all pairs."""
 
 Pair = tuple[str, str]
 Named = TypeVar("Named", bound=tuple[str, ...])
 
 _NAT = 1.0
-"""The scale on which rounded information is compared."""
+"""The scale at which information in nats is rounded."""
 
 
-class FoundFromPairs(NamedTuple):
+class PairStructure(NamedTuple):
     """A structure learned from pairs, and the evidence of each link."""
 
     parents: Parents
@@ -48,14 +48,14 @@ class FoundFromPairs(NamedTuple):
 
 def from_pairs(
     marginals: Marginals, nodes: Sequence[str], max_parents: int, on_step: Progress
-) -> FoundFromPairs:
-    """Learn a structure from the tables of pairs; with `max_parents` 1 only the forest."""
+) -> PairStructure:
+    """Learn a structure from the tables of pairs; if `max_parents` is 1, only the forest."""
     dependences = Dependences(marginals)
     search = _Search(dependences, tuple(nodes), on_step)
     links = search.forest()
     further = search.further(links) if max_parents > 1 else {}
     pairs = {pair: dependences.of(*pair) for pair in links}
-    evidence = {frozenset(p): found.independence for p, found in pairs.items() if found}
+    evidence = {frozenset(p): known.independence for p, known in pairs.items() if known}
     evidence |= {frozenset(pair): tested for pair, tested in further.items()}
     colliders = search.colliders([*links, *further]) if max_parents > 1 else []
     ordered = [*links, *by_p_value({pair: further[pair].p_value for pair in further})]
@@ -66,7 +66,7 @@ def from_pairs(
             and (len(given) < 2 or marginals.domain.project((n, *given)).size <= FAMILY_CELLS)
             for n, given in parents.items()
         ):
-            return FoundFromPairs(parents, evidence)
+            return PairStructure(parents, evidence)
         if colliders:
             colliders = colliders[:-1]
         else:
@@ -74,7 +74,7 @@ def from_pairs(
 
 
 def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pair]:
-    """Return the pairs of the largest weights, in nats, without a circle; of equals the first."""
+    """Return the pairs of largest weight, in nats, that form no cycle; ties keep the order."""
     tree = {node: node for node in nodes}
 
     def top(node: str) -> str:
@@ -82,19 +82,19 @@ def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pa
             node = tree[node]
         return node
 
-    found = []
+    forest = []
     pairs = list(weighed)
     for place in descending(list(weighed.values()), scale=_NAT).tolist():
         pair = pairs[place]
         first, second = map(top, pair)
         if first != second:
             tree[first] = second
-            found.append(pair)
-    return found
+            forest.append(pair)
+    return forest
 
 
 def by_p_value(p_values: Mapping[Named, float]) -> list[Named]:
-    """Return names by ascending p-value; equal ones in their own order."""
+    """Return names by ascending p-value; names with equal p-values are sorted."""
     names = sorted(p_values)
     least = np.finfo(float).tiny
     logs = np.log([max(p_values[name], least) for name in names])
@@ -104,9 +104,10 @@ def by_p_value(p_values: Mapping[Named, float]) -> list[Named]:
 def orient(
     nodes: Sequence[str], links: Sequence[Pair], colliders: Sequence[tuple[str, str, str]]
 ) -> Parents:
-    """Return parents with given links and colliders (u, w, v) at w, as far as they agree.
+    """Return parents with given links and, if consistent, colliders (u, w, v) at w.
 
-    Other links get no further colliders, or point away from the first variable of their component.
+    The remaining links create no further colliders, or point away from the first variable of their
+    component.
     """
     around = adjacency(nodes, links)
     into: Parents = dict.fromkeys(nodes, frozenset())
@@ -163,10 +164,10 @@ class _Search:
         weights: dict[Pair, float] = {}
         for done, pair in enumerate(pairs):
             self.on_step(done, len(pairs))
-            found = self.dependences.of(*pair)
-            if found is not None:
-                chance[pair] = found.independence.p_value
-                weights[pair] = found.information
+            dependence = self.dependences.of(*pair)
+            if dependence is not None:
+                chance[pair] = dependence.independence.p_value
+                weights[pair] = dependence.information
         self.on_step(len(pairs), len(pairs))
         links = 1
         while True:
@@ -184,11 +185,11 @@ class _Search:
         allowed = LEVEL / max(1, len(self.pairs))
 
         def weakest(pair: Pair) -> Coefficients | None:
-            """Return the test of a pair with the largest p-value; None for a pair not dependent."""
+            """Return the test of a pair with the largest p-value; None if it may be independent."""
             dependence = self.dependences.of(*pair)
             if dependence is None or exceeds(dependence.independence.p_value, allowed):
                 return None
-            found = dependence.independence
+            worst = dependence.independence
             near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
             for middles in (*((one,) for one in near), *itertools.combinations(near, 2)):
                 if (pair, middles) not in known:
@@ -196,11 +197,11 @@ class _Search:
                 tested = known[pair, middles]
                 if tested is None:
                     return None
-                if exceeds(tested.p_value, found.p_value):
-                    found = tested
-                if exceeds(found.p_value, allowed):
+                if exceeds(tested.p_value, worst.p_value):
+                    worst = tested
+                if exceeds(worst.p_value, allowed):
                     return None
-            return found
+            return worst
 
         found: dict[Pair, Coefficients] = {}
         tested: dict[Pair, float] = {}
@@ -210,7 +211,7 @@ class _Search:
             if test is not None:
                 tested[pair] = test.p_value
         for pair in by_p_value(tested):
-            # A link added meanwhile may explain this one.
+            # A link added in the meantime may explain this pair.
             test = weakest(pair)
             if test is not None:
                 found[pair] = test
@@ -218,7 +219,7 @@ class _Search:
         return found
 
     def colliders(self, links: Sequence[Pair]) -> list[tuple[str, str, str]]:
-        """Return (u, w, v) where u and v look independent though a chain over w would not be."""
+        """Return (u, w, v) where u and v look independent, which contradicts a chain over w."""
         around = adjacency(self.nodes, links)
         triples = [
             (first, middle, second)
@@ -237,5 +238,5 @@ class _Search:
         return by_p_value(found)
 
     def _tick(self) -> None:
-        """Let the caller stop."""
+        """Report progress, so that the caller can cancel."""
         self.on_step(len(self.pairs), len(self.pairs))

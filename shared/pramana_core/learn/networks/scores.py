@@ -1,7 +1,7 @@
-"""The score of a link: the gain of making one variable a parent of another.
+"""Scores of links: the gain of making one variable a parent of another.
 
-The default is the log-likelihood ratio of the reports less (log N)/2 per parameter. Plain scores
-take estimated counts for true ones (Ma 5.5.1), with thresholds eta and C* (5.5.2).
+The default score is the log-likelihood ratio of the reports minus (log N)/2 per parameter. Plain
+scores treat estimated counts as true counts (Ma 5.5.1), with thresholds eta and C* (5.5.2).
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from pramana_core.learn.networks.gains import FixedGain, Gain
 from pramana_core.marginals.counts import Independence, Marginals, Tensor
 
 CONTEST_CELLS = 1 << 16
-"""The most cells of a table on which two sets of parents are compared."""
+"""The maximum number of cells of a table on which two sets of parents are compared."""
 
 Parents = dict[str, frozenset[str]]
 """The parents of each variable."""
 
 
 class Judge(Protocol):
-    """Scores links."""
+    """A score of links."""
 
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
         """Return the gain of adding `parent` to the parents `given` of `child`."""
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
-        """Return the gain of replacing a parent; None if no table compares the two."""
+        """Return the gain of replacing a parent, or None if no table compares the two parents."""
 
     def better(self, first: Parents, second: Parents) -> float:
-        """Return the gain, in nats, of one structure over another; -inf if it is unknown."""
+        """Return the gain, in nats, of the first structure over the second; -inf if unknown."""
 
     def resampled(
         self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
     ) -> Tensor:
-        """Return the gain in each of some bootstrap samples of the records, shape (draws,)."""
+        """Return the gain in bootstrap samples of the records, shape (draws,)."""
 
 
 def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
-    """Return the judge of a score on some marginals."""
+    """Return the judge of a score on given marginals."""
     if scoring.name == "likelihood":
         return LikelihoodJudge(marginals)
     return PlainJudge(marginals, scoring)
 
 
-class _Tested:
-    """The gain of a parent by a test of independence, sharpened in four steps of growing cost."""
+class _TestedGain:
+    """The gain of a parent from a test of independence, sharpened in four steps of rising cost."""
 
-    def __init__(self, ask: Callable[[], Independence], penalty: float):
-        self._ask = ask
+    def __init__(self, test: Callable[[], Independence], penalty: float):
+        self._test = test
         self._steps = 0
         self._saturated = 0.0
         self.penalty = penalty
@@ -68,37 +68,35 @@ class _Tested:
         """See `Gain`."""
         self._steps += 1
         if self._steps == 1:
-            self.upper = self._ask().upper - self.penalty
+            self.upper = self._test().upper - self.penalty
         elif self._steps == 2:
             self.upper = min(self.upper, self.near[1] - self.penalty)
         elif self._steps == 3:
             self.upper = min(self.upper, self.headroom - self.penalty)
         else:
-            alternative = self._ask().alternative_log_likelihood
+            alternative = self._test().alternative_log_likelihood
             ratio = max(0.0, alternative - self._saturated + self.headroom)
             self.upper = self.lower = ratio - self.penalty
 
     @cached_property
     def near(self) -> tuple[float, float]:
         """Cheap bounds of `headroom`."""
-        evidence = self._ask()
+        evidence = self._test()
         self._saturated = evidence.saturated
         least, most = evidence.null_bounds
         return self._saturated - most, self._saturated - least
 
     @cached_property
     def headroom(self) -> float:
-        """The log-likelihood of the reports' own shares less that under independence."""
+        """The log-likelihood of the reports' own shares minus that under independence."""
         least, most = self.near
         if least == most:
             return most
-        return min(most, self._saturated - self._ask().null_log_likelihood)
+        return min(most, self._saturated - self._test().null_log_likelihood)
 
 
-class _Exchanged:
-    """The gain of one parent in place of another."""
-
-    def __init__(self, added: _Tested, dropped: _Tested):
+class _ExchangeGain:
+    def __init__(self, added: _TestedGain, dropped: _TestedGain):
         self._added = added
         self._dropped = dropped
         self._penalty = added.penalty - dropped.penalty
@@ -126,21 +124,21 @@ class _Exchanged:
 class LikelihoodJudge:
     """The default score: the likelihood of the reports with the penalty of the BIC.
 
-    Gains of links are scored on tables of their own and need not agree. So two structures are
-    compared on one table: of all variables (`Marginals.explanation`), else of those that differ and
-    their parents.
+    Gains of links are computed on separate tables and may be inconsistent. Therefore two structures
+    are compared on one table: of all variables (`Marginals.explanation`) if possible, else of the
+    variables with different parents, and these parents.
     """
 
     marginals: Marginals
-    _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | FixedGain] = field(
+    _known: dict[tuple[frozenset[str], frozenset[str]], _TestedGain | FixedGain] = field(
         default_factory=dict
     )
     _explained: dict[frozenset[tuple[str, frozenset[str]]], float | None] = field(
         default_factory=dict
     )
 
-    def gain(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
-        """See `Judge.gain`; it is the same for either direction."""
+    def gain(self, child: str, given: frozenset[str], parent: str) -> _TestedGain | FixedGain:
+        """See `Judge.gain`; both directions have the same gain."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
             self._known[key] = self._make(child, given, parent)
@@ -152,7 +150,7 @@ class LikelihoodJudge:
         dropped = self.gain(child, given - {old} | {new}, old)
         if isinstance(added, FixedGain) or isinstance(dropped, FixedGain):
             return None
-        return _Exchanged(added, dropped)
+        return _ExchangeGain(added, dropped)
 
     def better(self, first: Parents, second: Parents) -> float:
         """See `Judge.better`."""
@@ -161,13 +159,13 @@ class LikelihoodJudge:
         changed = [node for node in first if first[node] != second[node]]
         concerned = {*changed}.union(*(first[node] | second[node] for node in changed))
         for nodes in (set(first), concerned):
-            found, other = (self._explain(parents, nodes) for parents in (first, second))
-            if found is not None and other is not None:
-                return found - other
+            score, other = (self._explain(parents, nodes) for parents in (first, second))
+            if score is not None and other is not None:
+                return score - other
         return sum(self._contest(node, first[node], second[node]) for node in changed)
 
     def _contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
-        """Return the gain of one set of parents over another, by a table of both; -inf if large."""
+        """Return the gain of one set of parents over another in one table; -inf if it is large."""
         domain = self.marginals.domain
         if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
             return -math.inf
@@ -183,7 +181,7 @@ class LikelihoodJudge:
         return worth
 
     def _explain(self, parents: Parents, nodes: Collection[str]) -> float | None:
-        """Return the score of the links between some variables; None where it is too large."""
+        """Return the score of the links between some variables; None if the table is too large."""
         within = {
             node: given.intersection(nodes) for node, given in parents.items() if node in nodes
         }
@@ -210,19 +208,21 @@ class LikelihoodJudge:
         degrees = (domain[child].size - 1) * (domain[parent].size - 1) * configurations
         return math.log(self.marginals.records) / 2 * degrees
 
-    def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
+    def _make(self, child: str, given: frozenset[str], parent: str) -> _TestedGain | FixedGain:
         penalty, domain = self._penalty(child, given, parent), self.marginals.domain
         left, right = sorted((child, parent))
-        # All that is known of the smaller variable may be less than the penalty.
+        # The entropy of the smaller variable may be less than the penalty.
         most = self.marginals.records * math.log(min(domain[left].size, domain[right].size))
         if most <= penalty or not self.marginals.jointly_reported([left, right, *given]):
             return FixedGain(-penalty)
-        return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
+        return _TestedGain(
+            lambda: self.marginals.independence([left], [right], sorted(given)), penalty
+        )
 
 
 @dataclass(frozen=True)
 class PlainJudge:
-    """A score that takes estimated counts, made nonnegative, for true ones (Ma 5.5.1)."""
+    """A score that treats estimated counts, made nonnegative, as true counts (Ma 5.5.1)."""
 
     marginals: Marginals
     scoring: Scoring
@@ -238,7 +238,7 @@ class PlainJudge:
         return FixedGain(self.score(child, given - {old} | {new}) - self.score(child, given))
 
     def better(self, first: Parents, second: Parents) -> float:
-        """See `Judge.better`: the larger of two sets of parents must win by the margin of eta."""
+        """See `Judge.better`; the larger of two sets of parents must win by the margin of eta."""
         changed = [child for child in first if first[child] != second[child]]
         return sum(self._better(child, first[child], second[child]) for child in changed)
 
@@ -279,7 +279,7 @@ class PlainJudge:
 
 
 def nonnegative(tables: Tensor, records: int) -> Tensor:
-    """Return the nearest tables (Euclidean) of nonnegative counts that sum to `records` each."""
+    """Return the nearest (Euclidean) tables of nonnegative counts, each with sum `records`."""
     flat = tables.reshape(len(tables), -1) / records
     shares = flat / flat.sum(axis=1, keepdims=True)
     projected = project_to_simplex(shares) if shares.min() < 0 else shares

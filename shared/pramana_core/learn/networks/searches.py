@@ -1,7 +1,7 @@
-"""Search for the structure of the highest score: along an order (K2), or without one.
+"""Search for the structure with the highest score, along an order (K2) or without one.
 
-The move that gains most is taken until none gains. Moves with the highest bounds come first. No
-structure is taken twice, and the steps are limited.
+Each step makes the move with the largest gain, until no move gains. Moves with the highest bounds
+are evaluated first. No structure is visited twice, and the number of steps is limited.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from pramana_core.learn.networks.scores import Judge, Parents
 from pramana_core.progress import Progress
 
 Better = Callable[[Parents, Parents], float]
-"""Returns the gain, in nats, of one structure over another."""
+"""A function that returns the gain, in nats, of the first structure over the second."""
 
 STEPS = 10
-"""The most moves of one ascent, for each variable."""
+"""The maximum number of moves of one ascent, per variable."""
 
 ROUNDS = 5
-"""The most rounds of one search, over classes and single structures, and over all variables."""
+"""The maximum number of rounds, over classes and single structures and over all variables."""
 
 
 def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progress) -> Parents:
-    """Give each child the best parents among those before it in the order (Ma 5.5.1)."""
+    """Return the best parents of each child among its predecessors in the order (Ma 5.5.1)."""
     order = search.order or ()
-    found = dict.fromkeys(order, frozenset[str]())
+    parents = dict.fromkeys(order, frozenset[str]())
     wanted = [name for name in order if name in children]
     for done, child in enumerate(wanted):
         on_step(done, len(wanted))
@@ -39,16 +39,16 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
         def within(_links: int, _expected: int, done: int = done) -> None:
             on_step(done, len(wanted))
 
-        found[child] = _ascend(judge, family, search, [child], within)[child]
+        parents[child] = _ascend(judge, family, search, [child], within)[child]
     on_step(len(wanted), len(wanted))
-    return found
+    return parents
 
 
 def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress) -> Parents:
-    """Search without an order, and return the best structure found.
+    """Search without an order, and return the best structure.
 
-    Classes and single structures are searched in turn. Then each variable loses all its links,
-    because some wrong links must be removed together. `on_step` is called before each move.
+    Classes and single structures are searched alternately. Then each variable in turn loses all its
+    links, because some wrong links must be removed together. `on_step` is called before each move.
     """
     empty = dict.fromkeys(nodes, frozenset[str]())
     peak = Peak(_settle(judge, empty, search, on_step), judge.better)
@@ -64,23 +64,22 @@ def climb(judge: Judge, search: Search, nodes: Sequence[str], on_step: Progress)
 
 @dataclass
 class Peak:
-    """The best structure so far; its score is the sum of the gains that led to it."""
+    """The best structure so far, compared by the gains of one structure over another."""
 
     structure: Parents
     better: Better
     _earlier: list[Parents] = field(default_factory=list)
 
-    def rise(self, found: Parents) -> bool:
-        """Take a structure that is better and was not taken before."""
+    def rise(self, other: Parents) -> bool:
+        """Accept a structure if it is better and new; return whether it was accepted."""
         self._earlier.append(self.structure)
-        if found in self._earlier or self.better(found, self.structure) <= LEAST_GAIN:
+        if other in self._earlier or self.better(other, self.structure) <= LEAST_GAIN:
             return False
-        self.structure = found
+        self.structure = other
         return True
 
 
 def _isolated(parents: Parents, name: str) -> Parents:
-    """Return a structure without the links of one variable."""
     return {
         child: frozenset[str]() if child == name else given - {name}
         for child, given in parents.items()
@@ -88,7 +87,7 @@ def _isolated(parents: Parents, name: str) -> Parents:
 
 
 def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -> Parents:
-    """Search classes and single structures in turn while that improves the structure."""
+    """Search classes and single structures alternately while that improves the structure."""
 
     def settled(structure: Parents) -> Parents:
         cpdag = CPDAG.of(structure)
@@ -105,7 +104,7 @@ def _settle(judge: Judge, parents: Parents, search: Search, on_step: Progress) -
 def _ascend(
     judge: Judge, parents: Parents, search: Search, children: Collection[str], on_step: Progress
 ) -> Parents:
-    """Take the move that gains most until none gains, then drop links that gain nothing."""
+    """Make the move with the largest gain until no move gains, then remove links without gain."""
     path = [parents]
     for _ in range(STEPS * len(parents)):
         links = sum(map(len, path[-1].values()))
@@ -132,7 +131,7 @@ def _worths(judge: Judge, parents: Parents) -> Iterator[tuple[float, tuple[str, 
 
 
 def _pruned(judge: Judge, parents: Parents) -> Parents:
-    """Drop the weakest link while it gains no more than its penalty."""
+    """Remove the weakest link while its gain does not exceed its penalty."""
     while worths := list(_worths(judge, parents)):
         gain, link = worths[first_of([-gain for gain, _ in worths])]
         if gain > LEAST_GAIN:

@@ -12,17 +12,17 @@ from pramana_core.errors import StructureError
 
 @dataclass(frozen=True)
 class Structure:
-    """The structure of a Bayesian network: every node with its parents, in the order of its table's
-    axes.
+    """The structure of a Bayesian network: every node with its parents, in the order of table axes.
 
-    Raises StructureError: no nodes, a node or parent twice, a parent that is no node, or a cycle.
+    Raises StructureError: no nodes, a repeated node or parent, a parent that is not a node, or a
+    cycle.
     """
 
     families: tuple[tuple[str, tuple[str, ...]], ...]
 
     @classmethod
     def of(cls, parents: Mapping[str, Sequence[str]]) -> Structure:
-        """Build from a mapping of every node to its parents."""
+        """Return the structure of a mapping from every node to its parents."""
         return cls(tuple((node, tuple(p)) for node, p in parents.items()))
 
     def __post_init__(self) -> None:
@@ -36,10 +36,10 @@ class Structure:
                 raise StructureError(
                     f"Node {node!r} has parents that are not nodes: {unknown}.",
                     where=node,
-                    remedy="List every node, a root with no parents.",
+                    remedy="List every node; give a root an empty list of parents.",
                 )
             if len(set(parents)) != len(parents):
-                raise StructureError(f"Node {node!r} has a parent twice.", where=node)
+                raise StructureError(f"Node {node!r} repeats a parent.", where=node)
         try:
             TopologicalSorter(self.parents).prepare()
         except CycleError as error:
@@ -47,7 +47,7 @@ class Structure:
             raise StructureError(
                 f"The structure has a cycle: {cycle}.",
                 where=error.args[1][0],
-                remedy="Remove or turn one of these links.",
+                remedy="Remove or reverse one of these links.",
             ) from None
 
     @cached_property
@@ -57,7 +57,7 @@ class Structure:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes in the order given."""
+        """The nodes in the given order."""
         return tuple(node for node, _ in self.families)
 
     @cached_property
@@ -67,9 +67,9 @@ class Structure:
 
     @cached_property
     def links(self) -> tuple[tuple[str, str], ...]:
-        """All (parent, child) pairs."""
+        """All links as (parent, child) pairs."""
         return tuple((p, node) for node, parents in self.families for p in parents)
 
     def as_dict(self) -> dict[str, list[str]]:
-        """Return the JSON form: every node with the list of its parents."""
+        """Return the structure as JSON data: every node with a list of its parents."""
         return {node: list(parents) for node, parents in self.families}

@@ -23,7 +23,7 @@ from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
 
 BATCH = 100
-"""The number of bootstrap samples that are maximized at once."""
+"""The number of bootstrap samples whose likelihood is maximized together."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class LearnedLink:
     """A link and its evidence.
 
     Attributes:
-        parent, child: the link.
-        gain: given the child's other parents, in nats above the penalty; for links learned from
-            pairs, the logarithm of the evidence against the best other explanation.
-        inflation: the factor by which randomization multiplies the chance part of the plain gain.
-        confidence: the probability of the link (`confidence_of`); None without samples.
-        compelled: whether all equivalent structures direct the link alike.
+        parent, child: the two ends of the link.
+        gain: the gain given the child's other parents, in nats above the penalty; for links learned
+            from pairs, the logarithm of the evidence against the best other explanation.
+        inflation: the factor by which randomization increases the chance part of the plain gain.
+        confidence: the probability of the link (`confidence_of`); None without bootstrap samples.
+        compelled: whether all equivalent structures give the link the same direction.
     """
 
     parent: str
@@ -49,7 +49,7 @@ class LearnedLink:
 
 @dataclass(frozen=True)
 class LearnedStructure:
-    """A structure learned from marginals; the method of `search` is the one that was used."""
+    """A structure learned from marginals; `search` names the method actually used."""
 
     structure: Structure
     links: tuple[LearnedLink, ...]
@@ -68,13 +68,12 @@ def learn_structure(
     seed: int = 0,
     on_step: Progress | None = None,
 ) -> LearnedStructure:
-    """Learn which variables are the parents of which; the order of the variables decides ties.
+    """Learn the parents of each variable; the order of the variables decides ties.
 
     `chow-liu` ignores `scoring`. With an order in `search`, only `children` get parents. `draws`
-    bootstrap samples, which `seed` decides, give each link its confidence. Raises OptionError:
-    children without an order, draws or a seed out of range, or an incomplete order.
-    UnknownVariable: a child that the marginals do not have. EstimationError, LimitExceeded: see the
-    marginals.
+    bootstrap samples, seeded by `seed`, give each link its confidence. Raises OptionError: children
+    without an order, draws or a seed out of range, or an incomplete order. UnknownVariable: a child
+    that is not in the marginals. EstimationError, LimitExceeded: see the marginals.
     """
     scoring, search = scoring or Scoring(), search or Search()
     nodes = marginals.domain.names
@@ -102,7 +101,7 @@ def learn_structure(
     for number, (parent, child) in enumerate(structure.links):
         report(len(nodes), len(nodes))
         given = parents[child] - {parent}
-        tested = evidence.get(frozenset((parent, child))) or _Judged(
+        tested = evidence.get(frozenset((parent, child))) or _ScoredLink(
             judge, marginals, child, given, parent
         )
         gain, confidence = tested.gain, None
@@ -122,8 +121,8 @@ def learn_structure(
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """The evidence of a link by its score."""
+class _ScoredLink:
+    """The evidence of a link from its score."""
 
     judge: Judge
     marginals: Marginals
@@ -145,16 +144,16 @@ class _Judged:
 
 
 def confidence_of(gains: Tensor, gain: float, pairs: int) -> float:
-    """Return the probability of a link by its gain, in nats, and those in bootstrap samples.
+    """Return the probability of a link from its gain, in nats, and its gains in bootstrap samples.
 
-    The odds are exp(gain) / pairs (Kass and Wasserman 1995), averaged as probabilities over samples
-    whose mean gain is moved to the records' (Huggins and Miller 2023).
+    The odds are exp(gain) / pairs (Kass and Wasserman 1995). Their probabilities are averaged over
+    samples, whose mean gain is shifted to the gain of the records (Huggins and Miller 2023).
     """
     return float(expit(gains - (gains.mean() - gain) - math.log(pairs)).mean())
 
 
 def _pairs(nodes: tuple[str, ...], search: Search, children: Collection[str] | None) -> int:
-    """Return the number of pairs of variables that could have been linked."""
+    """Return the number of pairs of variables that a link could join."""
     if search.order is None or children is None:
         return max(1, len(nodes) * (len(nodes) - 1) // 2)
     return max(1, sum(place for place, name in enumerate(search.order) if name in children))
@@ -164,14 +163,14 @@ def _require(nodes: tuple[str, ...], search: Search, children: Collection[str] |
     if search.order is not None and set(search.order) != set(nodes):
         missing, unknown = sorted({*nodes} - {*search.order}), sorted({*search.order} - {*nodes})
         raise OptionError(
-            f"The order must name each variable once: missing {missing}, unknown {unknown}.",
+            f"The order must contain each variable once: missing {missing}, unknown {unknown}.",
             where="order",
         )
     if children is not None:
         if search.order is None:
             raise OptionError(
-                "Only with an order can some variables alone get parents.", where="children"
+                "Restricting parents to some children requires an order.", where="children"
             )
         unknown = sorted(set(children) - set(nodes))
         if unknown:
-            raise UnknownVariable(f"There are no variables {unknown} to be children.")
+            raise UnknownVariable(f"The children {unknown} are not variables of the marginals.")

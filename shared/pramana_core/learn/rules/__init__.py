@@ -1,4 +1,4 @@
 """Frequent itemsets and association rules, with errors and verdicts.
 
-Supports are estimated in `pramana_core.estimation`.
+`pramana_core.estimation` estimates the supports.
 """

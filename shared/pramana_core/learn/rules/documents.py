@@ -1,6 +1,6 @@
 """Itemsets and rules as JSON and CSV.
 
-JSON names items by index; CSV has a row per itemset or rule, its items as a JSON list of words.
+JSON refers to items by index; CSV has a row per itemset or rule, with labels in a JSON list.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset, Level
 from pramana_core.learn.rules.rules import Rule
 
 Word = Callable[[Any], str]
-"""Says in words what stands for an item: `variable=category`."""
+"""A function that returns the label of an item: `variable=category`."""
 
 _OTHER = "(another)"
-"""The second category of a variable with one category in the document."""
+"""The second category of a variable that has only one category in the document."""
 
 
 @dataclass(frozen=True)
 class RuleFindings:
-    """The itemsets, and the rules between their parts."""
+    """Examined itemsets and the rules derived from them."""
 
     itemsets: FoundItemsets
     rules: tuple[Rule, ...] = ()
@@ -58,7 +58,7 @@ class _Document(DocumentPart):
 def write_findings(
     found: FoundItemsets, rules: Iterable[Rule] = (), *, examined: bool = True
 ) -> dict[str, Any]:
-    """Return itemsets and rules as JSON data; `examined` lists all itemsets, not the frequent."""
+    """Return itemsets and rules as JSON data: all examined itemsets, or only frequent ones."""
     items = tuple(
         _Item(variable=name, category=found.domain[name].categories[code])
         for name, code in found.items
@@ -78,10 +78,10 @@ def write_findings(
 
 
 def read_findings(document: Mapping[str, Any]) -> RuleFindings:
-    """Read what `write_findings` wrote; without variables, those of the items.
+    """Read a document of `write_findings`; if it has no variables, they are derived from the items.
 
-    Raises InputError: it is no such document. DomainError, UnknownVariable, UnknownCategory,
-    OptionError: a part of it is impossible.
+    Raises InputError: the data are not such a document. DomainError, UnknownVariable,
+    UnknownCategory, OptionError: a part of the document is impossible.
     """
     read = read_json(
         _Document,
@@ -94,7 +94,7 @@ def read_findings(document: Mapping[str, Any]) -> RuleFindings:
     named = [itemset.items for itemset in read.itemsets]
     named += [side for rule in read.rules for side in (rule.antecedent, rule.consequent)]
     if any(not 0 <= place < len(items) for places in named for place in places):
-        raise InputError("An itemset or a rule has an item that is not there.", where="items")
+        raise InputError("An itemset or a rule has an item outside the list.", where="items")
     found = FoundItemsets(
         domain, read.records, read.options, items, _levels(read.itemsets), read.modelled_from
     )
@@ -135,7 +135,7 @@ def _level(of: Sequence[Itemset], length: int) -> Level:
 
 
 def findings_csv(kind: type[Itemset | Rule], found: Iterable[Any], word: Word) -> str:
-    """Return itemsets or rules as CSV with a header; `word` says what an item is."""
+    """Return itemsets or rules as CSV with a header; `word` returns the label of an item."""
     names = [field.name for field in fields(kind)]
     header: list[str] = []
     for name in names:

@@ -21,29 +21,29 @@ COLOURS: dict[Verdict, str] = {
     "undecided": plots.RED,
     "not frequent": plots.GREY,
 }
-"""A verdict's colour, named in the legend; its mark differs too."""
+"""The colour of each verdict, shown in the legend; marks also differ in shape."""
 
 _MARKS: dict[Verdict, str] = {"frequent": "o", "undecided": "o", "not frequent": "s"}
 _HOLLOW: Verdict = "undecided"
 MOST_ITEMSETS, MOST_RULES = 30, 40
-"""The most rows of a picture."""
+"""The maximum number of rows of a picture."""
 
 _LARGEST_LIFT = 1000.0
-"""A larger upper end of a lift is not written out."""
+"""Larger upper ends of a lift are not written as numbers."""
 
 
 def itemsets_chart(found: FoundItemsets) -> Chart:
-    """Return a picture of the frequent itemsets of the largest support, a row each.
+    """Return a picture of the frequent itemsets with the largest supports, one per row.
 
-    A mark at the estimate with the colour and shape of its verdict, a line over its interval, and a
-    broken line at the minimum support.
+    Each row has a mark at the estimate, with the colour and shape of its verdict, and a line over
+    the interval. A dashed line marks the minimum support.
     """
     listed = found.frequent
     order = descending([i.support for i in listed]).tolist()
     shown = [listed[at] for at in order[:MOST_ITEMSETS]]
     names = [", ".join(found.labels(itemset.items)) for itemset in shown]
     minimum, options = found.options.minimum_support, found.options
-    heading = f"Frequent itemsets: the {len(shown)} of largest support, of {len(listed)}"
+    heading = f"Frequent itemsets: the {len(shown)} with the largest support, of {len(listed)}"
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
@@ -79,12 +79,12 @@ def itemsets_chart(found: FoundItemsets) -> Chart:
 
 
 def rules_chart(found: FoundItemsets, rules: Sequence[Rule]) -> Chart:
-    """Return a picture of the rules of the highest lower ends of confidence, with their lifts."""
+    """Return a picture of the rules with the largest lower ends of confidence, with their lifts."""
     lows = [rule.confidence_interval[0] for rule in rules]
     shown = [rules[at] for at in descending(lows).tolist()[:MOST_RULES]]
     names = [_name(found, rule) for rule in shown]
     lifts = [_lift(rule) for rule in shown]
-    heading = f"Rules: the {len(shown)} of highest certain confidence, of {len(rules)}"
+    heading = f"Rules: the {len(shown)} with the highest lower end of confidence, of {len(rules)}"
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes

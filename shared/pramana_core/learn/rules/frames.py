@@ -1,4 +1,4 @@
-"""Itemsets and rules as data frames: mlxtend's columns first, then errors."""
+"""Itemsets and rules as data frames: first mlxtend's columns, then errors."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ ITEMSET_ERRORS = (
     "verdict",
     "p_value",
 )
-"""Our columns of itemsets, after `support` and `itemsets`."""
+"""The columns of itemsets that mlxtend does not have, after `support` and `itemsets`."""
 
 MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
 
 SIDES = ("antecedent support", "consequent support")
-"""The columns of rules that have no error of their own, as mlxtend calls them."""
+"""The columns of rules without errors, with mlxtend's names."""
 
 
 def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFrame:
-    """Return itemsets, a row each, all `examined` or frequent, with `ITEMSET_ERRORS`."""
+    """Return a frame with a row per itemset, frequent or all `examined`, with `ITEMSET_ERRORS`."""
     import pandas as pd
 
     kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]
@@ -48,16 +48,16 @@ def itemsets_frame(found: FoundItemsets, *, examined: bool = False) -> pd.DataFr
         name: np.concatenate([part[name][rows] for part, rows in zip(columns, kept, strict=True)])
         for name in ("support", *ITEMSET_ERRORS)
     }
-    # An empty column of objects, not of floats, where nothing was found.
+    # Without itemsets the column must still have objects, not floats.
     sets = pd.Series(itemsets, dtype=object)
     return pd.DataFrame({"support": joined.pop("support"), "itemsets": sets, **joined})
 
 
 def rules_frame(found: FoundItemsets, rules: Sequence[Rule]) -> pd.DataFrame:
-    """Return rules, a row each: `antecedents`, `consequents`, `SIDES`, `MEASURED` and their errors.
+    """Return a frame with a row per rule: both sides, `SIDES`, `MEASURED` and their errors.
 
     Args:
-        found: the itemsets that they were derived from.
+        found: the itemsets from which the rules were derived.
         rules: the rules; their sides become frozensets of `variable=category`.
     """
     import pandas as pd

@@ -1,7 +1,7 @@
-"""Items, and the itemsets that were examined, with their errors and decisions.
+"""Items, and examined itemsets with their errors and decisions.
 
-An item is a category of a variable. Categories of one variable exclude each other, so that an
-itemset has at most one of each (FRAPP 6).
+An item is a category of a variable. Categories of one variable exclude each other, so an itemset
+has at most one item per variable (FRAPP 6).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def items_of(
 ) -> tuple[Item, ...]:
     """Return the items of some variables: by default all their categories, in order.
 
-    `present` is the one category that is an item, say "yes", of the variables that have it; `items`
-    names categories by variable. Raises UnknownVariable, UnknownCategory.
+    `present` restricts the items to one category, say "yes", of the variables that have it. `items`
+    lists categories by variable. Raises UnknownVariable, UnknownCategory.
     """
     if present is None:
         labels = {v.name: v.categories for v in domain} | dict(items or {})
@@ -47,16 +47,16 @@ def items_of(
 
 @dataclass(frozen=True)
 class Itemset:
-    """An itemset that was examined.
+    """An examined itemset.
 
     Attributes:
         items: the indices of its items in `FoundItemsets.items`, ascending.
         support: the raw estimate, a share of the records; may be outside [0, 1], or NaN.
-        se_records, se_population: its standard errors, of randomization alone and with sampling.
-        interval: of the support, in [0, 1], as the options say.
-        verdict: the interval against the minimum.
-        chosen: whether the options' decision calls it frequent.
-        p_value: of "it or a subset of it is below the minimum", one-sided.
+        se_records, se_population: its standard errors, without and with the error of sampling.
+        interval: the interval of the support, in [0, 1], at the confidence of the options.
+        verdict: the interval compared with the minimum support.
+        chosen: whether the decision rule of the options calls it frequent.
+        p_value: of the one-sided hypothesis that its support or a subset's is below the minimum.
     """
 
     items: Annotated[tuple[int, ...], Len(1)]
@@ -71,10 +71,9 @@ class Itemset:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The examined itemsets of one length k, as arrays: (n, k) rows in lexicographic order, and per
-    row.
+    """The examined itemsets of one length k, as an (n, k) array in lexicographic order.
 
-    `verdict` has indices in `VERDICTS`; for the others see `Itemset`.
+    The other arrays are (n,). `verdict` has indices in `VERDICTS`; for the rest see `Itemset`.
     """
 
     itemsets: Indices
@@ -91,7 +90,7 @@ class Level:
         return len(self.itemsets)
 
     def listed(self) -> Iterator[Itemset]:
-        """Yield the itemsets one by one."""
+        """Yield the itemsets as `Itemset` values."""
         low, high = possible(self.low, self.high, self.support)
         for row, *rest in zip(
             self.itemsets.tolist(),
@@ -109,14 +108,14 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class FoundItemsets:
-    """The itemsets that were examined, with the decision on each.
+    """The examined itemsets, with the decision on each.
 
     Attributes:
-        domain, records, options: the variables, the number of records, and how it was mined.
-        items: the items that itemsets name by index.
+        domain, records, options: the variables, the number of records, and the mining options.
+        items: the items, to which itemsets refer by index.
         levels: the examined itemsets by length, from 1.
         modelled_from: the length from which a model of shorter itemsets gives the supports; errors
-            suppose that it holds. None without such.
+            assume that the model is right. None if no support comes from a model.
     """
 
     domain: Domain
@@ -133,14 +132,14 @@ class FoundItemsets:
 
     @cached_property
     def frequent(self) -> tuple[Itemset, ...]:
-        """The itemsets decided frequent; every subset of one is another."""
+        """The itemsets decided to be frequent; all their subsets are frequent, too."""
         return tuple(itemset for itemset in self.itemsets if itemset.chosen)
 
     def labels(self, items: tuple[int, ...]) -> tuple[str, ...]:
-        """Return items in words: `variable=category`."""
+        """Return items as `variable=category` labels."""
         return tuple(self.item_labels[place] for place in items)
 
     @cached_property
     def item_labels(self) -> tuple[str, ...]:
-        """All items in words."""
+        """The labels of all items."""
         return tuple(f"{name}={self.domain[name].categories[code]}" for name, code in self.items)

@@ -1,8 +1,9 @@
-"""Measures of rules with their errors, from the joint error of the three counts of each rule.
+"""Measures of rules with their errors, from the joint error of each rule's three counts.
 
 With the supports X of the rule, Y of its antecedent and Z of its consequent, confidence is X / Y,
-lift X / (Y Z) and leverage X - Y Z. Errors are by the delta method; the interval of a confidence is
-Fieller's (1954). Where a denominator may be 0, an interval ends at what is possible.
+lift is X / (Y Z) and leverage is X - Y Z. Errors are by the delta method. The interval of a
+confidence is Fieller's (1954). If a denominator may be 0, the interval ends at the limits of the
+possible range.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pramana_core.marginals.support_counts import ROUNDING, Floats, RuleCounts
 
 @dataclass(frozen=True, eq=False)
 class RuleEstimates:
-    """Estimates with their standard errors and intervals, arrays of one shape."""
+    """Estimates with standard errors and interval ends, as arrays of the same shape."""
 
     estimate: Floats
     se: Floats
@@ -26,7 +27,7 @@ class RuleEstimates:
 
 
 def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the supports of whole rules, as itemsets have them; arguments as for `confidences`."""
+    """Return the supports of whole rules, as for itemsets; arguments as for `confidences`."""
     wholes = counts.wholes
     low, high = wholes.interval(z, population=population)
     se = np.sqrt(wholes.variance(population=population)) / counts.records
@@ -35,10 +36,9 @@ def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates
 
 
 def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return raw confidences, with intervals within [0, 1], of rules whose antecedents are
-    positive.
+    """Return raw confidences, with intervals within [0, 1], of rules with positive antecedents.
 
-    `z` is the normal quantile of the intervals, `population` chooses the error.
+    `z` is the normal quantile of the intervals; `population` selects errors against the population.
     """
     whole, antecedent, _ = (counts.counts / counts.records).T
     noise = counts.covariance(population=population) / counts.records**2
@@ -60,7 +60,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstima
 
 
 def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
-    """Return the lifts as `confidences` does; where nothing is known, from 0 to infinity."""
+    """Return the lifts; arguments as for `confidences`. An unknown lift is from 0 to infinity."""
     whole, antecedent, consequent = (counts.counts / counts.records).T
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = whole / antecedent / consequent
@@ -99,7 +99,7 @@ def _estimates(
     ends: tuple[Floats, Floats],
     population: bool,
 ) -> RuleEstimates:
-    """Return measures with their errors; where there is no error they are their own intervals."""
+    """Return measures with their errors and intervals; an exact measure is its own interval."""
     se = np.sqrt(_variance(counts, gradient, population=population))
     exact = (se == 0) & (not population)
     low, high = (np.where(exact, estimate, end) for end in ends)
@@ -107,7 +107,7 @@ def _estimates(
 
 
 def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floats:
-    """Return the variance of a linear function of the three supports; 0 where it is rounding."""
+    """Return the variance of a linear function of the three supports; 0 if it is only rounding."""
     covariance = counts.covariance(population=population) / counts.records**2
     variance = np.einsum("ni,nij,nj->n", gradient, covariance, gradient)
     largest = np.abs(counts.counts).max(axis=1, initial=1.0) / counts.records**2
@@ -116,13 +116,13 @@ def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floa
 
 
 def measured(counts: RuleCounts, z: float, *, population: bool) -> tuple[RuleEstimates, ...]:
-    """Return supports, confidences, lifts and leverages of rules; arguments as for these.
+    """Return supports, confidences, lifts and leverages of rules; arguments as for `confidences`.
 
-    Intervals of shrunk counts are those of the counts before, widened to hold the estimates.
+    Intervals of shrunk counts are the intervals before shrinkage, widened to contain the estimates.
     """
-    made = []
+    measures = []
     for measure in (supports, confidences, lifts, leverages):
         own, raw = (measure(c, z, population=population) for c in (counts, counts.unshrunk))
         low, high = np.minimum(raw.low, own.estimate), np.maximum(raw.high, own.estimate)
-        made.append(replace(own, low=low, high=high) if counts.before else own)
-    return tuple(made)
+        measures.append(replace(own, low=low, high=high) if counts.before else own)
+    return tuple(measures)

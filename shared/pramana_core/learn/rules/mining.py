@@ -1,11 +1,11 @@
 """Frequent itemsets, level by level, from estimated supports (Ma 7.1.2; FRAPP 6).
 
-An itemset is examined if the estimates of all subsets one item shorter reach the minimum. *point*
-then chooses estimates at or above the minimum, as the papers do. *controlled* keeps the expected
-share of wrong choices at `false_discovery` (Benjamini and Hochberg): an itemset's p-value is the
-largest of its own and its subsets', doubled from two items on, for the selection. It holds as far
-as estimates are normal: at N = 5,000 and p = 0.0005, 70 items just below the minimum gave 7 % in
-place of 5 %.
+An itemset is examined if the estimates of all subsets one item shorter reach the minimum. Decisions
+are then *point* or *controlled*. *point* chooses estimates at or above the minimum, as the papers
+do. *controlled* keeps the expected share of wrong choices at `false_discovery` (Benjamini and
+Hochberg): an itemset's p-value is the largest of its own and its subsets', doubled from two items
+on, because of the selection. The rate assumes normal estimates: at N = 5,000 and p = 0.0005, 70
+items just below the minimum gave 7 % instead of 5 %.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from pramana_core.marginals.support_counts import Indices, Item, SupportCounts
 from pramana_core.progress import Progress, unwatched
 
 PIECE = 20_000
-"""About how many itemsets are counted at once."""
+"""The approximate number of itemsets counted at once."""
 
 MOST_CANDIDATES = 1_000_000
-"""The most candidates of one length."""
+"""The maximum number of candidates of one length."""
 
 _NOT_ESTIMATED = (SingularChannel, EstimationError, LimitExceeded)
-"""Errors raised where the reports do not estimate an itemset."""
+"""Errors raised if the reports do not estimate an itemset."""
 
 
 def mine_itemsets(
@@ -48,19 +48,20 @@ def mine_itemsets(
     options: RuleOptions,
     on_step: Progress | None = None,
 ) -> FoundItemsets:
-    """Find the frequent itemsets of some items; at most one item of a variable is in an itemset.
+    """Return the examined itemsets of some items, with at most one item per variable.
 
-    Itemsets that the reports do not estimate are undecided and lead no further. `on_step` is called
-    with lengths done and the most there can be. Raises OptionError, UnknownVariable, DomainError:
-    no items, or an unknown item. LimitExceeded: more than `MOST_CANDIDATES` itemsets of one length.
-    SingularChannel, EstimationError: not even single items can be estimated.
+    Itemsets that the reports do not estimate are undecided and are not extended. `on_step` is
+    called with the number of lengths done and the maximum length. Raises OptionError,
+    UnknownVariable, DomainError: no items, or an unknown item. LimitExceeded: more than
+    `MOST_CANDIDATES` itemsets of one length. SingularChannel, EstimationError: not even single
+    items can be estimated.
     """
     items = tuple(items)
     if not items:
-        raise OptionError("There are no items to make itemsets of.", where="items")
+        raise OptionError("The list of items is empty.", where="items")
     supports = marginals.supports(items)
     variables = variables_of(items)
-    levels = _decided(_levels(supports, variables, options, on_step or unwatched), options)
+    levels = _decide(_levels(supports, variables, options, on_step or unwatched), options)
     return FoundItemsets(
         marginals.domain,
         marginals.records,
@@ -74,14 +75,14 @@ def mine_itemsets(
 def _modelled_from(
     marginals: Marginals, items: tuple[Item, ...], levels: Sequence[Level], options: RuleOptions
 ) -> int | None:
-    """Return the first length with supports that no reports have; None without such."""
+    """Return the smallest length with supports that no reports contain, or None."""
     names = [name for name, _ in items]
     if marginals.can_estimate(list(dict.fromkeys(names))):
         return None
     for length, level in enumerate(levels[1:], start=2):
         large = level.itemsets[reaches(level.support, options.minimum_support)]
-        asked = {frozenset(names[place] for place in row) for row in large.tolist()}
-        if not all(marginals.can_estimate(sorted(own)) for own in asked):
+        needed = {frozenset(names[place] for place in row) for row in large.tolist()}
+        if not all(marginals.can_estimate(sorted(own)) for own in needed):
             return length
     return None
 
@@ -89,14 +90,13 @@ def _modelled_from(
 def _levels(
     supports: Supports, variables: Indices, options: RuleOptions, on_step: Progress
 ) -> list[Level]:
-    """Examine itemsets length by length."""
     most = min(options.max_length, len(np.unique(variables)))
     itemsets = np.arange(len(variables), dtype=np.int64)[:, None]
     subsets = np.zeros_like(itemsets)
     levels: list[Level] = []
     while len(levels) < most and len(itemsets):
         counts = _counted(supports, itemsets, variables, partial(on_step, len(levels), most))
-        level = _judged(itemsets, subsets, counts, levels, options)
+        level = _judge(itemsets, subsets, counts, levels, options)
         levels.append(level)
         if len(levels) == most:
             break
@@ -110,11 +110,11 @@ def _levels(
 def next_candidates(
     rows: Indices, variables: Indices, most: int = MOST_CANDIDATES
 ) -> tuple[Indices, Indices]:
-    """Return the itemsets one item longer all of whose subsets one item shorter are kept.
+    """Return the itemsets one item longer whose subsets one item shorter are all kept.
 
     `rows` are kept itemsets of k items, (n, k), in lexicographic order; `variables` has a number
     per item. Returns (m, k + 1) candidates in that order and, in the same shape, the row of the
-    subset without the item there. Raises LimitExceeded beyond `most`.
+    subset without each item. Raises LimitExceeded: more than `most` candidates.
     """
     place = {tuple(row): at for at, row in enumerate(rows.tolist())}
     of = variables.tolist()
@@ -126,11 +126,11 @@ def next_candidates(
                 continue
             candidate = (*left, right[-1])
             parts = (candidate[:at] + candidate[at + 1 :] for at in range(length))
-            found = [place.get(part, -1) for part in parts]
-            if min(found) < 0:
+            own = [place.get(part, -1) for part in parts]
+            if min(own) < 0:
                 continue
             candidates.append(candidate)
-            subsets.append(found)
+            subsets.append(own)
             if len(candidates) > most:
                 raise LimitExceeded(
                     f"There are more than {most} candidate itemsets of {length} items.",
@@ -145,7 +145,7 @@ def next_candidates(
     )
 
 
-def _judged(
+def _judge(
     itemsets: Indices,
     subsets: Indices,
     counts: SupportCounts,
@@ -173,7 +173,7 @@ def _judged(
     )
 
 
-def _decided(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
+def _decide(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
     if options.decisions == "point":
         return list(levels)
     adjusted = adjust_for_screening([level.p_value for level in levels])
@@ -187,7 +187,7 @@ def _decided(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
 def _counted(
     supports: Supports, itemsets: Indices, variables: Indices, on_piece: Callable[[], None]
 ) -> SupportCounts:
-    """Return the counts of a level; NaN for itemsets that the reports do not estimate."""
+    """Return the counts of a level, NaN for itemsets that the reports do not estimate."""
     rows, parts = pieces(itemsets, variables), []
     failure: Exception | None = None
     for some in rows:
@@ -196,15 +196,14 @@ def _counted(
             parts.append(supports.counts(itemsets[some]))
         except _NOT_ESTIMATED as error:
             failure = error
-            parts.append(_counted_apart(supports, itemsets[some], variables))
+            parts.append(_counted_separately(supports, itemsets[some], variables))
     counts = SupportCounts.merged(parts, rows)
     if failure and itemsets.shape[1] == 1 and np.isnan(counts.counts).all():
         raise failure from None
     return counts
 
 
-def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
-    """Count the itemsets over each set of variables by themselves."""
+def _counted_separately(supports: Supports, itemsets: Indices, variables: Indices) -> SupportCounts:
     found = np.full((3, len(itemsets)), np.nan)
     records = 1
     _, kinds = np.unique(variables[itemsets], axis=0, return_inverse=True)
@@ -220,18 +219,18 @@ def _counted_apart(supports: Supports, itemsets: Indices, variables: Indices) ->
 
 
 def variables_of(items: tuple[Item, ...]) -> Indices:
-    """Return a number per item, the same for items of one variable."""
+    """Return a number per item, equal for items of one variable."""
     numbers = {name: number for number, (name, _) in enumerate(items)}
     return np.array([numbers[name] for name, _ in items], dtype=np.int64)
 
 
 def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
-    """Return the rows of itemsets, (n, k), in pieces; those of one set of variables in one."""
+    """Return the rows of itemsets, (n, k), in pieces that keep each set of variables together."""
     if len(itemsets) <= PIECE:
         return [np.arange(len(itemsets), dtype=np.int64)]
     _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)
     order = np.argsort(kind.ravel(), kind="stable")
     starts = np.append(0, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)
-    # A set of variables is begun in the piece in which its first itemset falls.
+    # Each set of variables goes to the piece of its first itemset.
     firsts = np.append(True, np.diff(starts // PIECE) > 0)
     return np.split(order, starts[firsts][1:])

@@ -1,7 +1,7 @@
 """Association rules from the frequent itemsets (Ma 7.1.1).
 
-A rule A -> C is a frequent itemset, parted in two; its confidence is the share of the records with
-A that have C too.
+A rule A -> C splits a frequent itemset into two parts. Its confidence is the share of the records
+with A that also have C.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pramana_core.marginals.support_counts import Flags, Indices, RuleCounts
 from pramana_core.progress import Progress, unwatched
 
 MOST_RULES = 1_000_000
-"""The most rules by default."""
+"""The default maximum number of rules."""
 
 MOST_PARTS = 1 << 16
-"""The most parts of an itemset."""
+"""The maximum number of parts of an itemset."""
 
 Interval = tuple[float, float]
 
@@ -39,7 +39,7 @@ Interval = tuple[float, float]
 class Rule:
     """A rule `antecedent -> consequent`; both sides are indices of items, as in `Itemset`.
 
-    Estimates are raw; errors and intervals follow the itemsets' options.
+    Estimates are raw. Errors and intervals follow the options of the itemsets.
     """
 
     antecedent: tuple[int, ...]
@@ -71,10 +71,10 @@ def derive_rules(
 ) -> tuple[Rule, ...]:
     """Return the rules between the parts of the frequent itemsets, longer antecedents first.
 
-    The least confidence applies to the estimate, or to the lower end of its interval if `certain`.
-    `on_step` is called with lengths done and all. Raises OptionError: the confidence is not a
-    share. LimitExceeded: more than `most` rules, or, before `certain` decides, than `MOST_RULES`;
-    or an itemset of too many items.
+    `minimum_confidence` applies to the estimate, or if `certain` to the lower end of its interval.
+    `on_step` is called with the number of lengths done and in total. Raises OptionError: the
+    minimum confidence is not a share. LimitExceeded: more than `most` rules, more than `MOST_RULES`
+    candidates of `certain` rules, or an itemset of too many items.
     """
     require_limit(minimum_confidence, MinimumConfidence, "minimum_confidence")
     report = on_step or unwatched
@@ -87,7 +87,7 @@ def derive_rules(
     for done, level in enumerate(found.levels[1:]):
         on_piece = partial(report, done, last)
         on_piece()
-        # Of the certain ones those that are not are still among the candidates.
+        # Candidates of certain rules still include uncertain rules.
         before, allowed = (0, max(most, MOST_RULES)) if certain else (len(rules), most)
         rows, antecedents = _candidates(level, shares, minimum_confidence, before, allowed)
         if len(rows):
@@ -101,13 +101,12 @@ def derive_rules(
                 (counts.counts[enough, 1:] / counts.records).tolist(),
                 *(_listed(part, enough) for part in estimates),
             ]
-            rules += _made(columns, on_piece)
+            rules += _rules(columns, on_piece)
     report(last, last)
     return tuple(rules)
 
 
 def _supports_of(found: FoundItemsets) -> dict[tuple[int, ...], float]:
-    """Return the supports of the chosen itemsets by their items."""
     return {
         tuple(row): support
         for level in found.levels
@@ -120,27 +119,27 @@ def _supports_of(found: FoundItemsets) -> dict[tuple[int, ...], float]:
 def _candidates(
     level: Level, shares: Mapping[tuple[int, ...], float], minimum: float, before: int, most: int
 ) -> tuple[Indices, Flags]:
-    """Return the itemsets of the rules whose estimated confidence suffices, and their parts."""
+    """Return the itemsets of rules with sufficient estimated confidence, and their antecedents."""
     chosen = level.itemsets[level.chosen]
     whole = level.support[level.chosen]
     parts = _parts(level.itemsets.shape[1]) if len(chosen) else np.zeros((0, 1), dtype=np.bool_)
-    number, found, places = before, [], []
+    number, kept, places = before, [], []
     for place, antecedent in enumerate(parts):
-        # By the same two divisions as everywhere, so that a confidence at the minimum is there.
+        # The same two divisions as everywhere, so that a confidence at the minimum is included.
         of = np.array([shares[tuple(row)] for row in chosen[:, antecedent].tolist()])
         enough = np.flatnonzero(reaches(whole / of, minimum))
-        found.append(enough)
+        kept.append(enough)
         places.append(np.full(len(enough), place))
         number += len(enough)
         _require_few(number, most)
     nothing = np.zeros(0, dtype=np.int64)
-    rows, part = np.concatenate([nothing, *found]), np.concatenate([nothing, *places])
+    rows, part = np.concatenate([nothing, *kept]), np.concatenate([nothing, *places])
     order = np.lexsort([part, rows])
     return chosen[rows[order]], parts[part[order]]
 
 
 def _parts(length: int) -> Flags:
-    """Return every way to choose an antecedent of some but not all items, longer ones first."""
+    """Return every antecedent of some but not all items, longer antecedents first."""
     if 1 << length > MOST_PARTS:
         raise LimitExceeded(
             f"An itemset of {length} items has too many parts for rules.",
@@ -148,7 +147,7 @@ def _parts(length: int) -> Flags:
             remedy="Mine shorter itemsets.",
         )
     flags = (np.arange(1, (1 << length) - 1)[:, None] >> np.arange(length)[::-1]) & 1 == 1
-    # Numbers that count down put the items of an antecedent in the order of combinations.
+    # Counting down gives the antecedents in the order of combinations.
     flags = flags[::-1]
     return np.asarray(flags[np.argsort(-flags.sum(axis=1), kind="stable")])
 
@@ -169,7 +168,6 @@ def _counted(
     variables: Indices,
     on_piece: Callable[[], None],
 ) -> RuleCounts:
-    """Return the counts of rules, counted some at a time."""
     chosen = pieces(rows, variables)
     parts: list[RuleCounts] = []
     for some in chosen:
@@ -179,8 +177,7 @@ def _counted(
     return RuleCounts.merged(parts, chosen)
 
 
-def _made(columns: Sequence[Sequence[Any]], on_piece: Callable[[], None]) -> Iterator[Rule]:
-    """Yield rules of what each has in each column."""
+def _rules(columns: Sequence[Sequence[Any]], on_piece: Callable[[], None]) -> Iterator[Rule]:
     for number, values in enumerate(zip(*columns, strict=True)):
         if number and number % PIECE == 0:
             on_piece()
@@ -196,6 +193,5 @@ def _listed(measured: RuleEstimates, rows: Indices) -> list[tuple[float, float, 
 
 
 def _sides(rows: Indices, antecedents: Flags) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the items of the antecedent and of the consequent of each rule."""
     lists = zip(rows.tolist(), antecedents.tolist(), (~antecedents).tolist(), strict=True)
     return [(tuple(compress(row, left)), tuple(compress(row, right))) for row, left, right in lists]

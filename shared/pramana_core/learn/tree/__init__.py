@@ -1,4 +1,4 @@
-"""Decision trees grown from subpopulations of noisy counts, pruned, predicting, written and drawn.
+"""Decision trees from noisy counts: growth, pruning, prediction, text and pictures.
 
-The counts within a node come from `pramana_core.estimation`.
+`pramana_core.estimation` estimates the counts within a node.
 """

@@ -1,7 +1,8 @@
-"""Choosing the attribute that a node of a decision tree splits by.
+"""Choosing the attribute by which a node of a decision tree is split.
 
-Of the attributes whose gain is more than chance, corrected for the best of several, it is the one
-with the largest gain less what randomization adds; the first of gains equal to rounding.
+Candidates are the attributes whose gain exceeds chance, corrected for choosing the best of several.
+The chosen attribute has the largest gain after subtracting the part expected from randomization; of
+gains equal up to rounding, the first.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from pramana_core.marginals.subpopulations import Subpopulation, Subtable
 from pramana_core.ties import TIE, first_largest, reaches
 
 UNSURE = 0.05
-"""The largest p-value at which the interval of a question's information leaves out 0."""
+"""The largest p-value at which the interval of a split's information excludes 0."""
 
 _BIT = 1.0
-"""The scale of gains in bits, at which the entropies round."""
+"""The scale at which gains in bits are rounded."""
 
 LEAST_GAIN = TIE * _BIT
-"""A smaller gain, or difference of two, is rounding."""
+"""Smaller gains, and smaller differences between two gains, are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class SplitCandidate:
-    """An attribute that a node may ask, its table with the class, and how many were tried."""
+    """An attribute that may split a node, its table with the class, and how many were tried."""
 
     attribute: str
     table: Subtable
@@ -45,7 +46,7 @@ class SplitCandidate:
 
     @cached_property
     def counts(self) -> Tensor:
-        """The raw counts, a row per category and a column per class."""
+        """The raw counts, with a row per category and a column per class."""
         return self.table.counts
 
     @cached_property
@@ -58,13 +59,13 @@ class SplitCandidate:
 
     @cached_property
     def evidence(self) -> GainEvidence:
-        """What the table says of the split."""
+        """The evidence of the table for the split."""
         table = self.table
         return weigh(self.counts, self.covariance, table.records, counted=table.counted)
 
     def trial(self, *, tested: bool) -> tuple[float, float]:
-        """Return the gain and its p-value; if tested, less what randomization adds to it."""
-        # Fitted one by one, two tables of a node may differ in their sums.
+        """Return the gain and its p-value; a tested gain excludes the part from randomization."""
+        # Tables of a node are fitted separately, so their sums may differ.
         there = self.counts.sum() > EMPTY * self.table.records
         gain = information_gain(valid_counts(self.counts)) if there else 0.0
         if gain <= LEAST_GAIN:
@@ -72,21 +73,21 @@ class SplitCandidate:
         return (gain - self.evidence.noise, self.evidence.p_value) if tested else (gain, 0.0)
 
     def split(self) -> Split:
-        """Return the question."""
-        found = self.evidence
-        # No attribute has more information than its entropy or that of the class.
+        """Return the split of the node."""
+        evidence = self.evidence
+        # Information is at most the entropy of the attribute and of the class.
         most = math.log2(min(self.counts.shape))
-        p_value = best_of(self.tried, found.p_value)
-        low, high = (min(end, most) for end in found.interval)
+        p_value = best_of(self.tried, evidence.p_value)
+        low, high = (min(end, most) for end in evidence.interval)
         return Split(
             attribute=self.attribute,
-            gain=found.gain,
-            excess=min(found.information, most),
+            gain=evidence.gain,
+            excess=min(evidence.information, most),
             low=low if p_value < UNSURE else 0.0,
             high=high,
-            chance=found.chance,
-            statistic=found.statistic,
-            degrees=found.degrees,
+            chance=evidence.chance,
+            statistic=evidence.statistic,
+            degrees=evidence.degrees,
             tried=self.tried,
             p_value=p_value,
         )
@@ -99,11 +100,11 @@ def best_split(
     *,
     limit: float | None,
 ) -> SplitCandidate | None:
-    """Return the attribute to split a node by, the first of equals; None where none is worth it.
+    """Return the best attribute to split a node by, or None if no split is worthwhile.
 
-    Attributes without an estimate in the node are left out; `limit` is the greatest p-value, None
-    without test. Raises EstimationError: no attribute has an estimate at the root. LimitExceeded: a
-    table is too large.
+    Attributes without an estimate in the node are skipped, and the first of equally good attributes
+    is chosen. `limit` is the largest p-value; None skips the test. Raises EstimationError: no
+    attribute has an estimate at the root. LimitExceeded: a table is too large.
     """
     failed: EstimationError | None = None
     tried: dict[str, tuple[float, float]] = {}
@@ -119,7 +120,7 @@ def best_split(
     if not gains:
         return None
     best = [*gains][first_largest([*gains.values()], scale=_BIT)]
-    # Its table is made again: those of all candidates together could be too large to keep.
+    # Recompute the table: the tables of all candidates together could exceed memory.
     return _candidate(within, best, target, len(tried))
 
 
@@ -131,7 +132,6 @@ def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> Spl
 
 
 def _too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:
-    """Return the error of a table that is too large, with the attribute to blame."""
     return LimitExceeded(
         f"Attribute {attribute!r} has too many categories for this tree: {error.message}",
         where=attribute,

@@ -14,25 +14,25 @@ from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import Item, TreePicture, fitting_depth
 
 ROWS = 25
-"""The most rows of a picture; it shows the top levels that fit."""
+"""The maximum number of rows of a picture, which shows as many top levels as fit."""
 
 WIDTH = 1180.0
-"""The width of a page, into which more than one level must fit."""
+"""The width of a page. A picture of several levels must fit into it."""
 
 
 def draw_tree(tree: DecisionTree) -> Layout:
-    """Return a picture of the top of a tree: one level, or more that fit into a page.
+    """Return a picture of the top of a tree, with as many levels as fit on a page but at least one.
 
-    A question whose leaves do not differ beyond their errors is drawn as a leaf. In a pruned
-    tree, leaves of one class are drawn together. Nodes show their counts when hovered over.
+    A question whose leaves do not differ beyond their errors is drawn as a leaf. In a pruned tree,
+    leaves of one class are drawn together. Hovering over a node shows its counts.
     """
     whole, tree = len(tree.leaves), replace(tree, root=distinct(tree.root))
     top: tuple[Node, ...] = (tree.root,)
     depth = fitting_depth(top, lambda nodes: _below(tree, nodes), tree.root.depth, ROWS)
     target = tree.target.name, tree.target.categories
     while True:
-        said = _left_out(tree, depth, whole)
-        drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=said)
+        note = _left_out(tree, depth, whole)
+        drawn = TreePicture(_item(tree, [tree.root], depth), target, 2, said=note)
         if drawn.width <= WIDTH or depth <= 0:
             break
         depth -= 1
@@ -49,9 +49,9 @@ def _leaves(node: Node) -> int:
 
 
 def distinct(node: Node) -> Node:
-    """Return a tree in which leaves of one question differ beyond their errors.
+    """Return a tree in which the leaves of each last question differ beyond their errors.
 
-    They do if the 95 % intervals of some class's share in two of them do not meet.
+    Two leaves differ if the 95 % intervals of some class's share do not overlap.
     """
     if node.split is None:
         return node
@@ -64,22 +64,22 @@ def distinct(node: Node) -> Node:
 
 
 def _left_out(tree: DecisionTree, depth: int, whole: int) -> str:
-    """Say how much of a tree with `whole` leaves is not drawn; "" if all is."""
+    """Return how much of a tree with `whole` leaves is not drawn, as text; "" if all is drawn."""
     level, drawn = [tree.root], 0
     while drawn <= depth and any(node.split is not None for node in level):
         level, drawn = [child for node in level for child in node.children], drawn + 1
     below = sum(_leaves(node) for node in level if node.split is not None)
     alike = whole - len(tree.leaves)
-    said = []
+    parts = []
     if below:
-        said.append(f"The top {drawn} of {tree.root.depth} levels: {below:,} leaves lie below")
+        parts.append(f"The top {drawn} of {tree.root.depth} levels: {below:,} leaves lie below")
     if alike:
-        said.append(f"{alike:,} of {whole:,} leaves do not differ from others beyond their errors")
-    return "; ".join(said)
+        parts.append(f"{alike:,} of {whole:,} leaves do not differ from others beyond their errors")
+    return "; ".join(parts)
 
 
 def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
-    """Return the picture of a node, or of leaves of one class, down to a depth."""
+    """Return the drawn item of a node, or of several leaves of one class, down to a depth."""
     (node, *others) = nodes
     if others:
         return _alike(tree, nodes)
@@ -102,27 +102,27 @@ def _item(tree: DecisionTree, nodes: Sequence[Node], depth: int) -> Item:
 def _leaf(tree: DecisionTree, node: Node) -> Item:
     classes = node.classes
     code, own = classes.decision, classes.proportions
-    itself, interval = "no records of its own", None
+    alone, interval = "no records of its own", None
     if own is not None:
         low, high = classes.low[code], classes.high[code]
         ends = f"{words.percent(low)} to {words.percent(high)}"
-        itself = f"by itself {words.percent(own[code])} % ({ends})"
+        alone = f"alone {words.percent(own[code])} % ({ends})"
         interval = low, own[code], high
     leaned = words.lean(classes)
     note = f"worth {classes.effective:,.0f} records" + (leaned and f"; {leaned}")
     if node.split is not None:
         note = f"{_leaves(node)} leaves left out"
     details = _details(tree, node)
-    return _bar(tree, code, classes.probabilities, (itself, note), details, interval)
+    return _bar(tree, code, classes.probabilities, (alone, note), details, interval)
 
 
 def _alike(tree: DecisionTree, leaves: Sequence[Node]) -> Item:
-    """Return leaves of one class as one: the mean of their probabilities by their records."""
+    """Return one item for leaves of one class, with probabilities averaged by their records."""
     sizes = np.array([max(leaf.classes.total, 0.0) for leaf in leaves])
     weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(leaves), 1 / len(leaves))
     shares = weights @ np.array([leaf.classes.probabilities for leaf in leaves])
     worth = sum(leaf.classes.effective for leaf in leaves)
-    notes = (f"{len(leaves)} answers alike", f"worth {worth:,.0f} records")
+    notes = (f"{len(leaves)} answers together", f"worth {worth:,.0f} records")
     details = "\n\n".join(_details(tree, leaf) for leaf in leaves)
     return _bar(tree, leaves[0].classes.decision, shares.tolist(), notes, details, None)
 
@@ -141,7 +141,7 @@ def _bar(
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
-    """Return what hovering shows: counts with errors, intervals, and of a question its test."""
+    """Return the hover text: counts with errors, intervals, and the test of a question."""
     known = node.classes
     lines = [
         f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f});"

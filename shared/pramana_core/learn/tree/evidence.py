@@ -1,10 +1,11 @@
-"""The information of an attribute about the class in a table, and how much of it is chance.
+"""The information of an attribute about the class in a table, and the part expected from chance.
 
-For a table T of estimated counts with sum n and margins r and c the likelihood ratio statistic is 2
-n ln 2 times the information gain (Ma 7.2.1). Under independence it is about e'We, where W =
-diag(1/E) - [same row]/r - [same column]/c + 1/n at E = r c'/n. Its mean is tr(W Cov), its variance
-2 tr((W Cov)^2), and a multiple of a chi-square with these moments gives the p-value (Satterthwaite
-1946). The interval of the information inverts the normal law of the statistic.
+For a table T of estimated counts with sum n and margins r and c, the likelihood ratio statistic is
+2 n ln 2 times the information gain (Ma 7.2.1). Under independence the statistic is about e'We,
+where W = diag(1/E) - [same row]/r - [same column]/c + 1/n at E = r c'/n. Its mean is tr(W Cov) and
+its variance 2 tr((W Cov)^2). A multiple of a chi-square with these moments gives the p-value
+(Satterthwaite 1946). The interval of the information inverts a normal approximation of the
+statistic.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from pramana_core.marginals.counts import LEVEL, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 
 EMPTY = 1e-9
-"""A node or class with less than this share of all records has none: the rest is rounding."""
+"""A node or class with less than this share of all records is empty: the rest is rounding."""
 
 EVIDENT = 2.0
-"""A category enters the test if it has more records than this many standard errors of the noise."""
+"""A category enters the test if its count exceeds this many standard errors."""
 
 _LEAST = 1e-12
 _Z = normal_quantile(LEVEL)
@@ -35,11 +36,11 @@ class GainEvidence:
     """The information gain of a split in bits, and its error.
 
     Attributes:
-        gain, noise: of the counts, and the part expected of randomization alone.
-        chance: the gain expected where attribute and class are independent.
+        gain, noise: of the counts, and the part expected from randomization alone.
+        chance: the gain expected if attribute and class are independent.
         information, interval: the gain above chance, at least 0, and its 95 % interval against the
             population.
-        statistic, degrees, p_value: the likelihood ratio test; 0 where nothing can be tested.
+        statistic, degrees, p_value: the likelihood ratio test; the statistic is 0 without a test.
     """
 
     gain: float
@@ -53,17 +54,17 @@ class GainEvidence:
 
 
 def best_of(tried: int, p_value: float) -> float:
-    """Return the probability that the least of several p-values is as small (Sidak)."""
+    """Return the probability that the smallest of `tried` p-values is at most `p_value` (Sidak)."""
     return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
 
 
 def valid_rows(rows: Tensor) -> Tensor:
-    """Return the nearest distribution to each row, which must sum to 1."""
+    """Return the distribution nearest to each row; each row must sum to 1."""
     return rows if rows.min() >= 0 else project_to_simplex(rows)
 
 
 def valid_counts(counts: Tensor) -> Tensor:
-    """Return the nearest table without negative counts of the same sum, which must be positive."""
+    """Return the nearest nonnegative table with the same sum, which must be positive."""
     if counts.min() >= 0:
         return counts
     total = float(counts.sum())
@@ -71,7 +72,7 @@ def valid_counts(counts: Tensor) -> Tensor:
 
 
 def information_gain(counts: Tensor) -> float:
-    """Return the information, in bits, that rows of valid counts (K, m) give on columns."""
+    """Return the information, in bits, of the rows of valid counts (K, m) about the columns."""
     rows = counts.sum(axis=1)
     total = float(rows.sum())
     gain = _self_information(counts) + total * math.log(total)
@@ -88,15 +89,15 @@ def weigh(
 ) -> GainEvidence:
     """Return the evidence of a table for splitting a node by an attribute.
 
-    `counts` are (K, m) for K categories and m classes, with a positive sum; `covariance` is theirs
-    given the records, (K m, K m). For `counted` see `Subtable`.
+    `counts` are (K, m) for K categories and m classes, with a positive sum. `covariance`, (K m, K
+    m), is the covariance of the counts given the records. For `counted` see `Subtable`.
     """
     gain = information_gain(valid_counts(counts))
     bits = 2 * float(counts.sum()) * math.log(2)
     cells = _evident(counts, covariance)
     table = counts[np.ix_(*cells)]
     if min(table.shape) < 2 or table.sum() <= 0:
-        # Nothing shows that there are two categories and two classes: all of the gain is chance.
+        # Fewer than two categories or classes stand out from the noise: all the gain is chance.
         return GainEvidence(gain, gain, gain, 0.0, (0.0, math.inf), 0.0, 1, 1.0)
     flat = (cells[0][:, None] * counts.shape[1] + cells[1]).ravel()
     covariance = covariance[np.ix_(flat, flat)]
@@ -129,7 +130,7 @@ def _information_interval(above: float, variance: float, stretch: float) -> tupl
 def _chance(
     table: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[float, float, float]:
-    """Return tr(W V), the mean and the variance of the statistic under independence."""
+    """Return tr(W V), and the mean and variance of the statistic under independence."""
     total = table.sum()
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     k, m = table.shape
@@ -145,27 +146,27 @@ def _chance(
         noise = max(float((hessian * covariance).sum()), 0.0)
         mean, drawn = degrees + noise, _sampling(expected, records)
     else:
-        # A model's error is all there is: what drawing the node's own records adds is no part.
+        # The error is the model's alone: sampling the node's own records adds nothing.
         drawn = _sampling(table, records)
         noise = mean = max(float((hessian * (covariance + drawn)).sum()), _LEAST)
     product = hessian @ (covariance + drawn)
-    # The product has at most that many eigenvalues above 0, and they sum to the mean.
+    # The product has at most `degrees` positive eigenvalues, and they sum to the mean.
     variance = 2 * max(float((product * product.T).sum()), mean**2 / degrees)
     return noise, mean, variance
 
 
 def _sampling(counts: Tensor, records: int) -> Tensor:
-    """Return the covariance of counts that comes of drawing the records."""
+    """Return the covariance of counts caused by sampling the records."""
     flat = counts.ravel()
     part: Tensor = np.diag(flat) - np.outer(flat, flat) / records
     return part
 
 
 def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
-    """Return the rows and the columns that are there beyond the noise of their own counts."""
+    """Return the rows and columns whose counts stand out from their own noise."""
     k, m = counts.shape
     blocks = covariance.reshape(k, m, k, m)
-    # Views: of a large table no covariance but those within a row or a column are looked at.
+    # Views: a large table needs only the covariances within a row or a column.
     of_rows, of_columns = np.einsum("iaib->iab", blocks), np.einsum("iaja->aij", blocks)
     left = [np.arange(k), np.arange(m)]
     while True:
@@ -187,7 +188,7 @@ def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
 
 
 def _stretch(valid: Tensor, ratio: float, covariance: Tensor, usual: float) -> float:
-    """Return the variance of a gain's statistic by the delta method over four times itself."""
+    """Return the delta-method variance of a gain's statistic over four times the statistic."""
     if ratio <= 0:
         return usual
     total = valid.sum()

@@ -1,4 +1,4 @@
-"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows."""
+"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), within the limits of the noise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pramana_core.progress import Progress, unwatched
 from pramana_core.ties import reaches
 
 STEPS = 1000
-"""What the whole of a tree is in the steps of its progress."""
+"""The number of progress steps of a whole tree."""
 
 
 def learn_tree(
@@ -38,8 +38,8 @@ def learn_tree(
 ) -> DecisionTree:
     """Learn a decision tree from exact or estimated counts.
 
-    `attributes` are by default all other variables, the first of equals chosen. `on_step` is called
-    at each node with steps done and `STEPS`.
+    `attributes` are by default all other variables. Of equally good attributes the first splits a
+    node. `on_step` is called at each node with steps done and `STEPS`.
 
     Raises UnknownVariable, OptionError: see `inputs_of`. EstimationError, LimitExceeded: see
     `best_split`.
@@ -67,12 +67,12 @@ def learn_tree(
 def _everything(
     marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
 ) -> tuple[ChosenModel | None, Subpopulation]:
-    """Return all records, and the model of them where no reports have the tables of paths."""
+    """Return all records, and their model if no reports have the tables of paths."""
     if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
 
     def tick(*_: int) -> None:
-        """Let what precedes the growth be stopped; how long it takes is not known."""
+        """Allow cancellation before the growth, which has an unknown duration."""
         on_step(0, STEPS)
 
     model, evidence = learn_with_redundancy(marginals, target, names, on_step=tick)
@@ -84,8 +84,6 @@ def _everything(
 
 @dataclass
 class _Grower:
-    """Grows the nodes of one tree, depth first."""
-
     target: str
     records: int
     options: TreeOptions
@@ -111,10 +109,11 @@ class _Grower:
         depth: int,
         share: float,
     ) -> Node:
-        """Grow a node and all below it; `share` is its part of the progress."""
+        """Grow a node and its descendants; `share` is the node's part of the progress."""
         self.on_step(round(STEPS * self._done), STEPS)
         within = reach() if attributes and self._open(classes, depth) else None
-        limit = self.options.limit if self.through is None else None  # a model's are not tested
+        # Splits on a model's counts are not tested.
+        limit = self.options.limit if self.through is None else None
         best = within and best_split(within, self.target, attributes, limit=limit)
         if not within or not best:
             self._done += share
@@ -128,10 +127,10 @@ class _Grower:
         return Node(classes, best.split(), children)
 
     def _open(self, classes: NodeClasses, depth: int) -> bool:
-        """Whether a node may be split: it has enough records, and of more than one class."""
+        """Return whether a node may be split: it has enough records, of more than one class."""
         if depth in (self.options.max_depth, DEEPEST):
             return False
-        # An empty node has none that count.
+        # An empty node is never split.
         size = classes.effective if self.through is None else classes.total
         if not reaches(size, max(self.options.least_records, EMPTY)):
             return False
@@ -142,7 +141,6 @@ class _Grower:
         return int(np.count_nonzero(counts > EMPTY * self.records)) > 1
 
     def _children(self, best: SplitCandidate, parent: NodeClasses) -> tuple[NodeClasses, ...]:
-        """Return what is known of each category's records: the rows of the table."""
         k, m = best.counts.shape
         own = np.arange(k)
         blocks = best.covariance.reshape(k, m, k, m)[own, :, own, :]

@@ -1,4 +1,4 @@
-"""Decision trees as values, and as JSON."""
+"""Decision trees as frozen values and as JSON."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import first_largest_of_rows
 
 _CHUNK = 1 << 15
-"""Records that go down together: what is known of them stays in the processor's cache."""
+"""The number of records processed together, so that their data stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class DecisionTree:
     """A tree that predicts a class from other variables; a `Predictor`.
 
-    `records` is the number of records it was learned from, `through` the model that its counts
-    follow from; None where they are estimated from reports. Raises DomainError: no inputs, the
-    class among them, or a node that does not fit the variables or repeats a question.
-    UnknownVariable: a split by a variable that is not an input.
+    `records` is the number of records from which the tree was learned. `through` names the model
+    that gave its counts, or is None for counts estimated from reports. Raises DomainError: inputs
+    are missing or include the class, a node does not fit the variables, or a path splits twice by a
+    variable. UnknownVariable: a split by a variable that is not an input.
     """
 
     inputs: Domain
@@ -55,13 +55,13 @@ class DecisionTree:
             )
         if node.split is None:
             if node.children:
-                raise DomainError("A node has children and no question.")
+                raise DomainError("A node has children but no split.")
             return
         name = node.split.attribute
         if name in path or len(node.children) != self.inputs[name].size:
             raise DomainError(
-                f"{name!r} occurs twice on a path, or without a child for each of its"
-                f" {self.inputs[name].size} categories.",
+                f"A split by {name!r} repeats a split above it, or does not have a child for each"
+                f" of the {self.inputs[name].size} categories.",
                 where=name,
             )
         for child in node.children:
@@ -69,28 +69,30 @@ class DecisionTree:
 
     @property
     def domain(self) -> Domain:
-        """The inputs and then the class."""
+        """The inputs, followed by the class."""
         return self.inputs.join(Domain((self.target,)))
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The inputs of the questions."""
+        """The inputs by which nodes are split."""
         questions = {node.split.attribute for node in self.root if node.split is not None}
         return tuple(name for name in self.inputs.names if name in questions)
 
     @cached_property
     def leaves(self) -> tuple[Node, ...]:
-        """The leaves, those of a node's first category first."""
+        """The leaves in the order of category codes."""
         return tuple(node for node in self.root if node.split is None)
 
     def predict(self, codes: Mapping[str, Codes]) -> Codes:
-        """Return the class code of each of n records, over all leaves where values are missing."""
-        found = first_largest_of_rows(self.probabilities(codes))
-        return found.astype(np.min_scalar_type(self.target.size - 1))
+        """Return the class code of each of n records; missing values average over all children."""
+        classes = first_largest_of_rows(self.probabilities(codes))
+        return classes.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
-        """Return the probability of each class, (n, classes); records without an answer go to all
-        children by their shares of records (C4.5; Quinlan 1993, section 3.2).
+        """Return the probability of each class, (n, classes).
+
+        A record with a missing value goes to all children in proportion to their records (C4.5;
+        Quinlan 1993, section 3.2).
         """
         columns = record_columns(self.inputs, codes, missing=True)
         found = np.zeros((len(columns[0]), self.target.size))
@@ -100,7 +102,7 @@ class DecisionTree:
         return found
 
     def _spread(self, columns: Sequence[Codes], found: Tensor) -> None:
-        """Add to each record the probabilities of the leaves in which it ends."""
+        """Add the probabilities of each record's leaves to its row."""
         everything = np.arange(len(found))
         waiting: list[tuple[Node, npt.NDArray[np.int64], Tensor]] = [
             (self.root, everything, np.ones(len(found)))
@@ -121,7 +123,7 @@ class DecisionTree:
 
 
 def _shares(node: Node) -> Tensor:
-    """Return the share of a node's records in each child, equal ones where none are known."""
+    """Return the share of a node's records in each child, equal shares if the counts are all 0."""
     totals = np.maximum([child.classes.total for child in node.children], 0.0)
     whole = float(totals.sum())
     shares: Tensor = totals / whole if whole > 0 else np.full(len(totals), 1 / len(totals))

@@ -1,4 +1,4 @@
-"""The nodes of a decision tree: the classes of its records with errors, and its question."""
+"""The nodes of a decision tree: the classes of a node's records with errors, and its split."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Share = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True)
 class NodeClasses:
-    """The classes of a node's records; every tuple has a number per class.
+    """The classes of a node's records; every tuple has one number per class.
 
     Attributes:
         counts: the raw estimates, which may be negative.
-        se_records, se_population: their standard errors given the records and against the
-            population.
+        se_records, se_population: the standard errors of the counts, given the records and against
+            the population.
         low, high: the 95 % intervals of the classes' shares, against the population.
-        effective: the number of true records with as much information.
-        leaned: how far the node's own proportions are moved towards its parent's, from 0 to 1.
-        probabilities: the distribution that predicts: the moved proportions, made valid.
+        effective: the number of unrandomized records with the same information.
+        leaned: how far the node's own proportions are moved toward its parent's, from 0 to 1.
+        probabilities: the distribution used for predictions: the moved proportions, made valid.
 
-    Raises DomainError, ChannelError: lengths differ or are 0; probabilities that do not sum to 1.
+    Raises DomainError, ChannelError: lengths differ or are 0, or probabilities do not sum to 1.
     """
 
     counts: tuple[Finite, ...]
@@ -63,7 +63,7 @@ class NodeClasses:
 
     @property
     def proportions(self) -> tuple[float, ...] | None:
-        """The shares of the classes by the node's own counts, cut to [0, 1]; None of no records."""
+        """The classes' shares of the node's own counts, clipped to [0, 1]; None if it is empty."""
         total = self.total
         if total <= 0 or not self.effective:
             return None
@@ -71,24 +71,24 @@ class NodeClasses:
 
     @property
     def decision(self) -> int:
-        """The most probable class, the first of equals."""
+        """The code of the most probable class, the first if several are equal."""
         return first_largest(self.probabilities)
 
 
 @dataclass(frozen=True)
 class Split:
-    """The question of a node.
+    """The split of a node by an attribute.
 
     Attributes:
         attribute: the variable.
-        gain, chance: the gain of the counts in bits, and its mean where attribute and class are
+        gain, chance: the gain of the counts in bits, and its mean if attribute and class are
             independent.
-        excess, low, high: the gain over chance, and its 95 % interval.
+        excess, low, high: the gain above chance, and its 95 % interval.
         statistic, degrees: the likelihood ratio and its degrees of freedom.
         tried: the number of attributes compared.
-        p_value: how often chance alone shows as much for the best of them.
+        p_value: the probability that the best of them shows as much by chance.
 
-    Raises DomainError: the interval ends before it begins.
+    Raises DomainError: `low` is above `high`.
     """
 
     attribute: str
@@ -105,28 +105,28 @@ class Split:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise DomainError(
-                f"The interval of the information of {self.attribute!r} ends before it begins.",
+                f"The interval of the information of {self.attribute!r} has its ends swapped.",
                 where=self.attribute,
             )
 
 
 @dataclass(frozen=True)
 class Node:
-    """A leaf, or a question with a child for each category of its attribute in code order."""
+    """A leaf, or a split with one child per category of its attribute, in code order."""
 
     classes: NodeClasses
     split: Split | None = None
     children: tuple[Node, ...] = ()
 
     def __iter__(self) -> Iterator[Node]:
-        """Yield this node and all below it, each before its children."""
+        """Yield this node and all its descendants, each before its children."""
         yield self
         for child in self.children:
             yield from child
 
     @property
     def depth(self) -> int:
-        """The most questions on a path from here."""
+        """The maximum number of splits on a path from this node."""
         return max((1 + child.depth for child in self.children), default=0)
 
 
@@ -134,10 +134,10 @@ _Z = normal_quantile(LEVEL)
 
 
 def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[Tensor, Tensor]:
-    """Return Wilson's (1927) intervals of the classes' shares in nodes, against the population, (K,
-    m) each.
+    """Return Wilson's (1927) intervals of the classes' shares in K nodes, low and high ends (K, m).
 
-    The variance by randomization is added. Ends are 0 and 1 without records.
+    The intervals are against the population and include the variance of randomization. A node
+    without records has the interval 0 to 1.
     """
     size = counts.sum(axis=1, keepdims=True)
     there = size > EMPTY * records
@@ -154,7 +154,7 @@ def share_intervals(counts: Tensor, covariance: Tensor, records: int) -> tuple[T
 
 
 _DISTANCES = np.geomspace(0.005, 1.4, 24)
-"""The true distances of children from their parent that are weighed up; none exceeds sqrt 2."""
+"""A grid of true distances between children and their parent; none exceeds sqrt 2."""
 
 _LEAST = 1e-12
 
@@ -168,7 +168,7 @@ def class_counts(
     *,
     counted: bool = True,
 ) -> tuple[NodeClasses, ...]:
-    """Return the classes of the records of nodes with one parent.
+    """Return the classes of the records of K nodes with one parent.
 
     With p the node's proportions, q its parent's, v the randomization variance of p and t the
     distance of children from their parent, the probabilities are (t^2 p + v q) / (t^2 + v),
@@ -177,10 +177,11 @@ def class_counts(
     not moved.
 
     Args:
-        counts, covariance: by node and class, (K, m), and given the records, (K, m, m).
+        counts, covariance: by node and class, (K, m), and their covariance given the records, (K,
+            m, m).
         records: the number of all records.
         parent: the parent's probabilities; None at the root.
-        shrinkage: None does not move p.
+        shrinkage: the scale of the prior; None does not move p.
         counted: whether the nodes' records were counted; see `Subtable`.
     """
     given, drawn = _variances(counts, covariance, records, counted=counted)
@@ -211,16 +212,16 @@ def class_counts(
 def _variances(
     counts: Tensor, covariance: Tensor, records: int, *, counted: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return the variance of each count given the records, and against the population."""
+    """Return the variance of each count, given the records and against the population."""
     own = np.diagonal(covariance, axis1=1, axis2=2)
     given = np.maximum(own, 0.0) if counted else own
     drawn = np.maximum(given + counts - np.square(counts) / records, 0.0)
-    # The part of a model's error that comes of the records is not known.
+    # The part of a model's error caused by sampling the records is unknown.
     return (given if counted else drawn), drawn
 
 
 def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Tensor:
-    """Return how many records have proportions with the variance that a model's have."""
+    """Return the number of records whose proportions would have the variance of a model's."""
     size = counts.sum(axis=1)
     drawn = counts[:, :, None] * np.eye(counts.shape[1])
     drawn = drawn - counts[:, :, None] * counts[:, None, :] / records
@@ -232,9 +233,9 @@ def _worth(own: Tensor, covariance: Tensor, counts: Tensor, records: int) -> Ten
 
 
 def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Tensor:
-    """Return how far each row of proportions moves towards the parent's, 0 to 1."""
+    """Return how far each row of proportions moves toward the parent's, from 0 to 1."""
     k, m = own.shape
-    # The error of a proportion: that of its count less its share of the sum's.
+    # The error of a proportion is its count's error minus its share of the sum's error.
     onto = np.eye(m) - own[:, :, None]
     noise = np.maximum(np.einsum("kab,kbc,kac->k", onto, covariance, onto), 0.0)
     distance = np.square(own - parent).sum(axis=1)
@@ -243,12 +244,12 @@ def _leaned(own: Tensor, covariance: Tensor, parent: Tensor, usual: float) -> Te
 
 
 def _weights(distance: Tensor, noise: Tensor, usual: float, degrees: float) -> Tensor:
-    """Return how much of each child's own proportions its probabilities take."""
+    """Return the weight of each child's own proportions in its probabilities."""
     squared = np.square(_DISTANCES)[:, None]
     spread = squared + np.maximum(noise, _LEAST)
     likelihood = -degrees / 2 * (np.log(spread) + distance / spread).sum(axis=1)
     posterior = np.exp(likelihood - likelihood.max()) * _DISTANCES
     posterior /= 1 + np.square(_DISTANCES / usual)
     weights: Tensor = posterior @ (squared / (squared + noise)) / posterior.sum()
-    # Rounding aside, counts without randomization are not moved.
+    # Counts without randomization are not moved.
     return np.where(noise > 0, weights, 1.0)

@@ -1,6 +1,6 @@
 """Pruning of decision trees: splits that cost more to describe than they gain become leaves.
 
-A split is worth G / (2 c) - (d / 2) ln n - ln a: G is 2 n ln 2 times its gain, c the factor by
+A split is worth G / (2 c) - (d / 2) ln n - ln a. G is 2 n ln 2 times its gain, c the factor by
 which randomization inflates the chance part of G, d its degrees of freedom, n the node's effective
 records, and a the number of attributes compared (Bayesian information criterion).
 """
@@ -14,32 +14,32 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.ties import TIE, exceeds, reaches
 
 JointlyReported = Callable[[tuple[str, ...]], bool]
-"""Whether reports have some attributes together with the class."""
+"""A function that returns whether reports contain some attributes together with the class."""
 
 PAYS = 0.2
-"""The additional records that each leaf must predict right, in a tree through a model.
+"""The additional records that each leaf must predict correctly in a tree through a model.
 
-Of nursery at gamma 19 trees with 0.2, with 1 and with none were right as often; with 0.2 they had
-half the nodes of those with none.
+On nursery at gamma 19, trees with 0, 0.2 and 1 were equally accurate; trees with 0.2 had half the
+nodes of trees with 0.
 """
 
 REPEATED = 2
-"""How much likelier a question repeats those above it than that it is new information.
+"""The odds that a question repeats information from the questions above it.
 
-Of mushroom at gamma 19 (6 runs) trees with 1 predicted 96.0 % right, with 2 and with 9 97.5 %.
+On mushroom at gamma 19 (6 runs), trees with 1 were right in 96.0 %, with 2 and 9 in 97.5 %.
 """
 
 LEAST_INFORMED = 1.0
-"""The effective records of a node below which no model splits it."""
+"""The minimum effective records of a node that a model splits."""
 
 
 def pruned(root: Node) -> Node:
-    """Return a tree without the subtrees that are worth nothing."""
+    """Return a tree without worthless subtrees."""
     return _pruned(root)[0]
 
 
 def worth(node: Node, split: Split) -> float:
-    """Return what a node's own split is worth, in nats (see the module's formula)."""
+    """Return the worth of a node's own split in nats (see the module's formula)."""
     scale = node.classes.total * math.log(2)
     inflation = 2 * scale * split.chance / split.degrees
     penalty = split.degrees / 2 * math.log(max(node.classes.effective, 1.0))
@@ -57,31 +57,31 @@ def _pruned(node: Node) -> tuple[Node, float]:
 
 
 def pruned_by_gain(root: Node, reported: JointlyReported) -> Node:
-    """Return a tree without subtrees that predict few more of its records right.
+    """Return a tree without subtrees that predict few additional records correctly.
 
-    For trees of a model's expected counts. A subtree stays if each leaf beyond one gains `PAYS`
-    records. Where no reports have a question with those above it (`reported`), its information may
-    repeat theirs: losses count `REPEATED` times in nodes that may be pure, and these need
-    `LEAST_INFORMED` effective records.
+    For trees of a model's expected counts. A subtree stays if each leaf beyond the first gains
+    `PAYS` records. If no reports contain a question together with the questions above it
+    (`reported`), its information may repeat theirs. Then losses count `REPEATED` times in nodes
+    that may be pure, and the node needs `LEAST_INFORMED` effective records.
     """
     return _by_gain(root, (), reported)[0]
 
 
 def wrong(classes: NodeClasses) -> float:
-    """Return how many records of a node its decision is expected to predict wrong."""
+    """Return the expected number of a node's records that its decision predicts incorrectly."""
     return (1 - max(classes.probabilities)) * classes.total
 
 
 def _by_gain(
     node: Node, path: tuple[str, ...], reported: JointlyReported
 ) -> tuple[Node, tuple[NodeClasses, ...]]:
-    """Return a node as it stays, and what is known of the leaves below it."""
+    """Return a pruned node, and the classes of the leaves below it."""
     alone = Node(node.classes), (node.classes,)
     if node.split is None:
         return alone
     questions = (*path, node.split.attribute)
     below = [_by_gain(child, questions, reported) for child in node.children]
-    leaves = tuple(leaf for _, found in below for leaf in found)
+    leaves = tuple(leaf for _, kept in below for leaf in kept)
     gained = math.fsum(_gained(leaf, node.classes, leaf) for leaf in leaves)
     if not reported(questions):
         if not reaches(node.classes.effective, LEAST_INFORMED):
@@ -96,6 +96,6 @@ def _by_gain(
 
 
 def _gained(leaf: NodeClasses, above: NodeClasses, law: NodeClasses) -> float:
-    """Return how many more records a leaf's decision predicts right than that above it."""
+    """Return how many more records a leaf's decision predicts correctly than `above`'s decision."""
     shares = law.probabilities
     return leaf.total * (shares[leaf.decision] - shares[above.decision])

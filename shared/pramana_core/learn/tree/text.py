@@ -1,4 +1,4 @@
-"""Decision trees as rules in plain text, in the form of scikit-learn's ``export_text``."""
+"""Decision trees as plain text, in the form of scikit-learn's ``export_text``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from pramana_core.learn.tree.node import Node
 _INDENT = "|   "
 
 _WIDTH, _NARROW = 98, 40
-"""Columns of a line, and the fewest for the words of a deep node."""
+"""The number of columns of a line, and the minimum for the text of a deep node."""
 
 
 def write_tree_text(tree: DecisionTree, *, show_weights: bool = False) -> str:
-    """Return the rules of a tree, a line for each answer and each leaf.
+    """Return a tree as text, with one line per answer and per leaf.
 
         |--- tear-production-rate = normal
         |   |--- class: soft
 
-    In a pruned tree, answers that lead to leaves of one class share a line. With weights, questions
-    show their information and test, leaves their probabilities and shares with 95 % intervals.
+    In a pruned tree, answers that lead to leaves of one class share a line. With `show_weights`,
+    questions show their information and test; leaves show their probabilities, and their shares
+    with 95 % intervals.
     """
     lines = list(_lines(tree, tree.root, 0, weights=show_weights))
     if show_weights and tree.through is not None:
@@ -40,7 +41,7 @@ def _lines(tree: DecisionTree, node: Node, depth: int, *, weights: bool) -> Iter
     attribute = tree.inputs[node.split.attribute]
     if weights:
         parts = words.information(node.split, tree), words.likelihood_test(node.split, tree)
-        note = f"{attribute.name} tells {'; '.join(filter(None, parts))}"
+        note = f"{attribute.name} gives {'; '.join(filter(None, parts))}"
         yield from _wrapped(f"{_INDENT * depth}|  ", note)
         each = zip(attribute.categories, node.children, strict=True)
         answers: list[tuple[tuple[str, ...], list[Node]]] = [((n,), [child]) for n, child in each]
@@ -55,7 +56,7 @@ def _lines(tree: DecisionTree, node: Node, depth: int, *, weights: bool) -> Iter
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Return text in lines of a width, names whole; unchanged where it fits into one."""
+    """Return text in lines of a width without breaking names; one line if the text fits."""
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
@@ -69,7 +70,7 @@ def _leaf_weights(tree: DecisionTree, leaf: Node, lead: str) -> Iterator[str]:
 
 
 def _wrapped(lead: str, text: str) -> Iterator[str]:
-    """Yield text in lines of about `_WIDTH` columns, those after the first set in."""
+    """Yield text in lines of about `_WIDTH` columns; lines after the first are indented."""
     lines = textwrap.wrap(text, max(_WIDTH - len(lead), _NARROW), break_long_words=False)
     for number, part in enumerate(lines):
         yield f"{lead}{'  ' if number else ''}{part}"

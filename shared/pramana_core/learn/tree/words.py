@@ -1,4 +1,4 @@
-"""What a decision tree's nodes say in words; text, picture and the miner's page say it alike."""
+"""The texts of a decision tree's nodes, for its text, its picture and the miner's page."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.ties import descending
 
 _NAMED = 6
-"""The most classes that a line names; the others are counted."""
+"""The maximum number of classes that a line lists; the remaining classes are counted."""
 
 _LEAST_P = 1e-9
-"""Smaller p-values are all alike."""
+"""Smaller p-values are not distinguished."""
 
 
 def model_note(tree: DecisionTree) -> str:
-    """Return a note on a tree whose counts come from a model; "" for any other."""
+    """Return a note if a model gave the tree's counts, else ""."""
     if tree.through is None:
         return ""
     return (
-        f"Through a model: no reports have the attributes of a path together, so the counts are"
-        f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
-        " that are reported. Intervals suppose that the model holds. Questions are not tested: one"
-        " stays where it and those below it let more records be predicted right, as the model"
-        " expects."
+        f"Through a model: no reports contain all attributes of a path, so the counts are those"
+        f" that {NAMES[tree.through]} expects, learned from reported tables of few variables."
+        " Intervals assume that the model is right. Questions are not tested: a question stays"
+        " if, by the model, it and the questions below it improve the predictions."
     )
 
 
 def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], list[Node]]]:
-    """Return a node's answers and children; in a pruned tree, leaves of one class are one group."""
+    """Return a node's answers and children; a pruned tree groups leaves of one class."""
     if node.split is None:
         return []
     labels = tree.inputs[node.split.attribute].categories
@@ -46,18 +45,17 @@ def grouped_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ..
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, without its sign."""
+    """Return a share in percent, without the percent sign."""
     return f"{100 * share:.0f}"
 
 
 def _by_share(classes: NodeClasses) -> list[int]:
-    """Return the codes of the classes, the most probable first."""
-    found: list[int] = descending(classes.probabilities).tolist()
-    return found
+    codes: list[int] = descending(classes.probabilities).tolist()
+    return codes
 
 
 def lean(classes: NodeClasses) -> str:
-    """Say how much a node's probabilities lean on its parent's; "" of the root."""
+    """Return how much of a node's probabilities comes from its parent, as text; "" for the root."""
     if not classes.effective and classes.leaned:
         return "as its parent: it has no records of its own"
     if classes.leaned >= 0.995:
@@ -68,7 +66,7 @@ def lean(classes: NodeClasses) -> str:
 
 
 def probabilities(target: Variable, classes: NodeClasses) -> str:
-    """Return the probabilities that decide, the largest first."""
+    """Return the class probabilities as text, the largest first."""
     each = (
         f"{target.categories[c]} {percent(classes.probabilities[c])} %" for c in _by_share(classes)
     )
@@ -76,7 +74,7 @@ def probabilities(target: Variable, classes: NodeClasses) -> str:
 
 
 def own_records(target: Variable, classes: NodeClasses) -> str:
-    """Return how many records a node has, and the intervals of their classes."""
+    """Return the number of a node's records and the intervals of their classes, as text."""
     own = classes.proportions
     if own is None:
         return "no records of its own"
@@ -90,14 +88,14 @@ def own_records(target: Variable, classes: NodeClasses) -> str:
 
 
 def information(split: Split, tree: DecisionTree) -> str:
-    """Return the information of a question, with its interval where it is estimated."""
+    """Return the information of a question as text, with its interval if estimated."""
     if tree.through is not None:
         return f"{split.gain:.3f} bits expected"
     return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
 
 
 def likelihood_test(split: Split, tree: DecisionTree) -> str:
-    """Return the test that a question passed; "" through a model, which tests none."""
+    """Return the test of a question as text; "" through a model, where questions are not tested."""
     if tree.through is not None:
         return ""
     tried = f" (best of {split.tried})" if split.tried > 1 else ""
@@ -106,5 +104,5 @@ def likelihood_test(split: Split, tree: DecisionTree) -> str:
 
 
 def p_value(split: Split) -> str:
-    """Return how often chance alone would show as much."""
+    """Return the p-value of a question as text."""
     return "p < 1e-9" if split.p_value < _LEAST_P else f"p = {split.p_value:.2g}"

@@ -1,4 +1,4 @@
-"""What every masking method starts from and ends with: S and X, noise, scores, results.
+"""The common parts of masking methods: S and X, noise, scores, results.
 
-Who may be masked and what a custodian must know beforehand is decided here. No method is here.
+The checks and cautions before masking are here; the methods are not.
 """

@@ -1,6 +1,7 @@
 """Ranks, normal scores, and the normal copula behind them.
 
-Columns with ties are steps of normal variables, whose correlations are used.
+A column with ties is a step function of a latent normal variable; the copula has the correlations
+of these variables.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pramana_core.mixed import Floats, standardized
 
 
 def reordered(values: Floats, like: Floats) -> Floats:
-    """Return each column of `values` in the order of ranks that the column of `like` has: n x q.
+    """Return each column of `values`, sorted into the rank order of the column of `like`: n x q.
 
     The released numbers are the original ones, so their marginal is exactly the original.
     """
@@ -25,7 +26,7 @@ def reordered(values: Floats, like: Floats) -> Floats:
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of columns, ties at their mean rank: n x k."""
+    """Return the normal scores of columns, with ties at their mean rank: n x k."""
     found = np.empty(values.shape)
     for place in range(values.shape[1]):
         found[:, place] = special.ndtri(stats.rankdata(values[:, place]) / (len(values) + 1))
@@ -33,7 +34,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def from_normal_scores(scores: Floats, values: Floats) -> Floats:
-    """Return scores as values between the order statistics of `values`: n x k."""
+    """Return the values at scores, interpolated between the order statistics of `values`: n x k."""
     n = len(values)
     places = special.ndtr(scores) * (n + 1)
     steps = np.arange(1, n + 1)
@@ -42,21 +43,22 @@ def from_normal_scores(scores: Floats, values: Floats) -> Floats:
 
 
 TERMS = 80
-"""Terms of the Hermite series of a step function; the 80th power of .9 is 2e-4."""
+"""Terms of the Hermite series of a step function; 0.9 to the power of 80 is 2e-4."""
 
 ROUNDING = 1e-12
-"""Smaller shares of the largest variance that is left are nothing."""
+"""A remaining variance below this share of the largest one is rounding error."""
 
 STRONGEST = 0.9999
-"""No two latent variables are taken to be closer than this."""
+"""The largest correlation of two latent variables."""
 
 
 def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
     """Return the correlations of S and of the normal variables behind X, (p + q) x (p + q).
 
-    S-X is divided by the correlation of X's scores with their normal variable; X-X with ties solves
-    sum_k a_k b_k rho^k = covariance, a and b the Hermite coefficients of their steps (Mehler).
-    `by_ranks` takes 2 sin(pi r / 6) of rank correlations (Pearson 1907) for columns without ties.
+    Correlations of S with X are divided by the correlation of X's scores with their normal
+    variable. Correlations within X with ties solve sum_k a_k b_k rho^k = covariance, where a and b
+    are the Hermite coefficients of their steps (Mehler). `by_ranks` takes 2 sin(pi r / 6) of rank
+    correlations (Pearson 1907) for columns without ties.
     """
     p = scored.told.shape[1]
     columns = np.column_stack([scored.told, scored.standard])
@@ -79,13 +81,13 @@ def copula_correlations(scored: Inputs, *, by_ranks: bool = False) -> Floats:
 def conditional(
     scored: Inputs, correlations: Floats, smallest: float = 1e-8
 ) -> tuple[Floats, Floats]:
-    """Return what S tells of the normal variables behind X, n x q, and a q x q root of the
-    covariance of the rest; eigenvalues of S's correlations below `smallest` count as 0."""
+    """Return the prediction of the normal variables behind X from S, n x q, and a q x q root of the
+    residual covariance; eigenvalues of S's correlations below `smallest` count as 0."""
     p = scored.told.shape[1]
     between = correlations[:p, p:]
     coefficients = np.linalg.pinv(correlations[:p, :p], rcond=smallest, hermitian=True) @ between
     values, vectors = np.linalg.eigh(correlations[p:, p:] - between.T @ coefficients)
-    # A rounding error of nothing left would have a root of half the digits.
+    # The root of a rounding error would be far larger than the error.
     left = np.where(values > ROUNDING * values[-1], values, 0.0)
     root: Floats = (vectors * np.sqrt(left)) @ vectors.T
     return scored.told @ coefficients, root
@@ -105,7 +107,7 @@ def _hermite(column: Floats) -> Floats:
 
 
 def _correlation(covariance: float, terms: Floats) -> float:
-    """Return the rho at which sum_k terms_k rho^k is a covariance, or the closest that may be."""
+    """Return the rho that solves sum_k terms_k rho^k = covariance, or the closest feasible rho."""
     powers = np.concatenate([[0.0], terms])
 
     def gap(rho: float) -> float:
@@ -119,7 +121,7 @@ def _correlation(covariance: float, terms: Floats) -> float:
 
 
 def _possible(correlations: Floats) -> Floats:
-    """Return correlations that fit together: those found pair by pair need not."""
+    """Return a positive semidefinite correlation matrix near pairwise correlations."""
     values, vectors = np.linalg.eigh(correlations)
     if values[0] < 0:
         correlations = (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -1,4 +1,4 @@
-"""What is masked: non-confidential columns S and confidential numeric columns X of n records."""
+"""The input of masking: non-confidential columns S and confidential numeric columns X."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from pramana_core.mixed import (
 from pramana_core.ties import first_largest_of_rows
 
 TOLD = 1e-8
-"""S tells a column exactly if its residual is this small, in standard deviations."""
+"""S determines a column if the residual is at most this, in standard deviations."""
 
 ROUNDING = 1e-13
-"""Shorter residuals, in standard deviations, are rounding."""
+"""Shorter residuals, in standard deviations, are rounding error."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of a masked value may be its record's own.
+    """Limits on a record's own part in its masked value.
 
     `max_leverage` is the largest weight of a record's own value in its prediction; 1 allows all.
-    `max_told` is the largest share of what S leaves of a record that its masked value may show;
+    `max_told` is the largest share of a record's variance given S that its masked value may reveal;
     None only warns. Raises OptionError: a limit is out of its range.
     """
 
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Inputs:
-    """S and X, checked: columns that are released, if any, and numeric confidential ones."""
+    """S and X, checked: non-confidential columns, possibly none, and numeric confidential ones."""
 
     s: MixedTable
     x: MixedTable
@@ -84,12 +84,12 @@ class Inputs:
 
     @cached_property
     def standard(self) -> Floats:
-        """X standardized: n x q. Everything is computed with it, against rounding."""
+        """X standardized: n x q. All computations use it, to limit rounding errors."""
         return standardized(self.matrix)[0]
 
     @cached_property
     def design(self) -> DesignMatrix:
-        """How S becomes a matrix; constant and redundant columns are left out."""
+        """The coding of S as a matrix, without constant and redundant columns."""
         return design_of(self.s)
 
     @cached_property
@@ -104,17 +104,17 @@ class Inputs:
 
     @cached_property
     def leverages(self) -> Floats:
-        """How much each record's own value weighs in its linear prediction: n numbers, 0 to 1."""
+        """The weight of each record's own value in its linear prediction: n numbers, 0 to 1."""
         return leverages(self.basis)
 
     @cached_property
     def standard_residuals(self) -> Floats:
-        """What S does not tell linearly of the standardized X: n x q."""
+        """The residuals of the standardized X in its linear regression on S: n x q."""
         return residual(self.standard, self.basis)
 
     @cached_property
     def residuals(self) -> Floats:
-        """r: what S does not tell linearly of X, in its own units: n x q."""
+        """r: the residuals of X in its linear regression on S, in the units of X: n x q."""
         return self.standard_residuals * self.scales
 
     @cached_property
@@ -122,26 +122,24 @@ class Inputs:
         """An orthonormal basis of the constant, S and X: n x (1 + p + rank of r)."""
         lengths = np.linalg.norm(self.standard_residuals, axis=0)
         varied = lengths > ROUNDING * np.sqrt(self.records)
-        # Short residuals are orthogonal to S only up to rounding of their own length: once more.
+        # Scaling up short residuals also scales their rounding error: orthogonalize again.
         rest = residual(self.standard_residuals[:, varied] / lengths[varied], self.basis)
         return np.column_stack([self.basis, basis_of(rest)])
 
     def in_units(self, standard: Floats) -> Floats:
-        """Return standardized values as values in the units of X: n x q."""
+        """Return standardized values in the units of X: n x q."""
         return self.centres + standard * self.scales
 
 
 def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
-    """Return S and X checked: n x p columns that stay, None for no such column, and n x q numbers
-    to mask.
+    """Return S and X checked: n x p columns, None for an empty S, and n x q numbers to mask.
 
-    Raises EmptyTable, TableError: no records, missing or infinite values, numbers of records that
-    differ, or categories in X. MaskingError: there is one record, or a column of X has no
-    variation.
+    Raises EmptyTable, TableError: no records, missing or infinite values, different numbers of
+    records, or categories in X. MaskingError: only one record, or a constant column of X.
     """
     x = read_mixed(X, "X")
     if not x.columns:
-        raise TableError("X has no columns.", where="X", remedy="Name what is confidential.")
+        raise TableError("X has no columns.", where="X", remedy="Name the confidential columns.")
     s = MixedTable((), x.records) if S is None else read_mixed(S, "S")
     if s.records != x.records:
         raise TableError(
@@ -151,16 +149,16 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
         )
     if wrong := [name for name in x.names if name not in x.numeric]:
         raise TableError(
-            f"Columns {wrong} of X hold categories, truth values or text; only numbers can be"
+            f"Columns {wrong} of X contain categories, truth values or text; only numbers can be"
             " masked.",
             where=", ".join(wrong),
-            remedy="Randomize such columns, or leave them out of the release.",
+            remedy="Randomize such columns, or exclude them from the release.",
         )
     if x.records == 1:
         raise MaskingError(
-            "One record cannot be masked: its values are the means, which are kept.",
+            "One record cannot be masked: masking keeps means, which are its values.",
             where="X",
-            remedy="Give the records of more people.",
+            remedy="Add records of more people.",
         )
     for column in x.columns:
         if isinstance(column, NumericColumn) and column.is_constant:
@@ -168,44 +166,44 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
                 f"Column {column.name!r} of X has the same value in every record; masking cannot"
                 " hide it.",
                 where=column.name,
-                remedy="Leave it out of the release.",
+                remedy="Exclude the column from the release.",
             )
     return Inputs(s, x)
 
 
 def require_maskable(given: Inputs, columns: int, limits: Limits) -> None:
-    """Check that X can be predicted from S and noise be added that is orthogonal to so many
-    columns, and that this hides X. Raises MaskingError."""
+    """Check that there are enough records to predict X from S and hide it by noise orthogonal to
+    `columns` columns. Raises MaskingError."""
     least = columns + given.columns + 1
     if given.records < least:
         raise MaskingError(
             f"{given.records} records are too few for these columns; at least {least} are needed.",
             where="X",
-            remedy="Mask fewer columns at a time, or tell fewer columns of S.",
+            remedy="Mask fewer columns at a time, or remove columns from S.",
         )
     require_leverages(given.leverages, limits, given)
     require_secret(given)
 
 
 def require_secret(given: Inputs) -> None:
-    """Check that S tells no column of X exactly, which would be released. Raises MaskingError."""
+    """Check that S determines no column of X exactly. Raises MaskingError."""
     lengths = np.sqrt(np.mean(given.standard_residuals**2, axis=0))
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(given.centres) / given.scales)
-    told = [
+    exact = [
         name
         for name, length, least in zip(given.x.names, lengths, rounding, strict=True)
         if length <= max(TOLD, least)
     ]
-    if told:
+    if exact:
         raise MaskingError(
-            f"S tells columns {told} of X exactly; masking cannot hide them beside S.",
-            where=", ".join(told),
-            remedy="Take the columns they can be computed from out of S, or mask those as well.",
+            f"S determines columns {exact} of X exactly; masking cannot hide them if S is public.",
+            where=", ".join(exact),
+            remedy="Remove from S the columns they can be computed from, or mask those as well.",
         )
 
 
 def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
-    """Check that no record's fitted value is mostly its own true value. Raises MaskingError.
+    """Check that a record's fitted value is not mostly its own true value. Raises MaskingError.
 
     `found` has the weight of each record's own value: n numbers, 0 to 1.
     """
@@ -216,16 +214,16 @@ def require_leverages(found: Floats, limits: Limits, given: Inputs) -> None:
         records = "1 record stands" if count == 1 else f"{count} records stand"
         by = ", ".join(map(repr, _standing_out(given, lone)))
         raise MaskingError(
-            f"{records} nearly alone in S{f', most by {by}' if by else ''}: in the masked value of"
-            f" such a record its own true value would weigh more than {most:g}.",
+            f"{records} nearly alone in S{f', mostly by {by}' if by else ''}: in the masked value"
+            f" of such a record its own true value would weigh more than {most:g}.",
             where="S",
-            remedy="Merge rare categories, cut outlying numbers off or leave those records out;"
-            " max_leverage moves the bound.",
+            remedy="Merge rare categories, cut outlying numbers off, remove those records or raise"
+            " max_leverage.",
         )
 
 
 def _standing_out(given: Inputs, chosen: npt.NDArray[np.bool_]) -> list[str]:
-    """Return the columns of S in which chosen records are farthest from the mean, at most three."""
+    """Return at most three columns of S in which the chosen records are farthest from the mean."""
     if not given.told.shape[1]:
         return []
     places = first_largest_of_rows(np.abs(given.told[chosen]))

@@ -1,4 +1,4 @@
-"""A masking method, and what it gives back."""
+"""A masking method and its result."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pramana_core.mixed import Floats
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """Masked values Y in place of X; only `matrix` may leave the owner.
+    """Masked values Y that replace X; only `matrix` may leave the owner.
 
     Attributes:
         matrix: Y, n x q.
         expectation: the part of Y that is a function of S, n x q, or None.
-        noise: Y less expectation or X, n x q; None if values were reordered. It gives X away.
-        details: choices by name: numbers and words without a record.
-        warnings: sentences that the custodian must know before this leaves.
+        noise: Y minus the expectation or X, n x q; None if values were reordered. It reveals X.
+        details: parameters and figures by name, none of a single record.
+        warnings: sentences that the custodian must read before the release.
         influence: each record's part in its own Y before reordering, or None.
         method: the method's name.
     """
@@ -39,7 +39,7 @@ class Masked:
 
 
 def facts(given: Inputs) -> dict[str, Any]:
-    """Return the details of every method: the largest leverage, and columns left out."""
+    """Return the details common to all methods: the largest leverage, and omitted columns."""
     return {
         "records": given.records,
         "largest_leverage": float(given.leverages.max()),
@@ -49,17 +49,17 @@ def facts(given: Inputs) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Method:
-    """A masking method: how to run it, and what it promises.
+    """A masking method: its function, and the properties of its results.
 
     Attributes:
-        name: its name wherever a method is chosen.
+        name: its name in options and commands.
         run: the method: `run(inputs, rng, limits)`, or `run(inputs, rng, noise=...)`.
         keeps, protects: sentences on the relationships that survive, and on protection.
         options: its options, each with its default.
         released_values: whether it releases true values in another order.
-        independent: whether Y shows nothing of X beyond S.
-        orthogonal: whether noise and X are orthogonal, so that true values fulfil an equation.
-        exact_moments: whether means and covariances of (S, Y) are those of (S, X) in the sample.
+        independent: whether Y reveals nothing of X beyond S.
+        orthogonal: whether noise and X are orthogonal, so that true values satisfy an equation.
+        exact_moments: whether (S, Y) has the means and covariances of (S, X) in the sample.
     """
 
     name: str
@@ -76,11 +76,11 @@ class Method:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def __call__(self, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked:  # noqa: N803
-        """Mask X given S, both as of `inputs`, with the method's options: `Limits`, or `noise`.
+        """Mask X given S, both as in `inputs`, with the method's options: `Limits`, or `noise`.
 
         Raises OptionError, TableError: an unknown option, a value out of its range, or see
-        `inputs`. MaskingError: S determines a column of X, a record is alone in S, more than
-        `max_told` of one would show, or there are too few records.
+        `inputs`. MaskingError: S determines a column of X, a record is alone in S, a masked value
+        would reveal more than `max_told`, or there are too few records.
         """
         if unknown := sorted(set(options) - set(self.options)):
             raise OptionError(
@@ -97,9 +97,9 @@ class Method:
 
 
 def method_of(name: str, methods: Mapping[str, Method]) -> Method:
-    """Return the method of a name. Raises OptionError."""
+    """Return the method with a name. Raises OptionError."""
     if name not in methods:
         raise OptionError(
-            f"There is no masking method {name!r}; there are {', '.join(methods)}.", where="method"
+            f"Unknown masking method {name!r}; choose from {', '.join(methods)}.", where="method"
         )
     return methods[name]

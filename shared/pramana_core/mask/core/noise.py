@@ -1,4 +1,4 @@
-"""Noise: with a covariance in expectation, or with exactly the wanted one (EGADP's)."""
+"""Noise with a given covariance, in expectation or exactly (EGADP)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Randomness(Protocol):
     """The part of numpy's `Generator` that masking uses; owners pass a keyed one."""
 
     def standard_normal(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent standard normal numbers of a shape."""
+        """Return independent standard normal numbers of the given shape."""
         ...
 
     def random(self, size: Any = None) -> npt.NDArray[Any]:
-        """Return independent uniform numbers in [0, 1) of a shape."""
+        """Return independent uniform numbers in [0, 1) of the given shape."""
         ...
 
     def permutation(self, x: int) -> npt.NDArray[Any]:
@@ -28,7 +28,7 @@ class Randomness(Protocol):
 
 
 def require_randomness(rng: Any) -> None:
-    """Check that something can serve as the randomness. Raises OptionError."""
+    """Check that an object can serve as the source of randomness. Raises OptionError."""
     if not hasattr(rng, "standard_normal") or not hasattr(rng, "permutation"):
         raise OptionError(
             f"rng must be a random generator such as numpy's, not {type(rng).__name__}.",
@@ -52,11 +52,11 @@ def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
 
 
 def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
-    """Return drawn noise, n x q, changed into what `exact_noise` promises."""
-    # Columns of very different scales share one root: each is taken in units of its own length.
+    """Return drawn noise, n x q, transformed to have the properties of `exact_noise`."""
+    # One root serves columns of very different scales, so each is first divided by its length.
     scale = _lengths(like)
     white = residual(drawn / _lengths(drawn), basis)
-    # Whitened twice: the second time mends the rounding of the first.
+    # The second whitening corrects the rounding errors of the first.
     white = _orthonormal(residual(_orthonormal(white / _lengths(white)), basis))
     found: Floats = (white @ symmetric_root(like / scale)) * scale
     return found
@@ -70,7 +70,7 @@ def symmetric_root(like: Floats) -> Floats:
 
 
 def _lengths(values: Floats) -> Floats:
-    """Return the lengths of columns, 1 of those that are 0; squares stay in the range of floats."""
+    """Return the lengths of columns, with 1 for 0; squares stay in the range of floats."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     largest = np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(values / largest, axis=0)

@@ -1,7 +1,7 @@
-"""How good a masked table is: what it is still good for, and what it gives away.
+"""Measures of a masked table: its utility, and the true values that it reveals.
 
-`measure_all` takes all measures: `utility` and `security` are the rows of either side. Nothing here
-masks, and nothing compares methods.
+`measure_all` takes all measures; `utility` and `security` compute the rows of one side each. This
+room neither masks nor compares methods.
 """
 
 from pramana_core.mask.measures.measure import Measure, Measures

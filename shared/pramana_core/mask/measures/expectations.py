@@ -15,15 +15,15 @@ from pramana_core.mixed import Floats, basis_of, leverages, with_constant
 Kind = Literal["linear", "kernel"]
 
 MOST_FITTED = 2_000
-"""Kernels are fitted on at most so many records, drawn at random, and predict the others."""
+"""The most records on which a kernel is fitted, drawn at random; the fit predicts the others."""
 
 LANDMARKS = 100
-"""A kernel is spanned by so many records: measures want hundreds of fits, not the last digit."""
+"""Landmarks of a kernel; few suffice, because measures need hundreds of fits, not all digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Expectations of q targets at n records, fitted and left out, and a function that predicts."""
+    """Fitted and left-out expectations of q targets at n records, and a function that predicts."""
 
     fitted: Floats
     left_out: Floats
@@ -42,8 +42,8 @@ def expectation(
 ) -> Expectation:
     """Return the expectations of targets, n x q, given features, n x k in any units.
 
-    With `standardize`, all columns that vary count alike. A kernel is fitted on at most `most`
-    records, which `rng` draws, and spanned by `landmarks`.
+    With `standardize`, all columns that vary have equal weight. A kernel with `landmarks` landmarks
+    is fitted on at most `most` records, which `rng` draws.
     """
     centre, scale = features.mean(axis=0), features.std(axis=0)
     kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))
@@ -71,7 +71,7 @@ def _linear(standard: Callable[[Floats], Floats], features: Floats, targets: Flo
     coefficients = np.linalg.lstsq(design, targets, rcond=1e-10)[0]
     fitted: Floats = design @ coefficients
     own = np.minimum(leverages(basis_of(design)), 1.0)
-    # A record that decides its own fit has no fit without it: the mean stands for it.
+    # Without a record of leverage 1 its left-out fit does not exist; the mean replaces it.
     alone = own > 1 - 1e-9
     rest = (targets - fitted) / np.where(alone, 1.0, 1 - own)[:, None]
     left_out: Floats = np.where(alone[:, None], targets.mean(axis=0), targets - rest)

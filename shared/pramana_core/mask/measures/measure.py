@@ -1,4 +1,4 @@
-"""One number about a masked table, with a sentence for its custodian, and the list of them."""
+"""One figure about a masked table, with a sentence for its custodian, and the list of figures."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Measure:
-    """One number about a masked table.
+    """One figure about a masked table.
 
     Attributes:
-        name, group: such as "snooper-gain", and the side it measures.
+        name, group: such as "snooper-gain", and the side it measures ("utility" or "security").
         about: its columns: "debt", "debt given age, gender", or "all columns".
-        value, error: the number, NaN if it does not exist, and its standard error over records.
-        sentence: what the number means for this table.
-        alarm: whether it shows, by more than chance, that Y shows more of X than S does.
+        value, error: the figure, NaN if it does not exist, and its standard error over records.
+        sentence: the meaning of the figure for this table.
+        alarm: whether Y reveals significantly more of X than S does.
     """
 
     name: str
@@ -39,17 +39,17 @@ class Measures:
         return iter(self.rows)
 
     def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
-        """Return all measures of a name, and about some columns if these are given."""
+        """Return all measures with a name, and with an `about` if given."""
         return tuple(
             row for row in self.rows if row.name == name and (about is None or row.about == about)
         )
 
     @property
     def alarms(self) -> tuple[Measure, ...]:
-        """The measures which show that Y tells more of X than S does."""
+        """The measures that show that Y reveals more of X than S does."""
         return tuple(row for row in self.rows if row.alarm)
 
 
 def per_cent(value: float) -> str:
-    """Return a share in words."""
+    """Return a share as a percentage with its unit in words."""
     return f"{100 * value + 0.0:.1f} per cent"

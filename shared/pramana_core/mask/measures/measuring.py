@@ -26,7 +26,7 @@ def measure_all(
     on_step: Progress = unwatched,
     influence: Influence | None = None,
 ) -> Measures:
-    """Measure the utility and the security of a masked table; S, X and Y are as of `compared`.
+    """Measure the utility and the security of a masked table; `compared` describes S, X and Y.
 
     `influence` is each record's part in its own masked values. `on_step` is called after each step.
     """
@@ -43,9 +43,8 @@ def measure_all(
     notes = []
     if given.records > MOST_FITTED:
         notes.append(
-            f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"
-            f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and predict all"
-            f" {given.records:,}."
+            f"Kernels with {LANDMARKS} landmarks are fitted on {MOST_FITTED:,} random records (for"
+            f" the snooper's E(X|S), on up to {MOST:,}) and predict all {given.records:,}."
         )
     return Measures(tuple(rows), tuple(notes))
 
@@ -53,16 +52,17 @@ def measure_all(
 def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - the papers' names
     """Return S and X of the same n records, checked, and the masked values of X, n x q.
 
-    Columns of X without variation are left out; Y has the columns of X by name or in order. Raises
-    EmptyTable, TableError: no records, missing values, or columns or lengths that differ.
-    MaskingError: fewer than ten records, or no column of X varies.
+    Constant columns of X are omitted; Y has the columns of X by name or in the same order.
+
+    Raises EmptyTable, TableError: no records, missing values, or columns or lengths that differ.
+    MaskingError: fewer than ten records, or all columns of X are constant.
     """
     x, y = read_mixed(X, "X"), read_mixed(Y, "Y")
     if y.records != x.records:
         raise TableError(
             f"Y has {y.records} records and X has {x.records}.",
             where="Y",
-            remedy="Measures compare the same records in the same order.",
+            remedy="Pass the same records in the same order.",
         )
     if x.records < 10:
         raise MaskingError(
@@ -71,13 +71,15 @@ def compared(S: Any, X: Any, Y: Any) -> tuple[Inputs, Floats]:  # noqa: N803 - t
         )
     if len(x.columns) != len(y.columns) or x.numeric != x.names or y.numeric != y.names:
         raise TableError(
-            "X and Y must have the same columns, of numbers.",
+            "X and Y must have the same numeric columns.",
             where="Y",
-            remedy="Pass what was masked and what is released in its place.",
+            remedy="Pass as X the columns that were masked, and as Y their masked values.",
         )
     kept = [place for place, column in enumerate(x.columns) if not column.is_constant]
     if not kept:
-        raise MaskingError("No column of X varies, so there is nothing to measure.", where="X")
+        raise MaskingError(
+            "All columns of X are constant, so there is nothing to measure.", where="X"
+        )
     names = [x.names[place] for place in kept]
     others = names if set(x.names) == set(y.names) else [y.names[place] for place in kept]
     return inputs(S, x.project(names)), y.project(others).matrix()

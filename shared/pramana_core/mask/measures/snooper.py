@@ -1,4 +1,4 @@
-"""What a snooper gains by a masked table: how much better S and Y together predict X than S alone.
+"""The gain of a snooper from a masked table: how much better S and Y predict X than S alone.
 
 The snooper knows S and Y of everybody, and the true X of all people outside a fold. He uses Y only
 if it helps among the people he knows. A gain is measured against the best prediction from S alone
@@ -19,18 +19,18 @@ from pramana_core.mixed import Floats
 
 FOLDS = 5
 MOST = 10_000
-"""The most records on which E(X|S) is fitted: an error of it could pass for a gain."""
+"""The most records on which E(X|S) is fitted; a less exact fit could pass for a gain."""
 SOMETHING = 0.98
-"""S tells something of a column if its left-out errors are below this share of the variance."""
+"""S is informative about a column if its left-out errors are below this share of the variance."""
 SURE = 2.0
-"""A snooper uses Y if his own errors fall by this many of their standard errors."""
+"""A snooper uses Y if it lowers his own errors by this many of their standard errors."""
 SCALES = (0.5, 1.5)
-"""How much distances in Y count against distances in E(X|S)."""
+"""The weights of distances in Y relative to distances in E(X|S)."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How much Y adds to the prediction of one confidential column, at index `place`.
+    """How much Y adds to the prediction of the confidential column at index `place`.
 
     Attributes:
         without, together: the out-of-fold R2 of predictions from S alone, and from S and Y.
@@ -58,7 +58,7 @@ def snooper_gains(
     """Return the gain of a snooper for each confidential column.
 
     `told` is S, n x p, `true` X, n x q, `masked` Y, n x k; `expected` is E(Y|S) if it is known.
-    `rng` draws the folds, and `on_fold` is called after each.
+    `rng` draws the folds, and `on_fold` is called after each fold.
     """
     if expected is None:
         expected = expectation("kernel", told, masked, rng, most=MOST).fitted
@@ -70,53 +70,53 @@ def snooper_gains(
     fold[rng.permutation(len(true))] = np.arange(len(true)) % FOLDS
     alone, both = np.empty_like(true), np.empty_like(true)
     for number in range(FOLDS):
-        known, asked = fold != number, fold == number
+        known, outside = fold != number, fold == number
         first = expectation("kernel", told[known], true[known], rng, most=MOST)
-        alone[asked] = both[asked] = first.predict(told[asked])
+        alone[outside] = both[outside] = first.predict(told[outside])
         if beyond.shape[1]:
-            both[asked] += _learned(
-                true[known], first, beyond[known], alone[asked], beyond[asked], rng
+            both[outside] += _correction(
+                true[known], first, beyond[known], alone[outside], beyond[outside], rng
             )
         on_fold()
     return tuple(_gain(place, true, alone, both) for place in range(true.shape[1]))
 
 
-def _learned(
+def _correction(
     true: Floats,
     first: Expectation,
     beyond: Floats,
-    alone_asked: Floats,
-    beyond_asked: Floats,
+    alone_queries: Floats,
+    beyond_queries: Floats,
     rng: Randomness,
 ) -> Floats:
-    """Return what a snooper adds to E(X|S) in a fold: by the best of several ways, or nothing."""
+    """Return the snooper's correction of E(X|S) in a fold by the best of several fits, or zeros."""
     rest = true - first.left_out
-    # In units of X, not of E(X|S): where S tells nothing, all that moves a left-out mean is the
-    # record left out, and stretched it would give its own value away.
+    # Features are in units of X, not of E(X|S): where S is uninformative, only the omitted record
+    # moves a left-out mean, and scaling that movement up would reveal the record's value.
     spread = true.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    # Fitted, not left-out, values: among records alike in S a left-out mean tells whose it is by
-    # the value that it lacks. Where S tells nothing, fits of noise would do so, too.
-    told = np.mean(rest**2, axis=0) < SOMETHING * spread**2
-    weight = np.where(told, 1 / spread, 0.0)
-    ways: list[tuple[Expectation, Floats]] = [
-        (expectation("linear", beyond, rest, rng), beyond_asked)
+    # Fitted values, not left-out ones: among records alike in S a left-out mean identifies its
+    # record by the missing value. Where S is uninformative, fits of noise would do so, too.
+    informative = np.mean(rest**2, axis=0) < SOMETHING * spread**2
+    weight = np.where(informative, 1 / spread, 0.0)
+    fits: list[tuple[Expectation, Floats]] = [
+        (expectation("linear", beyond, rest, rng), beyond_queries)
     ]
     for scale in SCALES:
-        # Stretched columns stay stretched: the kernel must not standardize them again.
+        # The kernel must not standardize again, or the weights would be lost.
         features = np.column_stack([first.fitted * weight, scale * beyond])
-        asked = np.column_stack([alone_asked * weight, scale * beyond_asked])
-        ways.append((expectation("kernel", features, rest, rng, standardize=False), asked))
-    added = np.zeros_like(alone_asked)
+        queries = np.column_stack([alone_queries * weight, scale * beyond_queries])
+        fits.append((expectation("kernel", features, rest, rng, standardize=False), queries))
+    added = np.zeros_like(alone_queries)
     for place in range(true.shape[1]):
         plain = rest[:, place] ** 2
         best, errors = None, plain
-        for way, asked in ways:
-            these = (rest - way.left_out)[:, place] ** 2
+        for fit, queries in fits:
+            these = (rest - fit.left_out)[:, place] ** 2
             better = plain - these
             sure = better.mean() > SURE * better.std() / np.sqrt(len(better))
             if sure and these.mean() < errors.mean():
-                best, errors = (way, asked), these
+                best, errors = (fit, queries), these
         if best is not None:
             added[:, place] = best[0].predict(best[1])[:, place]
     return added
@@ -132,6 +132,6 @@ def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
     together = 1 - float(second.sum()) / total
     p = float(stats.t.sf(gain / error, n - 1)) if error > 0 else 0.5
     if together <= 0:
-        # Worse than the mean, whatever he was before: he knows nothing.
+        # With Y he predicts worse than the mean, so any difference is not a gain.
         p = max(p, 0.5)
     return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)

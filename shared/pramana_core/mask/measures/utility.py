@@ -1,7 +1,7 @@
-"""The measures of utility: models fitted on the masked table and on the true one.
+"""The measures of utility: models fitted on the masked table compared with models of the true one.
 
-Both predict the true records (AlAhmadi V.2): how closely the masked relationship follows the true
-one. Each confidential column is predicted from S, and from S with the other confidential columns.
+Both models predict the true records (AlAhmadi V.2); the measures compare these predictions. Each
+confidential column is predicted from S, and from S with the other confidential columns.
 """
 
 from __future__ import annotations
@@ -20,21 +20,23 @@ from pramana_core.mixed import Floats
 WORDS: dict[Kind, str] = {"linear": "straight-line", "kernel": "kernel"}
 
 WEAK = 10.0
-"""The least left-out R2 times n of a relationship: slopes on noise are noise."""
+"""The least left-out R2 times n of a relationship; slopes of weaker ones are noise."""
 
 NOTHING = 1e-18
-"""A share of the variance that is rounding."""
+"""A smaller share of the variance is rounding error."""
 
 Model = tuple[int, tuple[str, ...], Kind]
-"""The index of a column of X, the columns of S and X that it is predicted from, and how."""
+"""The index of a column of X, the columns of S and X that predict it, and the kind of fit."""
 
 
 def models_of(given: Inputs) -> Iterator[Model]:
-    """Yield the models that are compared: each column of X given S, and given all other columns."""
-    told = tuple(name for name in given.s.names if _places(given, name))
+    """Yield the models to compare: each column of X given S, and given all other columns."""
+    informative = tuple(name for name in given.s.names if _places(given, name))
     for place, label in enumerate(given.x.names):
         rest = tuple(name for name in given.x.names if name != label)
-        for independent in dict.fromkeys(chosen for chosen in (told, told + rest) if chosen):
+        for independent in dict.fromkeys(
+            chosen for chosen in (informative, informative + rest) if chosen
+        ):
             for kind in WORDS:
                 yield place, independent, kind
 
@@ -51,12 +53,12 @@ def utility_rows(
 
 
 def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> list[Measure]:
-    """Return slope and R2 of a model of one column fitted on both tables."""
+    """Return slope and R2 of one model, fitted on both tables."""
     place, independent, kind = model
-    told = given.told[:, [k for name in independent for k in _places(given, name)]]
+    known = given.told[:, [k for name in independent for k in _places(given, name)]]
     rest = [given.x.names.index(name) for name in independent if name in given.x.names]
-    features = np.column_stack([told, given.matrix[:, rest]])
-    released = np.column_stack([told, masked[:, rest]])
+    features = np.column_stack([known, given.matrix[:, rest]])
+    released = np.column_stack([known, masked[:, rest]])
     true = given.matrix[:, [place]]
     original = expectation(kind, features, true, rng)
     by_masked = expectation(kind, released, masked[:, [place]], rng).predict(features)
@@ -65,16 +67,16 @@ def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> 
     strength = 1 - float(np.mean((true - original.left_out) ** 2)) / variance
     if strength * len(true) < WEAK or math.isnan(slope):
         slope = r2 = math.nan
-        of_slope = of_r2 = "The true table shows no such relationship, so there is none to keep."
+        of_slope = of_r2 = "The true table has no such relationship that masking could keep."
     else:
         word = WORDS[kind]
         of_slope = (
-            f"Where the true table's {word} fit rises by 1, the masked table's rises by"
-            f" {slope:.3f}; 1 is right."
+            f"Where the {word} fit of the true table rises by 1, the fit of the masked table rises"
+            f" by {slope:.3f}; 1 is ideal."
         )
         of_r2 = (
-            f"The masked table's {word} fit follows {per_cent(r2)} of the ups and downs of the true"
-            " one's."
+            f"The {word} fit of the masked table reproduces {per_cent(r2)} of the variation in the"
+            " fit of the true table."
         )
     about = f"{given.x.names[place]} given {', '.join(independent)}"
     return [
@@ -95,5 +97,5 @@ def relationship(by_true: Floats, by_masked: Floats, variance: float) -> tuple[f
 
 
 def _places(given: Inputs, name: str) -> list[int]:
-    """Return the columns of the design that a column of S has; none if it tells nothing new."""
+    """Return the columns of the design matrix for a column of S; empty if it is redundant."""
     return [k for k, (source, _) in enumerate(given.design.sources) if source == name]

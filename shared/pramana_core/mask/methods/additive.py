@@ -1,6 +1,6 @@
 """Additive noise: the oldest methods, for comparison with others.
 
-Y = X + e: Y tells of X what S does not, copies of a release average the noise out, and
+Y = X + e reveals more of X than S does, the noise averages out over several releases, and
 relationships are weakened. These two methods do not use S.
 """
 
@@ -22,23 +22,23 @@ NOISE = 0.1
 """The default variance of the noise as a share of each column's variance."""
 
 MOST_NOISE = 1_000_000
-"""Larger shares leave nothing of X."""
+"""The largest share; more noise would erase X."""
 
 
 def sadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
     """Mask by simple additive noise: Y_j = X_j + e_j, the e_j normal and independent.
 
-    Variances grow by the share `noise`; correlations in X fall by 1 / (1 + noise), those with S by
-    its square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
+    Variances grow by the share `noise`; correlations in X are divided by 1 + noise, correlations
+    with S by its square root. (Traub, Yemini and Wozniakowski 1984; AlAhmadi II.2.2.)
     """
     return _added(given, rng, np.eye(given.columns), noise)
 
 
 def cadp(given: Inputs, rng: Randomness, *, noise: float = NOISE) -> Masked:
-    """Mask by correlated additive noise: Y = X + e, the covariance of e being noise * cov(X).
+    """Mask by correlated additive noise: Y = X + e, where the covariance of e is noise * cov(X).
 
-    Correlations among the columns of X are kept in expectation; those with S are multiplied by
-    1 / sqrt(1 + noise). (Kim 1986; AlAhmadi II.2.2.)
+    Correlations among the columns of X are kept in expectation; correlations with S are multiplied
+    by 1 / sqrt(1 + noise). (Kim 1986; AlAhmadi II.2.2.)
     """
     return _added(given, rng, symmetric_root(given.standard) / np.sqrt(given.records), noise)
 

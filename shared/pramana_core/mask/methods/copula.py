@@ -25,14 +25,14 @@ from pramana_core.mixed import MixedTable, NumericColumn, numeric_table
 def cgadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
 
-    Keeps monotonic relationships between pairs, and nearly the marginals. (Sarathy, Muralidhar and
-    Parsa 2002; AlAhmadi II.2.3; of ties see `copula_correlations`.)
+    Keeps monotonic relationships between pairs, and nearly the marginals. `copula_correlations`
+    treats ties. (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3.)
     """
     return _masked(given, rng, limits, shuffled=False)
 
 
 def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
-    """Mask by data shuffling: released values are those of X, at other records.
+    """Mask by data shuffling: the released values are the values of X, assigned to other records.
 
     The i-th smallest value of X goes to the record of the i-th smallest draw of a normal copula,
     whose correlations are 2 sin(pi r / 6). (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
@@ -41,7 +41,7 @@ def shuffle(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, rng: Randomness, limits: Limits, *, shuffled: bool) -> Masked:
-    """Return X redrawn given S: noise orthogonal to the scores, with the copula's covariance."""
+    """Return X redrawn given S, with noise orthogonal to the scores and the copula's covariance."""
     columns = (
         NumericColumn(column.name, normal_scores(column.values[:, None])[:, 0])
         if isinstance(column, NumericColumn) and not column.is_constant

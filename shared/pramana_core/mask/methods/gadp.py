@@ -1,7 +1,7 @@
 """Methods that keep linear relationships: GADP, IPSO and EGADP.
 
-All release the linear prediction of X from S with noise. Exact are: nothing (GADP), the moments
-(IPSO), the moments and the noise's orthogonality to X (EGADP).
+All release the linear prediction of X from S with noise. GADP keeps moments in expectation, IPSO
+exactly, and the noise of EGADP is also orthogonal to X.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pramana_core.mixed import Floats
 def gadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
 
-    Moments of (S, Y) are those of (S, X) up to sampling error; Y is independent of X given S.
-    (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
+    Moments of (S, Y) equal the moments of (S, X) up to sampling error; Y is independent of X given
+    S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
     """
     require_maskable(given, given.basis.shape[1], limits)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
@@ -31,8 +31,9 @@ def ipso(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     """Mask by information-preserving statistical obfuscation: exact moments, e orthogonal to S.
 
     Y is a draw given the sufficient statistics of the normal model of X on S (Burridge 2003;
-    AlAhmadi II.2.3). It is less secure than EGADP: e is not orthogonal to X, and its squared
-    correlation with the residuals of X is 1 / (n - 1 - p) on average, which Y then shows of X.
+    AlAhmadi II.2.3). IPSO is less secure than EGADP: e is not orthogonal to X. The squared
+    correlation of e with the residuals of X, 1 / (n - 1 - p) on average, is the share of X that Y
+    reveals.
     """
     require_maskable(given, given.basis.shape[1], limits)
     noise = exact_noise(rng, given.basis, given.standard_residuals)
@@ -45,7 +46,7 @@ def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
     Y = prediction from S + e with e = b Sb^(-1/2) Sr^(1/2): r are the residuals of X on S, b those
     of random V on S and X (Muralidhar and Sarathy 2005, 2008; AlAhmadi II.2.3).
 
-    Sums of X over all records and over each category of S are those of Y, so two people alone in a
+    Y has the same sums as X over all records and over each category of S, so two people alone in a
     category learn each other's values (docs/masking.md).
     """
     require_maskable(given, given.both.shape[1], limits)
@@ -54,7 +55,7 @@ def egadp(given: Inputs, rng: Randomness, limits: Limits) -> Masked:
 
 
 def _masked(given: Inputs, noise: Floats, basis: Floats | None, limits: Limits) -> Masked:
-    """Return the linear prediction with noise that is orthogonal to a basis, if to any."""
+    """Return the linear prediction plus noise that is orthogonal to the basis, if one is given."""
     influence = hidden(influence_of(given.leverages, basis, columns=given.columns), limits)
     prediction = given.standard - given.standard_residuals
     return Masked(

@@ -1,4 +1,4 @@
-"""E(X|S) learned by kernel regression, so that whoever learns it again from Y finds the same."""
+"""E(X|S) learned by kernel regression, so that the same regression on Y finds it again."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from pramana_core.mask.methods.squares import ROUNDING, Squares, no_squares, squ
 from pramana_core.mixed import Floats, basis_of, leverages, residual
 
 LEARNED = 0.05
-"""Eigenvectors of which the ridge keeps less than this are left out of E(X|S): they are noise."""
+"""Eigenvectors of which the ridge keeps less are omitted from E(X|S), as noise."""
 
 ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
-"""How often the ridge may be iterated: the first is taken that does not add too much freedom."""
+"""Counts of ridge iterations, tried in order until one adds not too many degrees of freedom."""
 
 FREEDOM, FITTED = 2.0, 0.1
-"""At most this many times the freedom of the ridge, and at most this share of the records, unless
-the ridge alone has more."""
+"""The iterated ridge has at most this many times the freedom of the ridge, and at most this share
+of the records, unless the ridge alone has more."""
 
 ATTEMPTS, PATIENCE = 16, 8
-"""How often lone records are held back; after the second number, what still weighs too much is
-replaced wholly."""
+"""The count of attempts to reduce the weight of lone records, and the attempt from which values
+that still weigh too much are replaced entirely."""
 
 SURE = 1.0
-"""The kernel is used if its errors are smaller than those of lines by this many standard errors."""
+"""The kernel is used if its errors are smaller than linear ones by this many standard errors."""
 
 MOST = 0.15
-"""The largest freedom of what the kernel adds, as a share of the records; else it is smoothed. It
-exceeds `FITTED`, or fits at that limit would be smoothed until little is left."""
+"""The largest freedom that a kernel may add, as a share of the records, before it is smoothed. It
+exceeds `FITTED`, or fits at that limit would be smoothed until little remains."""
 
 CURVED, NOTABLE = 0.3, 0.5
-"""The weight of a record's own value is held to the first, as far as the kernel adds to it; if it
-stays above the second, the kernel is smoothed."""
+"""The target of the weight of a record's own value, as far as the kernel adds to it, and the weight
+above which the kernel is smoothed."""
 
 BEYOND = 0.1
-"""Where S alone gives a record's own value nearly that much weight, the kernel may add this."""
+"""Where S alone gives a record's own value nearly the target weight, the kernel may add this."""
 
 MARGIN = 0.98
-"""Records are held back a little more than needed."""
+"""A factor below 1: weights of lone records are reduced slightly more than needed."""
 
 SMOOTHER = 3.0
-"""The factor of the next penalty if that does not help, or freedom is too large."""
+"""The factor of the next penalty if reduced weights do not help, or freedom is too large."""
 
 WIDE, SHARE, NARROW = 200, 5, 20
-"""Noise is orthogonal to at most the first number of eigenvectors, and to one for this many
-records; for the third number of records if it must keep its own distribution."""
+"""Noise is orthogonal to at most `WIDE` eigenvectors, and to one for each `SHARE` records, or for
+each `NARROW` records if noise must keep its own distribution."""
 
 TINY = 1e-300
 
 UNEVEN = 0.05
-"""With a larger leave-one-out R2 of |r| on S the spread of the residuals depends on S."""
+"""Above this leave-one-out R2 of |r| on S, the spread of the residuals depends on S."""
 
 LARGE = 0.1
-"""An expectation with more freedom than this share of the records is warned of."""
+"""An expectation with more freedom than this share of the records causes a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,13 @@ class FittedExpectation:
     """E(X|S) of the standardized X.
 
     Attributes:
-        fit: the kernel regression it started from.
+        fit: the kernel regression from which it was computed.
         expectation, residuals: E(X|S) and X - E(X|S), n x q.
         learned: the most eigenvectors of the kernel in a column of E(X|S).
-        iterations: how often the ridge was iterated, of each column; infinite for a projection.
-        held: how many lone records' own values were held back.
+        iterations: the count of ridge iterations for each column; infinite for a projection.
+        held: the count of lone records with a reduced weight.
         own: the weight of each record's own value in its expectation: n x q.
-        squares: squares and products that the kernel missed and that were added.
+        squares: added squares and products that the kernel missed.
     """
 
     fit: KernelFit
@@ -88,7 +88,7 @@ class FittedExpectation:
 
     @property
     def leverages(self) -> Floats:
-        """How much own values weigh, in the column where it is most: n numbers."""
+        """The weight of each record's own value, in the column where it is largest: n numbers."""
         found: Floats = self.own.max(axis=1)
         return found
 
@@ -100,7 +100,8 @@ class FittedExpectation:
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
         """Return an orthonormal basis of the constant, S, E(X|S), X, and eigenvectors of the
-        kernel, n x k: as many as there are records for if `wide`, else fewer.
+        kernel, n x k:
+        as many eigenvectors as n allows if `wide`, otherwise fewer.
         """
         n, q = given.records, given.columns
         base = np.column_stack([given.basis, self.squares.basis])
@@ -111,7 +112,7 @@ class FittedExpectation:
         return _with(found, given.standard)
 
     def details(self, given: Inputs) -> dict[str, Any]:
-        """Return what was chosen and found, for `Masked.details`."""
+        """Return the parameters and figures of the fit for `Masked.details`."""
         return {
             "bandwidth": self.fit.bandwidth,
             "penalty": min(self.fit.penalties),
@@ -128,42 +129,41 @@ class FittedExpectation:
         }
 
     def warnings(self, given: Inputs) -> tuple[Caution, ...]:
-        """Return what a custodian must know of this relation; names columns, never values."""
-        found = []
+        """Return cautions for the custodian about this relation; they name columns, not values."""
+        cautions = []
         uneven = explained(np.abs(self.residuals), self._spread(given))
-        told = 1 - np.mean(self.residuals**2, axis=0)
+        r2s = 1 - np.mean(self.residuals**2, axis=0)
         linearly = 1 - np.mean(given.standard_residuals**2, axis=0)
-        for name, spread, r2, line in zip(given.x.names, uneven, told, linearly, strict=True):
+        for name, spread, r2, line in zip(given.x.names, uneven, r2s, linearly, strict=True):
             if r2 > NEARLY_TOLD >= line:
-                said = (
-                    f"S tells {r2:.1%} of the variation of column {name!r}; its masked values are"
-                    " as close to the true ones as that."
+                sentence = (
+                    f"S explains {r2:.1%} of the variance of column {name!r}, so its masked values"
+                    " are close to the true ones."
                 )
-                found.append(Caution(said))
+                cautions.append(Caution(sentence))
             if spread > UNEVEN:
-                said = (
-                    f"How far column {name!r} spreads around its expectation depends on S"
-                    f" (R2 {spread:.2f}); the noise spreads evenly."
+                sentence = (
+                    f"The spread of column {name!r} around its expectation depends on S"
+                    f" (R2 {spread:.2f}); the spread of the noise does not."
                 )
-                found.append(Caution(said))
+                cautions.append(Caution(sentence))
         share = float(self.freedom.max()) / given.records
         if share > LARGE:
-            said = (
-                f"What S tells has {self.freedom.max():.0f} effective parameters for"
-                f" {given.records} records ({share:.0%}): on average a record's own true value"
-                f" makes up {share:.0%} of its expectation. Mask more records or tell fewer columns"
-                " of S."
+            sentence = (
+                f"E(X|S) has {self.freedom.max():.0f} effective parameters for {given.records}"
+                f" records ({share:.0%}): on average a record's own true value makes up"
+                f" {share:.0%} of its expectation. Mask more records or remove columns from S."
             )
-            found.append(Caution(said))
-        return tuple(found)
+            cautions.append(Caution(sentence))
+        return tuple(cautions)
 
     def _r2(self, given: Inputs) -> Floats:
-        """Return the share of X that left-out records' expectations tell, at least: q numbers."""
+        """Return a lower limit of the left-out R2 of X on S: q numbers."""
         left_out = self.residuals / np.maximum(1 - self.own, ALONE)
         return explained(given.standard, given.standard - left_out)
 
     def _spread(self, given: Inputs) -> Floats:
-        """Return |r| as S tells it, each record's without its own: n x q."""
+        """Return the left-out prediction of |r| from S for each record: n x q."""
         count = min(self.learned, given.records // NARROW)
         basis = np.column_stack([given.basis, self.fit.basis[:, :count]])
         sizes = np.abs(self.residuals)
@@ -172,7 +172,7 @@ class FittedExpectation:
 
 
 def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation:
-    """Learn E(X|S) within limits of own weights; `rng` draws landmarks. Raises MaskingError."""
+    """Learn E(X|S) within limits on own weights; `rng` draws landmarks. Raises MaskingError."""
     fit = fit_kernel(given.told, given.standard, rng, smooth=True)
     bounds, most = _bounds(given, limits)
     curved = np.ones(given.columns, dtype=np.bool_)
@@ -189,16 +189,16 @@ def learned(given: Inputs, rng: Randomness, limits: Limits) -> FittedExpectation
 
 
 def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
-    """Return to what each record's own weight is held, and what it may be at most: n each."""
+    """Return the target and the maximum of each record's own weight: n numbers each."""
     max_leverage, max_told = limits.max_leverage, limits.max_told
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
         return np.ones(given.records), np.ones(given.records)
-    held, most = CURVED, NOTABLE
+    target, most = CURVED, NOTABLE
     if max_told is not None:
-        held = most = float(np.sqrt((1 - TAKEN) * max_told / (1 - max_told)))
-    held, most = min(held, max_leverage), min(most, max_leverage)
-    return np.clip(lines, held, max_leverage), np.clip(lines, most, max_leverage)
+        target = most = float(np.sqrt((1 - TAKEN) * max_told / (1 - max_told)))
+    target, most = min(target, max_leverage), min(most, max_leverage)
+    return np.clip(lines, target, max_leverage), np.clip(lines, most, max_leverage)
 
 
 def _with_squares(
@@ -208,7 +208,7 @@ def _with_squares(
     curved: npt.NDArray[np.bool_],
     most: Floats,
 ) -> FittedExpectation:
-    """Return the expectation with squares and products that the residuals surely show, too."""
+    """Return the expectation with squares and products that the residuals significantly show."""
     squares = squares_left(given, found.expectation, found.residuals)
     if not squares.names:
         return found
@@ -230,14 +230,14 @@ def _with_squares(
 
 
 def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
-    """Return whether a smoother kernel is needed, and there is one."""
+    """Return whether the fit needs a smoother kernel and one exists."""
     added = float(found.freedom.max()) - given.basis.shape[1]
     free = added > MOST * given.records or bool(np.any(found.leverages > bounds))
     return free and found.learned > 0
 
 
 def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
-    """Return for which columns the kernel surely predicts left-out records better than lines."""
+    """Return for each column whether the kernel predicts left-out records significantly better."""
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
     curves = found.residuals / np.maximum(1 - found.own, ALONE)
     better = lines**2 - curves**2
@@ -249,7 +249,7 @@ def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
 ) -> FittedExpectation:
-    """Return E(X|S) by a kernel for the `curved` columns, else lines; own weights are bounded."""
+    """Return E(X|S) with limited own weights, by a kernel for `curved` columns, else by lines."""
     counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
     ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
     shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
@@ -273,15 +273,15 @@ def _expectation(
         shares = np.where(over, shares * fewer if attempt < PATIENCE else 0.0, shares)
     span = basis_of(np.column_stack([given.basis, relation]))
     residuals = residual(given.standard, span)
-    held = int(np.count_nonzero((shares < 1).any(axis=1)))
+    reduced = int(np.count_nonzero((shares < 1).any(axis=1)))
     times = tuple(times for times, _ in ways)
     expected, most = given.standard - residuals, int(counts.max())
     none = no_squares(given)
-    return FittedExpectation(fit, expected, residuals, most, times, held, weights, none)
+    return FittedExpectation(fit, expected, residuals, most, times, reduced, weights, none)
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return a bound on own weights in least squares of X on the constant, S and the relation."""
+    """Return an upper limit on own weights in least squares of X on S and the relation."""
     related = np.any(relation, axis=0)
     found = given.leverages[:, None] + own
     if not related.any():
@@ -295,10 +295,10 @@ def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
 
 
 def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
-    """Return how often a ridge is iterated, and what it then keeps of each eigenvector: 0 to 1.
+    """Return the count of ridge iterations, and the share of each eigenvector they keep, 0 to 1.
 
-    f = (1 - (1 - H)^k) X, so that those who fit f do not shrink it again; within limits of freedom,
-    or it would memorize X.
+    f = (1 - (1 - H)^k) X, so that a second fit of f does not shrink it again. Freedom is limited,
+    because many iterations would memorize X.
     """
     freedom = float(shrinkage.sum())
     most = min(FREEDOM * freedom, max(freedom, FITTED * records))
@@ -310,7 +310,7 @@ def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
 
 
 def _with(basis: Floats, values: Floats) -> Floats:
-    """Return an orthonormal basis with what columns of variance 1 or less add to it."""
+    """Return the basis extended by columns of variance at most 1."""
     rest = residual(values, basis)
     lengths = np.linalg.norm(rest, axis=0)
     new = lengths > ROUNDING * np.sqrt(len(values))

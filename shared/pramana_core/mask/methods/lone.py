@@ -1,4 +1,4 @@
-"""What is done about records that stand alone: what is theirs weighs less, and they have noise."""
+"""Protection of records that stand alone in S: lower own weights, and a minimum of noise."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from pramana_core.kernel_regression.fitting import KernelFit
 from pramana_core.mixed import Floats, leverages, residual
 
 TAKEN = 0.7
-"""The largest share of the variance of a record's noise that orthogonality may take."""
+"""The largest share of a record's noise variance that orthogonality may take away."""
 
 LONE_ATTEMPTS = 30
-"""How often lone records' rows are shortened; then fewer eigenvectors are kept."""
+"""How often the rows of lone records are shortened before fewer eigenvectors are kept."""
 
 LONE_MARGIN = 0.9
-"""They are shortened a little more than needed."""
+"""A factor below 1: rows are shortened slightly more than needed."""
 
 SMALLEST = 1e-10
-"""Directions whose squares sum to less than this are left out."""
+"""Directions with a smaller sum of squares are omitted."""
 
 CLOSE = 0.5
-"""A direction with a larger cosine with the fixed basis differs from it by lone records only, and
-is left out."""
+"""A direction with a larger cosine with the fixed basis differs from it only in lone records, and
+is omitted."""
 
 ALONE = 1e-6
-"""A record is predicted by others if their weight in its fitted value is at least this."""
+"""The least weight in a record's fitted value at which other records predict it."""
 
 
 def with_vectors(base: Floats, vectors: Floats) -> Floats:
-    """Return an orthonormal basis that noise is orthogonal to, and that leaves each record noise.
+    """Return an orthonormal basis of the space without noise, such that each record receives noise.
 
     A lone record's row in the vectors, n x m, is shortened until they take at most `TAKEN` of its
     variance outside the base, n x b.
@@ -48,7 +48,7 @@ def with_vectors(base: Floats, vectors: Floats) -> Floats:
 
 
 def _beside(base: Floats, directions: Floats) -> Floats:
-    """Return a basis with the directions that are not close to it."""
+    """Return the base with the directions that are not close to it."""
     _, cosines, turn = np.linalg.svd(base.T @ directions)
     new = np.ones(directions.shape[1], dtype=np.bool_)
     new[: len(cosines)] = cosines <= CLOSE
@@ -57,7 +57,7 @@ def _beside(base: Floats, directions: Floats) -> Floats:
 
 
 def _directions(columns: Floats) -> Floats:
-    """Return nearly orthonormal columns of the same span, less what is shorter than rounding."""
+    """Return nearly orthonormal columns of the same span, without directions of rounding error."""
     values, turn = np.linalg.eigh(columns.T @ columns)
     kept = values > SMALLEST
     found: Floats = columns @ (turn[:, kept] / np.sqrt(values[kept]))
@@ -67,16 +67,16 @@ def _directions(columns: Floats) -> Floats:
 def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
     """Return the weights of records' own values in VKV'y: n numbers.
 
-    V are the fit's leading eigenvectors, K = diag(`kept`), and `free` an orthonormal basis of what
-    the ridge does not shrink, n x f. y mixes true values, by `shares`, with what the ridge predicts
-    without the record: a larger penalty for a few lone records would smooth away what the others
-    show.
+    V are the leading eigenvectors of the fit, K = diag(`kept`), and `free` is an orthonormal basis
+    of the space that the ridge does not shrink, n x f. y mixes true values, by `shares`, with the
+    ridge's left-out predictions. A larger penalty instead would, for a few lone records, smooth
+    away the relationship among the others.
     """
     vectors = fit.basis[:, : len(kept)]
     found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)
     lone = np.flatnonzero(shares < 1)
     if len(lone):
-        # Through what is predicted of lone records near it a record weighs more in its own fit.
+        # A record also weighs in its own fit through the predictions of lone records near it.
         hat = free[lone] @ free.T + (fit.basis[lone] * fit.shrinkage[:, target]) @ fit.basis.T
         factor = (1 - shares[lone]) / np.maximum(1 - fit.own[lone, target], ALONE)
         through = ((vectors[lone] * kept) @ vectors.T) * hat * factor[:, None]

@@ -20,21 +20,22 @@ def nmegadp(
     copula: bool = False,
     shuffled: bool = False,
 ) -> Masked:
-    """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
+    """Mask by Y = E(X|S) + e: a regression of Y on S finds the same curve as one of X on S.
 
     E(X|S) is learned by kernel ridge regression, iterated so that an analyst's own fit of Y does
-    not shrink it again, and by lines where curves are not surely better. Squares and products of S
-    that the residuals surely show are added. e is EGADP's, orthogonal also to E(X|S) and to leading
-    eigenvectors of the kernel, in which an analyst would fit chance. (AlAhmadi III.)
+    not shrink it again, and by lines where curves are not significantly better. Squares and
+    products of S with significant slopes in the residuals are added. e is the noise of EGADP,
+    orthogonal also to E(X|S) and to leading eigenvectors of the kernel, in which an analyst would
+    fit chance. (AlAhmadi III.)
 
     Exact in the sample: means and covariances of (S, Y). With `shuffled`, also the marginals: true
     values are reordered by the ranks of Y. With `copula`, e has nearly the marginals and the rank
-    dependence of the residuals. Not kept: a spread that depends on S (a warning says so), and
+    dependence of the residuals. Not kept: a spread that depends on S (a warning is given), and
     nonlinear relationships among columns of X beyond E(X|S).
 
-    A record's own value weighs at most `max_leverage` in E(X|S): the prediction of the others takes
-    its place where curves would give it more; if lines do, the table is refused. `Masked.influence`
-    has weight and noise of each record. Raises as `Method` does.
+    A record's own value weighs at most `max_leverage` in E(X|S). Where a curve would exceed this
+    weight, the prediction from other records replaces the value; where a line exceeds it, the table
+    is rejected. `Masked.influence` has weight and noise of each record. Raises as `Method` does.
     """
     require_maskable(given, given.both.shape[1], limits)
     relation = learned(given, rng, limits)
@@ -57,7 +58,7 @@ def nmegadp(
 
 
 def _copula_noise(relation: FittedExpectation, basis: Floats, rng: Randomness) -> Floats:
-    """Return noise with nearly r's marginals and rank dependence, and its covariance, n x q."""
+    """Return noise, n x q, with r's covariance and nearly its marginals and rank dependence."""
     scores = normal_scores(relation.residuals)
     normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
     return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)

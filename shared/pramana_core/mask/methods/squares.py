@@ -1,6 +1,6 @@
-"""Squares and products of S that a kernel fit left in the residuals.
+"""Squares and products of S that a kernel fit missed and the residuals still contain.
 
-The smoothest of equal fits may miss the slope of a square; one number for all records keeps it.
+The smoothest of equally good fits may miss the slope of a square; one coefficient restores it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pramana_core.mask.core.inputs import Inputs
 from pramana_core.mixed import Floats, basis_of, leverages, residual
 
 CLEAR = 4.0
-"""How many standard errors, robust to uneven spread, a slope must be from 0 to be added."""
+"""The least distance of a slope from 0 in standard errors, robust to uneven spread, to be added."""
 
 MOST_PAIRED = 10
-"""With more numeric columns of S than this, products are not tried."""
+"""The most numeric columns of S for which products are tried."""
 
 ROUNDING = 1e-12
-"""Shorter columns, in standard deviations, are rounding."""
+"""Columns shorter than this, in standard deviations, are rounding error."""
 
 NEW = 1e-4
-"""The least share of a square that neither S nor E(X|S) tells."""
+"""The least share of a square's variance that neither S nor E(X|S) explains."""
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """Squares added to an expectation: their names, and an orthonormal basis beyond S, n x k."""
+    """Squares added to an expectation: names, and an orthonormal basis orthogonal to S, n x k."""
 
     names: tuple[str, ...]
     basis: Floats = field(repr=False)
@@ -37,11 +37,12 @@ class Squares:
         self, given: Inputs, expectation: Floats, own: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """Return a basis of the constant, S and these squares; the rest of the expectation, n x q;
-        and a bound on the weights in the regression of X on both, from the `own` weights.
+        and an upper limit on the weights of records' own values in the regression of X on both,
+        from `own`.
         """
         plain = np.column_stack([given.basis, self.basis])
         curves = residual(expectation, plain)
-        # Of columns that have no curves rounding is left.
+        # In columns without curves only rounding error remains.
         curves *= np.linalg.norm(curves, axis=0) > ROUNDING * np.sqrt(given.records)
         scale = np.diag(np.linalg.lstsq(curves, given.standard)[0])
         inside = (own - given.leverages[:, None]) * np.maximum(scale, 1.0)
@@ -51,12 +52,12 @@ class Squares:
 
 
 def no_squares(given: Inputs) -> Squares:
-    """Return that nothing is added."""
+    """Return an empty set of squares."""
     return Squares((), np.empty((given.records, 0)))
 
 
 def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squares:
-    """Return squares and products of S of which the residuals, n x q, surely have a slope."""
+    """Return the squares and products of S with a significant slope in the residuals, n x q."""
     basis = basis_of(np.column_stack([given.basis, expectation]))
     names, found = [], []
     for name, values in _candidates(given):
@@ -75,7 +76,7 @@ def squares_left(given: Inputs, expectation: Floats, residuals: Floats) -> Squar
 
 
 def _candidates(given: Inputs) -> Iterator[tuple[str, Floats]]:
-    """Yield squares of numeric columns of S, and products of two."""
+    """Yield the squares of numeric columns of S, and the products of pairs."""
     sources = given.design.sources
     numeric = [
         place

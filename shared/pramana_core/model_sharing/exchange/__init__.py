@@ -1,5 +1,4 @@
-"""How shared trees and global models are written: JSON, text and pictures.
+"""Shared trees and global models as JSON, text and pictures.
 
-What reads JSON trusts nobody: whoever sends it may be hostile. What a tree or a model is, is said
-in `tree` and `global_models`.
+JSON readers trust no sender. Trees and models themselves are in `tree` and `global_models`.
 """

@@ -1,7 +1,7 @@
 """Shared trees and global models as JSON, written without loss and read back equal.
 
-A tree lists its nodes, each before its children. The sender is not trusted: forms check shapes and
-sizes, `tree_of_nodes` that the nodes are one tree.
+A tree lists its nodes, each before its children. The sender is not trusted: the documents check
+shapes and sizes, `tree_of_nodes` checks that the nodes form one tree.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ MOST_PATHS = 100_000
 """The most leaves of a released tree."""
 
 MOST_VALUES = 2_000_000
-"""The most categories that all conditions of a released tree name, together."""
+"""The most categories that the conditions of a released tree name in total."""
 
 LONGEST_TEXT = 32 << 20
 """The most bytes of a tree as JSON text."""
 
 MOST_NODES, MOST_TREES = 1_000_000, 1_000
-"""The most nodes of a tree of a global model, and trees of one."""
+"""The most nodes of a tree in a global model, and the most trees."""
 
 Count = Annotated[float, Field(ge=0, le=MOST_COUNTED)]
 Counts = Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)]
 
 
 class TargetDocument(DocumentPart):
-    """The class, its categories in code order."""
+    """The class with its categories in code order."""
 
     name: Label
     categories: Labels
 
 
 class ValuesDocument(DocumentPart):
-    """The attribute has one of some categories."""
+    """A condition: the attribute has one of these categories."""
 
     attribute: Label
     values: Labels
 
 
 class IntervalDocument(DocumentPart):
-    """The attribute is above one number and at most another; null is no bound on that side."""
+    """A condition: the attribute is above one number and at most another; null means no limit."""
 
     attribute: Label
     above: Number | None
@@ -79,7 +79,7 @@ ConditionDocument = Annotated[
 
 
 class LeafDocument(DocumentPart):
-    """A leaf: its class, its hits and misses, and perhaps the counts of all classes."""
+    """A leaf: its class, its hits and misses, and optionally the counts of all classes."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -90,7 +90,7 @@ class LeafDocument(DocumentPart):
 
 
 class SplitDocument(DocumentPart):
-    """A split: the condition of each part, and the index of its node in the list."""
+    """A split: for each part its condition, and the index of its node in the list."""
 
     parts: Annotated[
         tuple[ConditionDocument, ...], Field(strict=False, min_length=2, max_length=CATEGORIES)
@@ -105,7 +105,7 @@ Nodes = Annotated[
 
 
 class SchemaDocument(DocumentPart):
-    """A class, and the attributes that it is predicted from."""
+    """A class, and the attributes that predict it."""
 
     target: TargetDocument
     attributes: Annotated[
@@ -130,20 +130,20 @@ class TreeDocument(SchemaDocument):
 
     @classmethod
     def of(cls, tree: SharedTree) -> TreeDocument:
-        """Return the document of a tree. Raises ModelError: the tree is too large to be sent."""
+        """Return the document of a tree. Raises ModelError: the tree is too large to send."""
         try:
             return cls.model_validate({**schema_json(tree.schema), "nodes": tree_nodes(tree)})
         except ValueError:
             raise ModelError(
-                "The tree is too large to be sent.",
+                "The tree is too large to send.",
                 remedy=f"Release a tree of at most {MOST_PATHS:,} paths.",
             ) from None
 
     def to_tree(self, *, noised: bool = False) -> SharedTree:
-        """Return the tree, fully checked; a leaf of `noised` counts may have any class.
+        """Return the tree, fully checked; with `noised` counts a leaf may have any class.
 
         Raises DomainError, ModelError: a wrong attribute, node or count, or a repeated name.
-        LimitExceeded: it is too deep, or names more than `MOST_VALUES` categories.
+        LimitExceeded: the tree is too deep, or names more than `MOST_VALUES` categories.
         """
         self._require_small()
         schema = self.tree_schema()
@@ -154,7 +154,7 @@ class TreeDocument(SchemaDocument):
                 raise ModelError(
                     "The class of a leaf is not its most frequent one.",
                     where="nodes",
-                    remedy="Give the class that has the largest count.",
+                    remedy="Give the class with the largest count.",
                 )
         return tree
 
@@ -169,12 +169,12 @@ class TreeDocument(SchemaDocument):
             )
         if sum(leaf.hit + leaf.miss for leaf in self.leaves) > MOST_COUNTED:
             raise ModelError(
-                f"The leaves count more than {MOST_COUNTED:,.0f} records together.", where="nodes"
+                f"The leaves together count more than {MOST_COUNTED:,.0f} records.", where="nodes"
             )
 
 
 def schema_json(schema: TreeSchema) -> dict[str, Any]:
-    """Return a schema in the form of `SchemaDocument`."""
+    """Return a schema as `SchemaDocument` writes it."""
     return {
         "target": {"name": schema.target.name, "categories": schema.target.categories},
         "attributes": [asdict(attribute) for attribute in schema.attributes],
@@ -182,7 +182,7 @@ def schema_json(schema: TreeSchema) -> dict[str, Any]:
 
 
 def condition_json(schema: TreeSchema, name: str, condition: Condition) -> dict[str, Any]:
-    """Return a condition on an attribute in the form of `ConditionDocument`."""
+    """Return a condition on an attribute as `ConditionDocument` writes it."""
     if isinstance(condition, Interval):
         ends = {"above": condition.above, "up_to": condition.up_to}
         return {"attribute": name} | {
@@ -193,7 +193,7 @@ def condition_json(schema: TreeSchema, name: str, condition: Condition) -> dict[
 
 
 def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
-    """Return the nodes of a tree in the form of `Nodes`."""
+    """Return the nodes of a tree as `Nodes` lists them."""
     found: list[dict[str, Any]] = []
 
     def listed(node: Node) -> int:
@@ -214,7 +214,7 @@ def tree_nodes(tree: SharedTree) -> list[dict[str, Any]]:
 
 
 class _Reader:
-    """Reads conditions and trees over one schema."""
+    """Reader of conditions and trees over one schema."""
 
     def __init__(self, schema: TreeSchema) -> None:
         self.schema = schema
@@ -226,13 +226,13 @@ class _Reader:
     def condition(self, given: ValuesDocument | IntervalDocument, where: str) -> Condition:
         name = given.attribute
         if name not in self.schema:
-            raise ModelError(f"There is no attribute {name!r}.", where=where)
+            raise ModelError(f"The schema has no attribute {name!r}.", where=where)
         if isinstance(given, IntervalDocument):
             above = -math.inf if given.above is None else float(given.above)
             up_to = math.inf if given.up_to is None else float(given.up_to)
             if not above < up_to or (given.above is None and given.up_to is None):
                 raise ModelError(
-                    f"An interval of {name!r} holds no number, or all.",
+                    f"An interval of {name!r} contains no number, or all numbers.",
                     where=where,
                     remedy="`above` must be less than `up_to`, and one of them a number.",
                 )
@@ -241,14 +241,14 @@ class _Reader:
         codes = sorted({known[label] for label in given.values if label in known})
         if len(codes) < len(given.values):
             raise ModelError(
-                f"A condition names a category that {name!r} lacks, or one twice.", where=where
+                f"A condition names an unknown or repeated category of {name!r}.", where=where
             )
         return Values(tuple(codes))
 
     def leaf(self, given: LeafDocument, where: str) -> Leaf:
         label = self._codes[self.schema.target.name].get(given.label)
         if label is None:
-            raise ModelError("A leaf has a class that is not listed.", where=where)
+            raise ModelError("The class of a leaf is not in the schema.", where=where)
         counts = None if given.distribution is None else tuple(map(float, given.distribution))
         try:
             return Leaf(label, float(given.hit), float(given.miss), counts)
@@ -259,7 +259,7 @@ class _Reader:
         splits = [node for node in nodes if isinstance(node, SplitDocument)]
         if sorted(c for node in splits for c in node.children) != list(range(1, len(nodes))):
             raise ModelError(
-                "The nodes do not form a tree: each but the first must be the child of one other.",
+                "The nodes do not form a tree: each except the first must be a child of one node.",
                 where=where,
             )
         made: dict[int, Node] = {}
@@ -271,14 +271,15 @@ class _Reader:
                 continue
             if min(node.children, default=0) <= index or len(node.children) != len(node.parts):
                 raise ModelError(
-                    "A split must have one child for each part, all listed after it.", where=here
+                    "A split must have one child for each part, all listed after the split.",
+                    where=here,
                 )
             depths[index] = 1 + max(depths[child] for child in node.children)
             if depths[index] > MOST_DEPTH:
                 raise LimitExceeded(f"The tree is deeper than {MOST_DEPTH} splits.", where=where)
             name, *others = {part.attribute for part in node.parts}
             if others:
-                raise ModelError("A split is by more than one attribute.", where=here)
+                raise ModelError("A split uses more than one attribute.", where=here)
             conditions = [self.condition(part, here) for part in node.parts]
             below = [made.pop(child) for child in node.children]
             made[index] = Split(name, tuple(zip(conditions, below, strict=True)))
@@ -288,7 +289,7 @@ class _Reader:
 def tree_of_nodes(
     schema: TreeSchema, nodes: Sequence[LeafDocument | SplitDocument], where: str
 ) -> SharedTree:
-    """Return the tree of some nodes, each before its children. Raises ModelError, LimitExceeded."""
+    """Return the tree of nodes, each before its children. Raises ModelError, LimitExceeded."""
     return _Reader(schema).tree(nodes, where)
 
 
@@ -350,21 +351,21 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
     elif isinstance(model, NaiveBayesModel):
         own = {"prior": model.prior, "densities": list(map(asdict, model.densities))}
     else:
-        raise ModelError(f"Models of kind {model.kind!r} have no JSON.", where="kind")
+        raise ModelError(f"Models of kind {model.kind!r} cannot be written as JSON.", where="kind")
     return {"kind": model.kind, **schema_json(schema), **own}
 
 
 def write_model_json(model: GlobalModel) -> str:
-    """Return a global model as JSON text, every number without loss."""
-    # Without line breaks: votes have a hundred thousand nodes.
+    """Return a global model as JSON text with all digits of its numbers."""
+    # One line, because votes have a hundred thousand nodes.
     return json.dumps(model_json(model), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_model_json(text: str) -> GlobalModel:
-    """Read a global model from the text of `write_model_json`; it is equal to the original.
+    """Read a global model from the text of `write_model_json`; it equals the original.
 
-    Raises InputError: the text is no such document. LimitExceeded: it is too long, or a tree too
-    deep. DomainError, ModelError, OptionError: its parts do not belong together.
+    Raises InputError: the text is not such a document. LimitExceeded: the text is too long, or a
+    tree too deep. DomainError, ModelError, OptionError: its parts are inconsistent.
     """
     if len(text) > LONGEST_TEXT:
         raise LimitExceeded(
@@ -376,5 +377,5 @@ def read_model_json(text: str) -> GlobalModel:
     except ValidationError as error:
         raise InputError(
             f"The text is not a global model in JSON: {faults(error)}.",
-            remedy="Give the JSON of a model as `write_model_json` or the miner gives it.",
+            remedy="Give the JSON text of a model from `write_model_json` or the miner.",
         ) from None

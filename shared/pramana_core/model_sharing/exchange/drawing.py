@@ -1,7 +1,7 @@
 """Pictures of shared trees.
 
 A tree is drawn from left to right in the layout of all trees (`pramana_core.pictures.trees`). A
-leaf has a bar of its classes; misses whose class is not told are grey.
+leaf has a bar of its classes; misses of unknown class are grey.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pramana_core.pictures.svg import Layout, colour, short
 from pramana_core.pictures.trees import UNKNOWN, Item, TreePicture, fitting_depth
 
 MOST_DRAWN = 60
-"""The most rows of a picture; deeper trees are cut."""
+"""The most rows of a picture; larger trees are cut."""
 
 
 def draw_shared_tree(tree: SharedTree) -> Layout:
-    """Return a picture of a tree, as deep as `MOST_DRAWN` rows allow."""
+    """Return a picture of a tree, cut to the depth that `MOST_DRAWN` rows allow."""
     depth = fitting_depth(tree.root, _below, tree.depth, MOST_DRAWN)
     cut = depth + 1 < tree.depth
-    foot = f"Splits below {depth + 1} others are left out, as the rows say." if cut else ""
+    foot = f"Splits below level {depth + 1} are omitted." if cut else ""
     target = tree.schema.target.name, tree.schema.target.categories
     drawn = TreePicture(_item(tree, tree.root, depth), target, foot=foot)
     name = f"Decision tree for {tree.schema.target.name}"
@@ -36,11 +36,11 @@ def _below(node: Node) -> list[Node]:
 
 
 def _item(tree: SharedTree, node: Node, depth: int) -> Item:
-    """Return a node as it is drawn, with the splits down to a depth."""
+    """Return a node as a picture item, with the splits down to a depth."""
     leaves = list(leaves_below(node))
-    counts, untold = _counts(tree, leaves)
-    records = counts.sum() + untold
-    said, details = records_words(records), _details(tree, counts, untold)
+    counts, unknown = _counts(tree, leaves)
+    records = counts.sum() + unknown
+    total, details = records_words(records), _details(tree, counts, unknown)
     if isinstance(node, Split) and depth >= 0:
         attribute = tree.schema[node.attribute]
         shown = len(node.parts) if len(node.parts) <= MOST_DRAWN else MOST_DRAWN - 1
@@ -50,13 +50,13 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
         ]
         if rest := [below for _, below in node.parts[shown:]]:
             answers.append(("others", _share(tree, rest), _others(tree, rest)))
-        return Item(node.attribute, (said,), details, answers=answers)
+        return Item(node.attribute, (total,), details, answers=answers)
     label = node.label if isinstance(node, Leaf) else int(np.argmax(counts))
     share = f" {100 * counts[label] / records:.0f} %" if records else ""
-    note = f"{number(float(counts[label]))} of {said}"
+    note = f"{number(float(counts[label]))} of {total}"
     if isinstance(node, Split):
-        note = f"{len(leaves):,} paths left out, {said}"
-    bars = [*((count, colour(code)) for code, count in enumerate(counts)), (untold, UNKNOWN)]
+        note = f"{len(leaves):,} paths omitted, {total}"
+    bars = [*((count, colour(code)) for code, count in enumerate(counts)), (unknown, UNKNOWN)]
     return Item(
         f"{short(tree.schema.target.categories[label], 26)}{share}",
         (note,),
@@ -67,12 +67,12 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
 
 
 def _others(tree: SharedTree, nodes: Sequence[Node]) -> Item:
-    """Return what stands for parts that are not drawn."""
+    """Return the item for parts that are not drawn."""
     leaves = [leaf for node in nodes for leaf in leaves_below(node)]
-    counts, untold = _counts(tree, leaves)
-    records = records_words(counts.sum() + untold)
-    words = f"{len(nodes):,} more parts with {len(leaves):,} paths and {records} left out"
-    return Item(words, details=_details(tree, counts, untold))
+    counts, unknown = _counts(tree, leaves)
+    records = records_words(counts.sum() + unknown)
+    words = f"{len(nodes):,} more parts with {len(leaves):,} paths and {records} omitted"
+    return Item(words, details=_details(tree, counts, unknown))
 
 
 def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
@@ -81,20 +81,20 @@ def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
 
 
 def _counts(tree: SharedTree, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
-    """Return the records of each class, and those whose class is not told."""
-    counts, untold = np.zeros(tree.schema.classes), 0.0
+    """Return the records of each class, and the count of records of unknown class."""
+    counts, unknown = np.zeros(tree.schema.classes), 0.0
     for leaf in leaves:
         if leaf.distribution is None:
             counts[leaf.label] += leaf.hit
-            untold += leaf.miss
+            unknown += leaf.miss
         else:
             counts += leaf.distribution
-    return counts, untold
+    return counts, unknown
 
 
-def _details(tree: SharedTree, counts: Floats, untold: float) -> str:
+def _details(tree: SharedTree, counts: Floats, unknown: float) -> str:
     labels = zip(tree.schema.target.categories, counts, strict=True)
     lines = [f"{label}: {number(float(count))}" for label, count in labels if count]
-    if untold:
-        lines.append(f"other classes: {number(untold)}")
+    if unknown:
+        lines.append(f"other classes: {number(unknown)}")
     return "\n".join(lines) or "no records"

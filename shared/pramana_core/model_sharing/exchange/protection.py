@@ -1,4 +1,4 @@
-"""What a shared tree promises that its receiver can check, and what it does not, in sentences."""
+"""Sentences on the guarantees of a shared tree that its receiver can check, and on their limits."""
 
 from __future__ import annotations
 
@@ -10,64 +10,64 @@ from pramana_core.model_sharing.requirements import Requirement, meets
 from pramana_core.model_sharing.tree import SharedTree
 
 NO_BOUND = (
-    "A shared tree carries no gamma and no epsilon: nothing bounds what it tells of one record to"
-    " somebody who knows the others."
+    "A shared tree has neither a gamma nor an epsilon: nothing limits what it reveals of one record"
+    " to a reader who knows the others."
 )
 SUBTRACTION = (
-    "Two trees of tables that differ by one record give that record's path and class away, by"
-    " subtracting their counts."
+    "Trees of two tables that differ by one record reveal that record's path and class: subtract"
+    " their counts."
 )
 UNPROTECTED = (
-    "Nothing is required of the paths of this tree: one may be of a single person, and tells the"
-    " class of that person."
+    "The paths of this tree meet no requirement: a path may have a single person, whose class it"
+    " then reveals."
 )
 STRUCTURE = (
-    "Which splits there are was learned from the records, too. Thresholds are rounded, and lie"
-    " between values of two records; ranges are declared or rounded, never a person's extreme."
+    "The splits were also learned from the records. Thresholds are rounded numbers between the"
+    " values of two records; ranges are declared or rounded, never a person's extreme value."
 )
 HOMOGENEOUS = (
-    "That does not hide classes: a path whose records are all of one class tells the class of"
-    " everybody known to be on it; (c, l)-diversity is for that."
+    "That does not hide classes: a path whose records all have one class reveals the class of"
+    " everybody known to be on it. (c, l)-diversity prevents this."
 )
 EVEN_MISSES = (
-    "Misses are taken to be spread evenly over other classes, and need not be: a path whose misses"
-    " are all of one class can pass."
+    "The check assumes that misses are spread evenly over the other classes: a path whose misses"
+    " all have one class can pass."
 )
 
 _PRIVATE = (
-    "It holds whatever else anybody knows; how many records there are is taken to be known.",
-    "Ranges and categories must have been declared without looking at the records.",
-    "Epsilons of releases of the same records add.",
-    "Each path tells how many of its records are of each class, with noise.",
-    "What holds for most people on a path is told of each of them, in the table or not.",
+    "The guarantee holds whatever else a reader knows; the count of records counts as known.",
+    "It requires that ranges and categories were declared without looking at the records.",
+    "The epsilons of several releases of the same records add.",
+    "Each path shows its count of records of each class, with noise.",
+    "The tree reveals the majority of a path about everybody on the path, in the table or not.",
 )
 
 _TOLD = {
-    "hits": "Each path tells its class, how many of its records are of it and how many are not, and"
-    " not which other classes there are.",
-    "distribution": "Each path tells how many of its records are of each class, rare ones too.",
+    "hits": "Each path shows its class, its count of records of that class and its count of other"
+    " records, but not the other classes.",
+    "distribution": "Each path shows its count of records of each class, including rare classes.",
 }
 
 _LISTED = 12
-"""A sentence names so many columns."""
+"""The most columns that a sentence names."""
 
 
 def read_words(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence on columns whose categories or range nobody declared; none for none."""
+    """Return a sentence on columns without declared categories or range, if there are any."""
     if not columns:
         return ()
-    said = (
-        f"Nobody declared the categories or the range of {first_few(map(repr, columns), _LISTED)}:"
-        " they were read from the records; a category tells that somebody has it, and a range is"
-        " rounded but follows them."
+    sentence = (
+        "The categories or ranges of"
+        f" {first_few(map(repr, columns), _LISTED)} were not declared but read from the records: a"
+        " category shows that somebody has it, and a range, although rounded, depends on them."
     )
-    return (said,)
+    return (sentence,)
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
-    """Return what of a requirement the counts of a tree show, as it leaves.
+    """Return the part of a requirement that the counts of a tree, as released, show.
 
-    Hits and misses can show diversity by hits and misses, or k alone, or nothing.
+    Hits and misses can show diversity by hits and misses, or k alone, or neither.
     """
     if requirement is None:
         return None
@@ -85,31 +85,33 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 def protection_words(
     requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return what one must know of a tree before it leaves, in sentences: what its paths meet and
-    tell (`released_form`), or the epsilon of a private tree."""
+    """Return the sentences that one must know of a tree before its release: what its paths meet and
+    show (`released_form`), or the epsilon of a private tree."""
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"
-            f" {epsilon:g}: replacing one record by any other changes the probability of no tree by"
-            f" more than a factor of e to the {epsilon:g}."
+            f" {epsilon:g}: replacing one record changes the probability of any tree by a factor of"
+            f" at most e to the {epsilon:g}."
         )
         return (bound, *_PRIVATE)
     required = (UNPROTECTED,) if requirement is None else _required(requirement, classes)
     return (NO_BOUND, *required, _TOLD[tell], SUBTRACTION, STRUCTURE)
 
 
-def _required(asked: Requirement, classes: int) -> tuple[str, ...]:
-    said = []
-    if asked.k is not None:
-        said.append(f"Each path is of at least {asked.k:g} records (k-anonymity).")
-    if asked.c is None or asked.l is None:
-        return (*said, HOMOGENEOUS)
+def _required(requirement: Requirement, classes: int) -> tuple[str, ...]:
+    sentences = []
+    if requirement.k is not None:
+        sentences.append(f"Each path has at least {requirement.k:g} records (k-anonymity).")
+    if requirement.c is None or requirement.l is None:
+        return (*sentences, HOMOGENEOUS)
     by = (
-        "by the counts of all its classes, the most frequent one is less than"
-        f" {asked.c:g} times all from number {asked.l} on together"
-        if asked.exact
-        else f"by hits and misses, its class is less than {asked.c:g} times the average of"
-        f" {asked.l - 1} others"
+        f"by exact counts, its most frequent class has less than {requirement.c:g} times the"
+        f" records of classes {requirement.l} and later, by rank, together"
+        if requirement.exact
+        else f"by hits and misses, its class has less than {requirement.c:g} times the average of"
+        f" {requirement.l - 1} other classes"
     )
-    said.append(f"Each path is (c, l)-diverse with c = {asked.c:g}, l = {asked.l}: {by}.")
-    return (*said, EVEN_MISSES) if not asked.exact and classes > 2 else tuple(said)
+    sentences.append(
+        f"Each path is (c, l)-diverse with c = {requirement.c:g}, l = {requirement.l}: {by}."
+    )
+    return (*sentences, EVEN_MISSES) if not requirement.exact and classes > 2 else tuple(sentences)

@@ -17,21 +17,21 @@ from pramana_core.model_sharing.global_models.votes import VotesModel
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree
 
 _CLASSES = 6
-"""The most other classes that a line names."""
+"""The most other classes that a line lists."""
 
 
 def condition_words(attribute: Attribute, condition: Condition) -> str:
-    """Return a condition: `safety = high`, `doors = 2 or 4`, `38 < hours <= 50`, `age > 45`."""
-    name, said = attribute.name, part_words(attribute, condition)
+    """Return a condition as text: `safety = high`, `doors = 2 or 4`, `38 < hours <= 50`."""
+    name, words = attribute.name, part_words(attribute, condition)
     if isinstance(condition, Values):
-        return f"{name} = {said}"
+        return f"{name} = {words}"
     if math.isfinite(condition.above) and math.isfinite(condition.up_to):
         return f"{number(condition.above)} < {name} <= {number(condition.up_to)}"
-    return f"{name}: any" if said == "any" else f"{name} {said}"
+    return f"{name}: any" if words == "any" else f"{name} {words}"
 
 
 def part_words(attribute: Attribute, condition: Condition) -> str:
-    """Return a condition where the attribute is named beside it: `2 or 4`, `> 38, <= 50`."""
+    """Return a condition as text without the attribute's name: `2 or 4`, `> 38, <= 50`."""
     if isinstance(condition, Interval):
         ends = []
         if math.isfinite(condition.above):
@@ -45,25 +45,25 @@ def part_words(attribute: Attribute, condition: Condition) -> str:
 
 
 def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Condition]]) -> str:
-    """Return conditions joined by `and`; those that always hold are left out."""
-    said = [
+    """Return conditions joined by `and`, without those that always hold."""
+    words = [
         condition_words(schema[name], condition)
         for name, condition in conditions
         if condition != whole(schema, name)
     ]
-    return " and ".join(said) or "all records"
+    return " and ".join(words) or "all records"
 
 
 def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
-    """Return a leaf's class with its counts, and those of the other classes where they are told."""
+    """Return a leaf's class with its count, and the counts of other classes where known."""
     label = schema.target.categories[leaf.label]
-    said = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
+    words = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
     others = others_words(schema, leaf)
-    return f"{said}; {others})" if others else f"{said})"
+    return f"{words}; {others})" if others else f"{words})"
 
 
 def others_words(schema: TreeSchema, leaf: Leaf) -> str:
-    """Return the counts of a leaf's other classes, the largest first; "" if untold or none."""
+    """Return the counts of a leaf's other classes, the largest first; "" if unknown or all 0."""
     if leaf.distribution is None or not leaf.miss:
         return ""
     counts = {
@@ -75,47 +75,46 @@ def others_words(schema: TreeSchema, leaf: Leaf) -> str:
 
 
 def records_words(records: float) -> str:
-    """Return a count of records: `1 record`, `12 records`."""
+    """Return a count of records as text: `1 record`, `12 records`."""
     return f"{number(records)} record{'' if records == 1 else 's'}"
 
 
 def number(value: float) -> str:
-    """Return a number, shortly: thousands are parted, and of fractions six digits are told."""
+    """Return a number as text with thousands separators; fractions have six significant digits."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.6g}"
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """Return a number of some significant digits; what is before the point is told in full."""
+    """Return a number with some significant digits; the digits before the point are all kept."""
     return number(float(f"{value:.{digits}g}"))
 
 
 _INDENT = "|   "
 
 MOST_LINES = 2_000
-"""Longer trees are cut."""
+"""The most lines; longer trees are cut."""
 
 
 def write_shared_tree_text(tree: SharedTree, *, most_lines: int = MOST_LINES) -> str:
-    """Return a tree, a line for each part of a split, with the counts of its leaves, cut at
-    `most_lines`.
+    """Return a tree as text of at most `most_lines` lines, one for each part of a split.
 
-        |--- safety = low: unacc (576 of 576 records)
-        |--- safety = med or high
-        |   |--- persons = 2: unacc (384 of 384 records)
+    |--- safety = low: unacc (576 of 576 records)
+    |--- safety = med or high
+    |   |--- persons = 2: unacc (384 of 384 records)
     """
     found: list[str] = []
     for line in _lines(tree, tree.root, 0):
         if len(found) == most_lines:
-            found.append("(The rest is left out: see the JSON.)")
+            found.append("(The rest is omitted: see the JSON.)")
             break
         found.append(line)
     return "\n".join(found) + "\n"
 
 
 def write_model_text(model: GlobalModel) -> str:
-    """Return a global model of any kind."""
+    """Return a global model of any kind as text."""
     if isinstance(model, SharedTree):
         return write_shared_tree_text(model)
     if isinstance(model, RuleModel):
@@ -134,15 +133,15 @@ def write_model_text(model: GlobalModel) -> str:
 def _lines(tree: SharedTree, node: Node, depth: int) -> Iterator[str]:
     lead = _INDENT * depth + "|--- "
     if isinstance(node, Leaf):
-        # Only the root: other leaves are in their part's line.
+        # Only a leaf at the root needs a line; other leaves are in the line of their part.
         yield lead + leaf_words(tree.schema, node)
         return
     for condition, below in node.parts:
-        said = condition_words(tree.schema[node.attribute], condition)
+        words = condition_words(tree.schema[node.attribute], condition)
         if isinstance(below, Leaf):
-            yield f"{lead}{said}: {leaf_words(tree.schema, below)}"
+            yield f"{lead}{words}: {leaf_words(tree.schema, below)}"
             continue
-        yield lead + said
+        yield lead + words
         yield from _lines(tree, below, depth + 1)
 
 

@@ -1,6 +1,5 @@
-"""Global models: what is learned from several owners' trees, and how good it is.
+"""Global models learned from several owners' trees, and their quality.
 
-Several owners' trees are made into one by `combining`, the one way in: by their pseudo-data
-together, or as votes. How one tree is grown, or gives pseudo-data, is said in the room
-above.
+`combining` is the entry: it combines trees by their pooled pseudo-data, or by their votes. The room
+above grows single trees and draws their pseudo-data.
 """

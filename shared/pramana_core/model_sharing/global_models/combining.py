@@ -1,4 +1,4 @@
-"""Several owners' trees made into one global model: by their pseudo-data, or by their votes."""
+"""Combination of several owners' trees into one global model, by pseudo-data or by votes."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 NUMBERS_AT_ONCE = 4_000_000
-"""Records times attributes and classes of a chunk of pseudo-data."""
+"""Records times attributes and classes in a chunk of pseudo-data."""
 
 
 @dataclass(frozen=True)
 class CombinedModel:
-    """A global model, and how it was made.
+    """A global model with its origin.
 
-    `owners` are in the order of their trees, `records` the number that the trees count, and
-    `pseudo_records` the number drawn, 0 for votes. `notes` warn of variables that owners may code
+    `owners` are in the order of their trees, `records` is the count of records in the trees, and
+    `pseudo_records` the count drawn, 0 for votes. `notes` warn of variables that owners may code
     differently.
     """
 
@@ -65,17 +65,17 @@ def combine(
     *,
     owners: Sequence[str] | None = None,
 ) -> CombinedModel:
-    """Return the global model of several owners' trees, one of each.
+    """Return the global model of several owners' trees, one tree for each owner.
 
-    Pseudo-data are drawn by `options.seed` without `rng`; owners are by default `owner 1` and so
-    on. Raises ModelError, DomainError, OptionError: no records, see `common_schema`, or numbers
-    that differ. LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn. NotInstalled: a tree
-    is to be learned, and scikit-learn is not installed.
+    Without `rng`, `options.seed` draws pseudo-data; owners are by default `owner 1` and so on.
+    Raises ModelError, DomainError, OptionError: no records, see `common_schema`, or counts that
+    differ. LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn. NotInstalled: the model
+    is a tree, and scikit-learn is not installed.
     """
     options = options or CombineOptions()
     names = tuple(owners or (f"owner {k + 1}" for k in range(len(trees))))
     if len(names) != len(trees):
-        raise OptionError(f"{len(names)} owners are named for {len(trees)} trees.", where="owners")
+        raise OptionError(f"{len(names)} owner names for {len(trees)} trees.", where="owners")
     schema = common_schema(trees, names)
     on_step(0, 1)
     votes = VotesModel(tuple(trees))
@@ -87,9 +87,9 @@ def combine(
         how = _DRAWN[options.method].format(trees=of_trees)
         made = f"Learned from {pseudo:,} pseudo-records, {how}."
         if isinstance(model, SharedTree | RuleModel):
-            made += " Its leaves count the people for whom these stand, not pseudo-records."
+            made += " Its leaves count the people in the trees, not pseudo-records."
         if options.method == "basegen":
-            made += " Each was given the class of its tree's leaf: probabilities are too sure."
+            made += " Each has the class of its tree's leaf, so probabilities are too extreme."
     on_step(1, 1)
     notes = (made, *_differences(dict(zip(names, trees, strict=True)), schema))
     return CombinedModel(model, options, names, sum(t.records for t in trees), pseudo, notes)
@@ -97,7 +97,7 @@ def combine(
 
 _DRAWN = {
     "pgen": "drawn from the paths of {trees}",
-    "basegen": "drawn evenly and labelled each by one of {trees}",
+    "basegen": "drawn evenly and each labelled by one of {trees}",
     "labelled": "labelled by the votes of {trees}",
 }
 
@@ -108,9 +108,9 @@ def pseudo_chunks(
     rng: np.random.Generator | None = None,
     per_chunk: int | None = None,
 ) -> Iterator[MixedTable]:
-    """Return the pseudo-data that `combine` learns from, the same for any size of chunks.
+    """Return the pseudo-data from which `combine` learns, the same for any size of chunks.
 
-    Raises as `combine`, and OptionError: the method draws none.
+    Raises as `combine`, and OptionError: the method draws no pseudo-data.
     """
     options = options or CombineOptions()
     if not options.draws:
@@ -125,7 +125,7 @@ def pseudo_chunks(
         raise LimitExceeded(
             f"{wanted:,.0f} pseudo-records are too many; the limit is {MOST_PSEUDO_RECORDS:,}.",
             where="records",
-            remedy="Ask for a number of records; the trees' counts then only weigh them.",
+            remedy="Set pseudo_records; the trees' counts then only weigh them.",
         )
     if per_chunk is None:
         schema = common_schema(trees)
@@ -148,9 +148,9 @@ def pooled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, tree by tree, each with randomness of its own.
+    """Yield the pseudo-data of trees, tree by tree, each with its own randomness.
 
-    A number of records is shared out in proportion to the trees' counts.
+    A given count of records is divided in proportion to the trees' counts.
     """
     schema = common_schema(trees)
     each: list[GenerationOptions | None] = [options] * len(trees)
@@ -170,7 +170,7 @@ def labelled_chunks(
     options: GenerationOptions,
     per_chunk: int = RECORDS_AT_ONCE,
 ) -> Iterator[MixedTable]:
-    """Yield the pseudo-data of trees, each record with its likeliest class by their votes."""
+    """Yield the pseudo-data of trees, each record with its most probable class by all votes."""
     target = votes.schema.target
     for chunk in pooled_chunks(votes.trees, rng.spawn(1)[0], options, per_chunk):
         attributes = chunk.project(votes.schema.names)
@@ -179,9 +179,9 @@ def labelled_chunks(
 
 
 def together(tables: Sequence[MixedTable]) -> MixedTable:
-    """Return the records of tables with the same columns. Raises ModelError: there are none."""
+    """Return the records of all tables, which share their columns. Raises ModelError: no table."""
     if not tables:
-        raise ModelError("There are no tables to put together.", where="tables")
+        raise ModelError("There are no tables to combine.", where="tables")
     columns: list[Column] = []
     for name in tables[0].names:
         parts = [table[name] for table in tables]
@@ -202,9 +202,9 @@ def _learned(
     rng: np.random.Generator | None,
     on_step: Progress,
 ) -> tuple[GlobalModel, int]:
-    """Return the model of pseudo-data, and how many records these are."""
+    """Return the model of pseudo-data, and the count of pseudo-records."""
     chunks = []
-    # By each tree's own schema: a value that its owner does not know is not drawn from its paths.
+    # Each tree uses its own schema, so that it draws no value unknown to its owner.
     for chunk in pseudo_chunks(trees, options, rng):
         on_step(0, 1)
         chunks.append(chunk)
@@ -229,10 +229,10 @@ def _classes(table: MixedTable, schema: TreeSchema) -> npt.NDArray[np.intp]:
 def counting_people(
     model: GlobalModel, table: MixedTable, known: Callable[[MixedTable], Floats], people: float
 ) -> GlobalModel:
-    """Return a model of pseudo-records whose leaves count the people for whom these stand.
+    """Return a model of pseudo-records whose leaves count the represented people.
 
-    A leaf has the mean of what is `known` of its pseudo-records, the probability of each class, so
-    that many pseudo-records do not make it too sure. Naive Bayes stays unchanged.
+    A leaf has the mean class probabilities that `known` gives for its pseudo-records, so that many
+    pseudo-records do not make it too confident. Naive Bayes stays unchanged.
     """
     if not isinstance(model, SharedTree | RuleModel):
         return model
@@ -269,6 +269,6 @@ def _labels_warning(name: str, lists: Mapping[str, Sequence[str]]) -> str | None
         if lacking := [label for label in every if label not in labels]:
             return (
                 f"{owner} has no category {first_few(lacking)} of {name!r}. Labels are matched by"
-                " name: check that all owners use the same ones."
+                " name: check that all owners use the same labels."
             )
     return None

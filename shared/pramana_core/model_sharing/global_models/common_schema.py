@@ -1,4 +1,4 @@
-"""One schema for the trees of several owners, and whether they code a variable alike."""
+"""One schema for the trees of several owners, and checks that they code a variable alike."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pramana_core.model_sharing.conditions import Condition, Values
 from pramana_core.model_sharing.tree import Leaf, Node, SharedTree, Split, leaves_below
 
 FACTOR = 3.0
-"""Owners' ranges of a number are suspicious if one is more than this times as wide."""
+"""Owners' numeric ranges are suspicious if one is more than this times as wide as another."""
 
 
 def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = None) -> TreeSchema:
-    """Return the schema of several owners' trees, whose records have the same attributes.
+    """Return one schema for several owners' trees, whose records have the same attributes.
 
-    Attributes are in the first tree's order. Ranges are joined, numbers whole if all owners say so,
-    and categories in the order in which they first occur. Raises ModelError: no tree, or other
-    attributes or classes. DomainError: owners share too few labels.
+    Attributes are in the first tree's order. Ranges are joined, numbers are whole if all owners
+    declare them so, and categories are in the order of their first occurrence. Raises ModelError:
+    no tree, or different attributes or classes. DomainError: owners share too few labels.
     """
     if not trees:
         raise ModelError("There must be at least one tree.", where="trees")
@@ -47,10 +47,10 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
             )
         if apart := set(first.names) ^ set(schema.names):
             raise ModelError(
-                f"{pair} do not both have the attributes {sorted(apart)}.",
+                f"{pair} differ in the attributes {sorted(apart)}.",
                 where=min(apart),
-                remedy="Every owner declares the same attributes, including those that its tree"
-                " does not use.",
+                remedy="Let all owners declare the same attributes, including those that their"
+                " tree does not use.",
             )
     labels = _joined(target.name, {schemas[s]: s.target.categories for s in schemas})
     if labels != target.categories:
@@ -61,14 +61,14 @@ def common_schema(trees: Sequence[SharedTree], owners: Sequence[str] | None = No
 
 
 def _common(attributes: Mapping[str, Attribute]) -> Attribute:
-    """Return what owners declare of one attribute as one declaration."""
+    """Return one attribute for all owners' declarations of it."""
     name = next(iter(attributes.values())).name
     numbers = [a for a in attributes.values() if isinstance(a, NumericAttribute)]
     lists = {o: a.categories for o, a in attributes.items() if isinstance(a, CategoricalAttribute)}
     if numbers and lists:
         raise ModelError(
-            f"{name!r} has categories in the trees of {', '.join(lists)} and numbers in the"
-            " others.",
+            f"{name!r} has categories in the trees of {', '.join(lists)} and numbers in the other"
+            " trees.",
             where=name,
         )
     if lists:
@@ -78,7 +78,7 @@ def _common(attributes: Mapping[str, Attribute]) -> Attribute:
 
 
 def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return all labels; each owner must share more than half with the longest list."""
+    """Return all labels; each owner must share more than half of its own with the longest list."""
     longest = max(lists, key=lambda owner: len(lists[owner]))
     for owner, own in lists.items():
         if 2 * len(set(own) & set(lists[longest])) <= len(own):
@@ -86,16 +86,15 @@ def _joined(name: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
                 f"Owners code {name!r} differently: {longest} has the categories"
                 f" {first_few(lists[longest])}, {owner} has {first_few(own)}.",
                 where=name,
-                remedy="Let all owners use the same labels and declare the same categories, then"
-                " make the trees again; or combine only trees with the same labels.",
+                remedy="Let all owners declare the same categories and grow their trees again; or"
+                " combine only trees with the same labels.",
             )
     return tuple(dict.fromkeys(label for labels in lists.values() for label in labels))
 
 
 def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str | None:
-    """Return a warning if owners' ranges of a number look like different units, else None: two
-    share less than half of the narrower, or one is `FACTOR` times as wide.
-    """
+    """Return a warning if owners' numeric ranges suggest different units, else None: two ranges
+    share less than half of the narrower one, or one is `FACTOR` times as wide."""
     for owner, one in ranges.items():
         for other, ends in ranges.items():
             widths = sorted(high - low for low, high in (one, ends))
@@ -109,10 +108,10 @@ def units_warning(name: str, ranges: Mapping[str, tuple[float, float]]) -> str |
 
 
 def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
-    """Return a tree coded as in a wider schema; categories unknown to it go where most of its
-    records go.
+    """Return a tree coded as in a wider schema.
 
-    Raises ModelError: the schema lacks something that the tree has.
+    Categories unknown to the tree go to the part of a split with most records. Raises ModelError:
+    the schema lacks an attribute or a category of the tree.
     """
     if tree.schema == schema:
         return tree

@@ -1,7 +1,7 @@
 """A conjunctive rule, grown by information and pruned by reduced error: Weka's ConjunctiveRule.
 
-A condition is as good as it lowers the entropy of the classes, averaged over the records that the
-rule covers and those that it does not.
+The best condition lowers the entropy of the classes most, averaged over the records that the rule
+covers and the records that it does not cover.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Codes = npt.NDArray[np.intp]
 Conditions = tuple[tuple[str, Condition], ...]
 
 _LEAST_GAIN = 1e-9
-"""Nats for each record; a smaller gain is rounding."""
+"""The least gain in nats per record; smaller gains are rounding error."""
 
 
 @dataclass(frozen=True)
 class RuleModel:
-    """A conjunctive rule: the classes of the records that meet all conditions, and of the others.
+    """A conjunctive rule: the class counts of the records that meet all conditions, and of others.
 
     `covered` and `others` have the counts of all classes. Raises ModelError: counts are negative,
-    all 0 or not of all classes, or a condition is on no attribute.
+    all 0 or not one for each class, or a condition is on an unknown attribute.
     """
 
     schema: TreeSchema
@@ -46,22 +46,22 @@ class RuleModel:
         complete = len(self.covered) == len(self.others) == self.schema.classes
         if not complete or not all(0 <= count < np.inf for count in counts) or not sum(counts):
             raise ModelError(
-                "A rule must count all classes, none of them negative, and some record.",
+                "A rule needs a count for each class, not negative and not all 0.",
                 where="covered",
             )
         names = [name for name, _ in self.conditions]
         if len(set(names)) < len(names) or not set(names) <= set(self.schema.names):
             raise ModelError(
-                "The conditions of a rule must be on attributes of the schema, one on each.",
+                "A rule must have at most one condition for each attribute of the schema.",
                 where="conditions",
             )
 
     def covers(self, table: MixedTable) -> npt.NDArray[np.bool_]:
-        """Return which of n records meet all conditions; see `GlobalModel` for what it raises."""
+        """Return which of n records meet all conditions; raises as `GlobalModel`."""
         return meeting(self.schema.read(table), self.conditions)
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records; of a tie the first. See `GlobalModel`."""
+        """Return the class code of each of n records, the first in a tie. See `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
@@ -75,7 +75,7 @@ class RuleModel:
 
 
 def meeting(records: MixedTable, conditions: Conditions) -> npt.NDArray[np.bool_]:
-    """Return which of n records, as a schema reads them, meet all of some conditions."""
+    """Return which of n records, as a schema reads them, meet all conditions."""
     found = np.ones(records.records, dtype=bool)
     for name, condition in conditions:
         found &= condition.holds(records[name])
@@ -87,10 +87,9 @@ def learn_rule(
 ) -> RuleModel:
     """Learn a conjunctive rule from n records.
 
-    Conditions are of one category, or of numbers on one side of a threshold. As in Weka, the rule
-    is cut back to the first conditions that predict a third of the records best, which `seed`
-    draws. `min_leaf` bounds the records that it covers and does not cover. Raises as `learn_global`
-    does.
+    Conditions are on one category, or on numbers on one side of a threshold. As in Weka, the rule
+    is cut to the first conditions that best predict a third of the records, which `seed` draws.
+    `min_leaf` is the least count of covered and of other records. Raises as `learn_global`.
     """
     records = schema.read(table)
     if not records.records:
@@ -124,7 +123,7 @@ def _right(
 
 
 def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> list[Conditions]:
-    """Return the rules on the way: none of the conditions, the first, the first two, ..."""
+    """Return the rules with 0, 1, 2, ... conditions, in the order of growth."""
     everything = np.bincount(classes, minlength=number).astype(np.float64)
     covered = np.arange(records.records)
     known: dict[str, Condition] = {}
@@ -138,7 +137,7 @@ def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> l
         ]
         if not found:
             break
-        # Of equal ones the first, in the order of the attributes.
+        # Ties go to the first attribute.
         best = found[first_smallest([one.nats for one in found], scale=len(classes))]
         if spread - best.nats < _LEAST_GAIN * len(classes):
             break
@@ -151,7 +150,7 @@ def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> l
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A condition, and the entropy of all records' classes given it, in nats."""
+    """A condition, and the entropy of the classes of all records given the condition, in nats."""
 
     name: str
     condition: Condition
@@ -166,7 +165,7 @@ def _best(
     known: dict[str, Condition],
     min_leaf: int,
 ) -> _Candidate | None:
-    """Return the best condition on an attribute; of equal ones the first."""
+    """Return the best condition on an attribute, the first in a tie."""
     here, labels = column.rows(covered), classes[covered]
     number = len(everything)
     before = known.get(column.name)
@@ -192,8 +191,7 @@ def _best(
     fits = (counts.sum(axis=1) >= min_leaf) & (rest.sum(axis=1) >= min_leaf)
     if not fits.any():
         return None
-    # A condition and its opposite are equally good: the one is taken whose records can be divided
-    # further.
+    # A condition and its opposite are equally good; the one with more divisible records is taken.
     scale = len(classes)
     least = nats[fits].min() + _LEAST_GAIN * scale
     place = first_largest(np.where(fits & (nats <= least), inside, -np.inf), scale=scale)
@@ -201,12 +199,12 @@ def _best(
 
 
 def _below(column: NumericColumn, classes: Codes, number: int) -> tuple[Floats, Floats]:
-    """Return the thresholds, and the counts of classes up to each: thresholds x classes."""
+    """Return the thresholds, and the class counts up to each threshold: thresholds x classes."""
     order = np.argsort(column.values, kind="stable")
     values = column.values[order]
     last = np.flatnonzero(values[1:] > values[:-1])
     low, high = values[last], values[last + 1]
     ends = low + (high - low) / 2
-    # Of neighbouring floats the middle may be the higher, which is to be above.
+    # The middle of neighbouring floats may round to the higher one, which must stay above.
     ends = np.where(ends >= high, low, ends)
     return ends, np.eye(number)[classes[order]].cumsum(axis=0)[last]

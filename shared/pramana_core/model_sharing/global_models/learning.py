@@ -1,4 +1,4 @@
-"""Global models of any kind learned from records, be they real or pseudo-data."""
+"""Global models of any kind learned from records or pseudo-data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ def learn_global(
     model: GlobalName = "tree",
     options: GrowthOptions | None = None,
 ) -> GlobalModel:
-    """Learn a global model of a kind from n records and their class codes; trees are pruned as C4.5
-    does.
+    """Learn a global model from n records and their class codes; trees are pruned as in C4.5.
 
-    Raises OptionError, TableError: another kind, or no records; as `TreeSchema.read` and
+    Raises OptionError, TableError: an unknown kind, or no records; and as `TreeSchema.read` and
     `grow_tree`.
     """
     require_limit(model, GlobalName, "model")

@@ -1,4 +1,4 @@
-"""How good a global model is, and how alike two are (Sharkey 2008, section 4)."""
+"""The accuracy of a global model, and the similarity of two models (Sharkey 2008, section 4)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Share:
-    """A share of records, with its standard error sqrt(p (1 - p) / n) as of independent records."""
+    """A share of records; the standard error sqrt(p (1 - p) / n) assumes independent records."""
 
     value: float
     records: int
 
     @property
     def standard_error(self) -> float:
-        """The standard error against the population that the records are from."""
+        """The standard error as an estimate for the population of the records."""
         return math.sqrt(self.value * (1 - self.value) / self.records)
 
 
@@ -35,14 +35,14 @@ def accuracy(model: GlobalModel, table: MixedTable, classes: Codes) -> Share:
     """Return the share of n records whose class a model predicts correctly. Raises TableError."""
     _require_records(table)
     if len(classes) != table.records:
-        raise TableError(f"There are {len(classes)} classes of {table.records} records.")
+        raise TableError(f"There are {len(classes)} classes for {table.records} records.")
     return Share(float((model.predict(table) == classes).mean()), table.records)
 
 
 def class_match(one: GlobalModel, other: GlobalModel, table: MixedTable) -> Share:
     """Return the share of records that two models predict alike. Raises ModelError, EmptyTable."""
     if one.schema.target != other.schema.target:
-        raise ModelError("The two models do not tell the same classes.", where="target")
+        raise ModelError("The two models do not predict the same classes.", where="target")
     _require_records(table)
     return Share(float((one.predict(table) == other.predict(table)).mean()), table.records)
 
@@ -54,7 +54,7 @@ def path_match(one: SharedTree, other: SharedTree) -> float:
 
 
 def _labels(schema: TreeSchema, path: Path) -> frozenset[object]:
-    """Return a path by names, without conditions that always hold."""
+    """Return a path by names of attributes and categories, without conditions that always hold."""
     return frozenset(
         (name, _named(schema, name, condition))
         for name, condition in path.conditions.items()
@@ -71,4 +71,4 @@ def _named(schema: TreeSchema, name: str, condition: Condition) -> object:
 
 def _require_records(table: MixedTable) -> None:
     if not table.records:
-        raise EmptyTable("There are no records to measure a model by.")
+        raise EmptyTable("Measuring a model needs at least one record.")

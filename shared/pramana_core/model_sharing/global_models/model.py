@@ -1,4 +1,4 @@
-"""A global model: it predicts the class of records of a schema, and is plain data."""
+"""The protocol of global models: plain data that predicts the class of records of a schema."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pramana_core.model_sharing.attributes import TreeSchema
 
 
 class GlobalModel(Protocol):
-    """A model that predicts the class of records; a `SharedTree` is one."""
+    """A model that predicts the class of records, such as a `SharedTree`."""
 
     @property
     def kind(self) -> str:
-        """Its name in options and documents."""
+        """The model's name in options and documents."""
 
     @property
     def schema(self) -> TreeSchema:

@@ -1,6 +1,6 @@
-"""Naive Bayes on records of numbers and categories.
+"""Naive Bayes on numeric and categorical attributes.
 
-Categories have smoothed shares, numbers normal densities, as CategoricalNB and GaussianNB of
+Categories have smoothed shares, numbers normal densities, as in CategoricalNB and GaussianNB of
 scikit-learn.
 """
 
@@ -23,10 +23,10 @@ _SMOOTHING = 1.0
 """Added to the count of each category in each class."""
 
 _OWN_WIDTH = 1e-9
-"""Added to variances, times the largest of any attribute: a class may have one value alone."""
+"""A share of the largest variance, added to each one, because a class may have a single value."""
 
 LEAST_VARIANCE = 1e-100
-"""Smaller ones would make densities overflow."""
+"""The least variance; densities of smaller ones would overflow."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ Density = CategoryShares | Normal
 
 @dataclass(frozen=True)
 class NaiveBayesModel:
-    """Predicts the class as if attributes were independent in each class.
+    """A classifier that treats attributes as independent within each class.
 
     `densities` are in the order of the schema. Raises ModelError: a number is out of its range, or
     the densities do not fit the schema.
@@ -62,19 +62,19 @@ class NaiveBayesModel:
 
     def __post_init__(self) -> None:
         if len(self.prior) != self.schema.classes or not _is_distribution(self.prior):
-            raise ModelError("`prior` must be the shares of all classes.", where="prior")
+            raise ModelError("`prior` must have a share for each class, with sum 1.", where="prior")
         if len(self.densities) != len(self.schema.attributes):
-            raise ModelError("There must be a density for each attribute.", where="densities")
+            raise ModelError("`densities` needs one density per attribute.", where="densities")
         for attribute, density in zip(self.schema.attributes, self.densities, strict=True):
             if not _fits(attribute, density, self.schema.classes):
                 raise ModelError(
-                    f"The density of {attribute.name!r} is not one in each class: shares above 0"
-                    f" that add up to 1, or means with variances of {LEAST_VARIANCE:g} or more.",
+                    f"{attribute.name!r} needs a density for each class: shares above 0 that add up"
+                    f" to 1, or a mean with a variance of {LEAST_VARIANCE:g} or more.",
                     where=attribute.name,
                 )
 
     def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records; of a tie the first. See `GlobalModel`."""
+        """Return the class code of each of n records, the first in a tie. See `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def probabilities(self, table: MixedTable) -> Floats:
@@ -85,7 +85,7 @@ class NaiveBayesModel:
             scores = np.tile(prior, (records.records, 1))
             for column, density in zip(records.columns, self.densities, strict=True):
                 scores += _log_density(column, density)
-        # Numbers so far out that every density is 0 tell nothing: the prior is left.
+        # Numbers so far out that every density is 0 are uninformative: only the prior remains.
         lost = np.isneginf(scores.max(axis=1, initial=-np.inf))
         scores[lost] = prior
         shares = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
@@ -94,7 +94,7 @@ class NaiveBayesModel:
 
 
 def learn_naive_bayes(schema: TreeSchema, table: MixedTable, classes: Codes) -> NaiveBayesModel:
-    """Learn naive Bayes from n records; arguments and errors are as of `learn_global`."""
+    """Learn naive Bayes from n records; arguments and errors as in `learn_global`."""
     records = schema.read(table)
     if not records.records:
         raise EmptyTable("There are no records to learn naive Bayes from.")
@@ -119,12 +119,12 @@ def _shares(codes: Codes, size: int, classes: Codes, counts: Codes) -> CategoryS
 
 
 def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Normal:
-    """Return mean and variance in each class; of one without records those of all records."""
+    """Return mean and variance in each class; an empty class has those of all records."""
     means, variances = [], []
     for code, count in enumerate(counts):
         own = values[classes == code] if count else values
         means.append(float(own.mean()))
-        # Without any variation at all whatever width is equally good.
+        # Without any variation, any width is equally good.
         variances.append(max(float(own.var()) + width, LEAST_VARIANCE) if width else 1.0)
     return Normal(tuple(means), tuple(variances))
 
@@ -135,7 +135,7 @@ def _log_density(column: Column, density: Density) -> Floats:
         found: Floats = np.log(np.array(density.probabilities)).T[column.codes]
         return found
     if isinstance(density, CategoryShares) or isinstance(column, CategoricalColumn):
-        raise ModelError(f"The density of {column.name!r} is of another kind.", where=column.name)
+        raise ModelError(f"{column.name!r} has a density of the wrong kind.", where=column.name)
     means, variances = np.array(density.means), np.array(density.variances)
     apart = (column.values[:, None] - means) ** 2 / variances
     densities: Floats = -0.5 * (np.log(2 * np.pi * variances) + apart)

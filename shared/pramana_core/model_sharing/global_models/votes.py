@@ -1,4 +1,4 @@
-"""Votes: the trees of several owners combined as they are, without pseudo-data."""
+"""Votes: a classifier of several owners' trees without pseudo-data."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.ties import first_largest_of_rows
 
 _SMOOTHING = 1.0
-"""Records, spread evenly over the classes, that are added to each leaf (Laplace): the fewer a leaf
-has, the less its shares are believed."""
+"""Records, spread evenly over the classes, that are added to each leaf (Laplace), so that a small
+leaf has less influence."""
 
 
 @dataclass(frozen=True)
 class VotesModel:
-    """The trees of several owners as one classifier: the class shares of their leaves, added up.
+    """The trees of several owners as one classifier that adds up the class shares of their leaves.
 
     A tree also votes on categories that its owner never had, with full weight (`in_schema`), so
     owners should declare the same categories. Raises ModelError: see `common_schema`.
@@ -42,7 +42,7 @@ class VotesModel:
 
     @cached_property
     def _shares(self) -> tuple[Floats, ...]:
-        """For each tree, the class shares of each of its leaves: leaves x classes."""
+        """The class shares of the leaves of each tree: leaves x classes."""
         found = []
         for tree in self.trees:
             counts = tree.class_counts + _SMOOTHING / self.schema.classes
@@ -59,5 +59,5 @@ class VotesModel:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records; of a tie the first. See `GlobalModel`."""
+        """Return the class code of each of n records, the first in a tie. See `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))

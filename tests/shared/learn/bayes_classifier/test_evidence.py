@@ -72,7 +72,7 @@ def test_a_weighted_posterior_is_tempered():
     wanted /= wanted.sum(axis=1, keepdims=True)
     half = replace(model, weight=0.5)
     assert half.probabilities(columns) == pytest.approx(wanted, abs=1e-12)
-    assert "weighted 0.50" in write_bayes_classifier_text(half)
+    assert "weighted by 0.50" in write_bayes_classifier_text(half)
 
 
 NULL = Domain.of(**{f"x{i}": "stuv" for i in range(8)}, kind=["no", "yes"])

@@ -49,7 +49,7 @@ def test_what_is_told_goes_by_weight_and_noise():
     (said,) = influence.warnings
     # Of such a weight it would not be named, but for its little noise.
     assert said.startswith("1 record has little noise: its masked value moves by 40% of a change")
-    assert "under 10% of the usual noise" in said
+    assert "with 10% of the usual noise" in said
     alone = Influence(
         np.array([[0.4], [0.7], [0.6], [0.0]]), np.array([[0.1], [1.0], [1.0], [1.0]])
     )

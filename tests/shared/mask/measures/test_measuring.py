@@ -29,7 +29,7 @@ def test_y_equal_to_x_is_perfectly_useful_and_hides_nothing(humped):
         assert values == pytest.approx([1] * len(values))
         assert values
     for label in ("X1", "X2"):
-        assert "gives something away" in found.named("snooper-gain", label)[0].sentence
+        assert "reveals something" in found.named("snooper-gain", label)[0].sentence
 
 
 @pytest.mark.slow
@@ -95,4 +95,4 @@ def alarms(s, x, y):
 def test_many_records_are_sampled_for_kernels_and_it_is_said(humped):
     s, x = humped(9, 2_500)
     found = measure_all(s[:, 0], x[:, 0], x[::-1, 0], rng=rng())
-    assert "2,000 records drawn at random" in found.notes[0]
+    assert "2,000 random records" in found.notes[0]

@@ -26,7 +26,7 @@ def test_a_tree_as_text():
         "|--- colour = green: b (5 of 6 records)\n"
     )
     assert write_shared_tree_text(BY_COLOUR, most_lines=2).endswith(
-        "(The rest is left out: see the JSON.)\n"
+        "(The rest is omitted: see the JSON.)\n"
     )
 
 
@@ -56,13 +56,13 @@ def wide_tree(parts: int) -> SharedTree:
 
 def test_large_trees_are_cut_and_say_so():
     found = texts(draw_shared_tree(wide_tree(500)).svg())
-    assert "441 more parts with 441 paths and 441 records left out" in found
+    assert "441 more parts with 441 paths and 441 records omitted" in found
     deep = SharedTree(
         SCHEMA, Split("colour", tuple((Values((c,)), wide_tree(40).root) for c in range(3)))
     )
     found = texts(draw_shared_tree(deep).svg())
-    assert found.count("40 paths left out, 40 records") == 3
-    assert "Splits below 1 others are left out, as the rows say." in found
+    assert found.count("40 paths omitted, 40 records") == 3
+    assert "Splits below level 1 are omitted." in found
 
 
 def test_names_cannot_leave_the_picture():

@@ -1,0 +1,168 @@
+"""Tables in databases: the same release as from files, and nothing left where one goes away."""
+
+import csv
+import io
+import sqlite3
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from owner_agent.site.site import load_site
+from owner_agent.table.table import detect, read_chunks, read_table
+from pramana_core.errors import ConfigError, MissingColumn, OptionError, TableError
+from tests.owner_agent.conftest import SITE
+from tests.owner_agent.release.publishing import published
+from tests.postgres import postgres, stopped_postgres  # noqa: F401 - fixtures
+
+COLUMNS = ("patient_id", "smokes", "age", "region")
+ROWS = [
+    (
+        f"p{i:03d}",
+        ("no", "yes")[i % 2],
+        None if i % 7 == 0 else 18 + i,
+        ("north", "east")[i % 3 > 0],
+    )
+    for i in range(60)
+]
+MADE = "(patient_id text, smokes text, age integer, region text)"
+
+
+def in_csv(folder):
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerows([COLUMNS, *ROWS])
+    (folder / "patients.csv").write_text(text.getvalue())
+    return 'table = "patients.csv"'
+
+
+def in_parquet(folder):
+    columns = dict(zip(COLUMNS, map(list, zip(*ROWS, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), folder / "patients.parquet")
+    return 'table = "patients.parquet"'
+
+
+def in_sqlite(folder):
+    with sqlite3.connect(folder / "hospital.db") as connection:
+        connection.execute(f"create table patients {MADE}")
+        connection.executemany("insert into patients values (?, ?, ?, ?)", reversed(ROWS))
+    return 'table = "sqlite:///hospital.db"\nquery = "patients"'
+
+
+def address(server, name="postgres"):
+    return f"postgresql://postgres@127.0.0.1:{server.port}/{name}"
+
+
+def fill(server, rows=ROWS):
+    with psycopg.connect(address(server), autocommit=True) as connection:
+        connection.execute("drop table if exists patients")
+        connection.execute(f"create table patients {MADE}")
+        with connection.cursor().copy("copy patients from stdin") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+def write(bench, table):
+    (bench.folder / "site.toml").write_text(SITE.replace('table = "patients.csv"', table))
+    return bench.site
+
+
+def test_a_table_from_four_sources_is_one_release(bench, postgres):  # noqa: F811
+    fill(postgres)
+    query = "select p.*, 1 as more from patients p where age is null or age > 0;"
+    tables = [
+        *(make(bench.folder) for make in (in_csv, in_parquet, in_sqlite)),
+        f'table = "{address(postgres)}"\nquery = "public.patients"',
+        f'table = "{address(postgres)}"\nquery = "{query}"',
+    ]
+    digests = set()
+    for table in tables:
+        write(bench, table)
+        digests.add(published(bench).digest)
+    assert len(digests) == 1
+    assert len(bench.miner.sealed()) == 1
+
+
+def test_rows_come_in_the_order_of_the_record_ids_whatever_the_size_of_a_chunk(bench):
+    site = write(bench, in_sqlite(bench.folder))
+    chunks = list(read_chunks(site.table, ["smokes", "patient_id"], rows=7))
+    assert [chunk.rows for chunk in chunks] == [7] * 8 + [4]
+    ids = [cell for chunk in chunks for cell in chunk.columns["patient_id"].to_pylist()]
+    assert ids == sorted(row[0] for row in ROWS)
+    assert set(chunks[0].others) == {"age", "region"}
+
+
+def test_a_missing_column_and_a_table_that_is_not_there(bench):
+    site = write(bench, in_sqlite(bench.folder))
+    with pytest.raises(MissingColumn) as raised:
+        read_table(site.table, ["smoke"])
+    assert raised.value.where == "smoke"
+    for query in ("patient", "select SECRET from patients", "delete from patients"):
+        site = write(bench, f'table = "sqlite:///hospital.db"\nquery = "{query}"')
+        with pytest.raises(TableError) as raised:
+            read_table(site.table, ["smokes"])
+        assert "SECRET" not in str(raised.value)
+    with sqlite3.connect(bench.folder / "hospital.db") as connection:
+        assert connection.execute("select count(*) from patients").fetchone() == (60,)
+
+
+def test_a_database_that_goes_away_while_it_is_read_leaves_nothing(bench, stopped_postgres):  # noqa: F811
+    fill(stopped_postgres, [(f"p{i:06d}", "no", i % 90, "north") for i in range(200_000)])
+    site = write(bench, f'table = "{address(stopped_postgres)}"\nquery = "patients"')
+    before = bench.files()
+    chunks = read_chunks(site.table, list(COLUMNS), rows=1000)
+    assert next(chunks).rows == 1000
+    stopped_postgres.kill()
+    with pytest.raises(TableError) as raised:
+        list(chunks)
+    assert raised.value.where == "table"
+    with pytest.raises(TableError):
+        published(bench)
+    assert bench.miner.sealed() == []
+    assert bench.files() == before | {"publish.lock": b""}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        'table = "postgresql://u:SECRET@h/d"\nquery = "t"',
+        'table = "postgresql://u@h/d?password=SECRET"\nquery = "t"',
+        'table = "postgresql://u@h/d"',
+        'table = "patients.csv"\nquery = "t"',
+        'table = "mysql://u@h/d"\nquery = "t"',
+    ],
+)
+def test_addresses_that_no_site_file_may_have(bench, table):
+    with pytest.raises(ConfigError) as raised:
+        write(bench, table)
+    assert "SECRET" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "query", "where"),
+    [
+        ("postgresql://u:SECRET@h/d", "t", "table"),
+        ("postgresql://u@h/d", None, "query"),
+        ("patients.csv", "t", "query"),
+    ],
+)
+def test_init_refuses_the_same_addresses(table, query, where):
+    with pytest.raises(OptionError) as raised:
+        detect(table, query=query)
+    assert raised.value.where == where
+    assert "SECRET" not in str(raised.value)
+
+
+def test_init_writes_a_site_file_for_a_database(bench, command, monkeypatch):
+    in_sqlite(bench.folder)
+    monkeypatch.chdir(bench.folder)
+    (bench.folder / "site.toml").unlink()
+    ended = command(
+        "init", "sqlite:///hospital.db", "--query", "patients", "--owner", "clinic", "--yes"
+    )
+    assert ended.exit_code == 0, ended.err
+    site = load_site(bench.folder / "site.toml")
+    assert (site.file.table, site.file.query) == ("sqlite:///hospital.db", "patients")
+    assert [v.name for v in site.file.variables] == ["smokes", "age", "region"]
+    assert command("check").exit_code == 0
