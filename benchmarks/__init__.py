@@ -1,5 +1,5 @@
-"""What measures the product: ratios against peers, the papers' experiments, intervals, load.
+"""Measurements of the product: ratios against peers, the papers' experiments, intervals, load.
 
-What is measured lives elsewhere: nothing here is in the wheel, and the product imports none of it.
-The papers' experiments are in `reproduce`, which `pramana reproduce` runs in a checkout.
+The benchmarks are not in the wheel, and the product imports none of them. The papers' experiments
+are in `reproduce`, which `pramana reproduce` runs in a checkout.
 """

@@ -1,8 +1,9 @@
 """Other libraries at the same work, and the process that runs them, in `.venv-bench`.
 
-A function takes what the comparison names, prepares (loads, converts), and returns what does the
-work once. Pramana is not installed there. The process answers requests to prepare and to run, a
-JSON object a line; what a library prints goes to standard error."""
+A function takes the arguments of the comparison, prepares (loads, converts), and returns a function
+that does the work once. Pramana is not installed in that environment. The process answers requests
+to prepare and to run, one JSON object per line; output of libraries goes to standard error.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def columns(folder: str) -> dict[str, np.ndarray]:
 
 
 def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
-    """Count by GROUP BY, from a table of DuckDB's own."""
+    """Count by GROUP BY, in a table of DuckDB."""
     import duckdb
     import pandas as pd
 
@@ -41,7 +42,7 @@ def duckdb_counts(folder: str, names: Sequence[str]) -> Callable[[], object]:
 
 
 def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
-    """Climb by BIC over all links."""
+    """Learn a network by hill climbing with BIC over all links."""
     import pandas as pd
     import pybnesian
 
@@ -53,7 +54,7 @@ def pybnesian_climb(folder: str, parents: int) -> Callable[[], object]:
 
 
 def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
-    """Find itemsets (a share of records) by fpgrowth, in distinct records with their numbers."""
+    """Find itemsets (a share of records) by fpgrowth, in distinct records with their counts."""
     import fim
     import numpy as np
 
@@ -67,7 +68,7 @@ def pyfim_itemsets(folder: str, support: float) -> Callable[[], object]:
 
 
 def sklearn_tree(folder: str, target: str, *, distinct: bool) -> Callable[[], object]:
-    """Fit an entropy tree to one-hot records, or to distinct ones with their numbers."""
+    """Fit an entropy tree to one-hot records, or to distinct records with their counts."""
     import numpy as np
     from sklearn.tree import DecisionTreeClassifier
 
@@ -94,7 +95,7 @@ def pure_ldp(folder: str, name: str, categories: int, gamma: float) -> Callable[
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     run: Callable[[], object] | None = None

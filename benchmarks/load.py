@@ -1,8 +1,7 @@
-"""Owners who upload to a miner in a process of its own, and to a plain server that only stores.
+"""Uploads of many owners to a miner in its own process, and to a plain server that only stores.
 
-`make load` runs it and prints the ratios, at the end as docs/operations.md has them; `--short`
-takes a few seconds. No time alone is a result: each is compared with another of the same run on the
-same machine.
+`make load` runs it and prints the ratios, finally in the form of docs/operations.md; `--short`
+takes a few seconds. Times count only in comparison with others of the same run on the same machine.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ RECORD_BYTES = 16 + COLUMNS
 
 @dataclass(frozen=True)
 class Target:
-    """Where an owner sends its parts, with which headers."""
+    """The address for an owner's parts, with its headers."""
 
     path: str
     headers: dict[str, str]
@@ -54,13 +53,13 @@ class Served:
 
     @property
     def port(self) -> int:
-        """Its port at loopback."""
+        """The server's port at loopback."""
         return int(self.url.rpartition(":")[2])
 
 
 @contextmanager
 def serving(folder: Path, module: str, *words: str) -> Iterator[Served]:
-    """Run a server until its work is done."""
+    """Run a server while the context lasts."""
     with Processes(folder) as processes:
         url = processes.serve("server", module, *words)
         pid = json.loads((folder / "server.ready").read_text())["pid"]
@@ -82,7 +81,7 @@ def miner(folder: Path) -> AbstractContextManager[Served]:
 
 
 def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
-    """Return the parts of a release: a plan, about `size` bytes each, and their records."""
+    """Return a release in parts of about `size` bytes: its plan, its parts, and their records."""
     records = size // RECORD_BYTES
     rng = np.random.default_rng(18)
     keys = np.sort(np.frombuffer(rng.bytes(16 * records * parts), dtype="S16")).view("V16")
@@ -103,7 +102,7 @@ def cut(parts: int, size: int) -> tuple[Plan, list[bytes], list[int]]:
 def announce(
     served: Served, owners: int, plan: Plan, bodies: list[bytes], records: list[int]
 ) -> list[Target]:
-    """Open a study whose owners announced one release each; return where their parts go."""
+    """Open a study whose owners announce one release each; return the targets of their parts."""
     parts = [
         PartManifest(number=i, records=n, bytes=len(p), sha256=sha256(p).hexdigest())
         for i, (p, n) in enumerate(zip(bodies, records, strict=True))
@@ -129,7 +128,7 @@ def announce(
 
 
 def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -> float:
-    """Send every part to every target, all targets at once; return bytes a second."""
+    """Send every part to every target, all targets at once; return bytes per second."""
 
     def send(target: Target) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", served.port)
@@ -152,7 +151,7 @@ def upload(served: Served, targets: Sequence[Target], bodies: Sequence[bytes]) -
 def open_bodies(
     served: Served, targets: Sequence[Target], body: bytes, *, each: int, share: float
 ) -> Iterator[list[socket.socket]]:
-    """Keep bodies open, `each` of every target, with a share of them sent."""
+    """Keep bodies open, `each` for every target, with a share of each body sent."""
     with ExitStack() as stack:
         socks = []
         for target in targets:
@@ -172,7 +171,7 @@ def open_bodies(
 
 
 def own_memory(process: int) -> int:
-    """Return the bytes of memory that a process holds; its workers are not in it."""
+    """Return the memory of a process in bytes, without its workers."""
     import psutil
 
     used: int = psutil.Process(process).memory_info().rss
@@ -199,7 +198,7 @@ def throughput(folder: Path, *, owners: int, parts: int, size: int, rounds: int)
 
 
 def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
-    """Return the miner's memory in MiB while clients hold bodies open."""
+    """Return the miner's memory in MiB while clients keep bodies open."""
     plan, bodies, records = cut(each, size)
     with miner(folder / "holding") as served:
         targets = announce(served, owners, plan, bodies, records)
@@ -208,7 +207,7 @@ def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
 
 
 def main() -> None:
-    """Measure everything in turn."""
+    """Run all measurements in turn."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--short", action="store_true")
     short = reader.parse_args().short

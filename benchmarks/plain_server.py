@@ -1,4 +1,4 @@
-"""What the miner is measured against: a server that keeps bodies in files, durably, and no more."""
+"""The reference for the miner's load test: a server that only stores bodies in files, durably."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import uvicorn
 
 
 def store(path: Path, body: bytes) -> None:
-    """Write a file, and wait until it and its name are on the disk: as an acknowledged part is."""
+    """Write a file and wait until the file and its name are on disk, as for an accepted part."""
     scratch = path.with_suffix(".scratch")
     with scratch.open("wb") as file:
         file.write(body)
@@ -27,7 +27,7 @@ def store(path: Path, body: bytes) -> None:
 
 
 def application(folder: Path) -> Any:
-    """Return an application that stores each body under a name of its own; a GET it answers."""
+    """Return an application that stores each body under a new name, and answers GET requests."""
     number = 0
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -49,7 +49,7 @@ def application(folder: Path) -> Any:
 
 
 def main() -> None:
-    """Serve at a free port; the ready file has the address."""
+    """Serve at a free port and write the address to the ready file."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--data", type=Path, required=True)
     reader.add_argument("--port", type=int, required=True)

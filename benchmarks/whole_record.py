@@ -1,8 +1,8 @@
-"""What is learned under one bound for the whole record, measured by the product's own commands.
+"""Learning under one bound for the whole record, measured by the product's own commands.
 
 python -m benchmarks.whole_record [--only words of a name] [--missing] [--data DIR]
 
-Each setting is a command of `pramana simulate`, run as a person would. Its figures are kept in
+Each setting is a command of `pramana simulate`, run as a user would. Its figures are stored in
 whole_record.json, from which the tables of docs/whole-record.md are written between their marks.
 """
 
@@ -37,7 +37,7 @@ RESULTS = Path(__file__).with_suffix(".json")
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "whole-record.md"
 DATA = os.environ.get("PRAMANA_DATA", "../shared/data")
 SECONDS = 600.0
-"""The most that a command on a published network may take."""
+"""The time limit of a command on a published network, in seconds."""
 
 GAMMAS = (5, 19, 100)
 RUNS = {5: "3", 19: "5", 100: "3"}
@@ -48,14 +48,14 @@ TABLES, NETWORKS, LEARNERS = (SETTINGS[name] for name in ("tables", "networks", 
 WAYS = {f"gamma {gamma}": ("--design", "auto", "--gamma", str(gamma)) for gamma in GAMMAS} | {
     "p = 0.1": ("--p", "0.1")
 }
-"""How records are randomized."""
+"""The options for randomizing records."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `pramana simulate`: its source, its learner, and what its figures are called.
+    """A command of `pramana simulate`: its source, its learner, and the label of its figures.
 
-    `way` is one of `WAYS`; `options` are those besides source, way, runs and seed.
+    `way` is one of `WAYS`; `options` are all options except source, way, runs and seed.
     """
 
     source: str
@@ -67,7 +67,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """What the figures are kept under."""
+        """The key of its figures."""
         return f"{self.source}, {self.label}, {self.way}"
 
     def arguments(self, path: Path) -> list[str]:
@@ -78,7 +78,7 @@ class Command:
 
 
 def _commands(part: str) -> list[Command]:
-    """Return the commands of a table of the page."""
+    """Return the commands of a table on the page."""
     return [
         Command(source, one["label"], one["learner"], f"gamma {g}", options, RUNS[g])
         for one in SETTINGS[part]
@@ -98,7 +98,7 @@ EVERY = [
     for learner, options in LEARNERS.items()
     for way in WAYS
 ]
-"""Every learner on every published network, once; a class is the first variable of the file."""
+"""Every learner on every published network, once; the class is the first variable of the file."""
 
 ALL = (*SPREAD, *MINING, *LINKING, *CLASSIFYING, *EVERY)
 
@@ -106,7 +106,7 @@ Found = dict[str, Any]
 
 
 def source_of(command: Command, data: Path, scratch: Path) -> Path:
-    """Return the file of a command's table or network, made in `scratch` where it is made."""
+    """Return the file of a command's table or network, created in `scratch` if necessary."""
     if command.source in TABLES:
         return Path(data, TABLES[command.source]["file"])
     if command.source == "census":
@@ -134,7 +134,7 @@ def arguments_of(command: Command, data: Path, scratch: Path) -> list[str]:
 
 
 def figures_of(command: Command, data: Path, scratch: Path) -> Found:
-    """Run a command; return its figures and its seconds of the processor, or how it ended."""
+    """Run a command; return its figures and processor seconds, or how it ended."""
     arguments = arguments_of(command, data, scratch)
     shown = " ".join(["pramana simulate", *arguments])
     found: Found = {
@@ -271,7 +271,7 @@ PAGE_TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
 
 
 def page(text: str, results: Results) -> str:
-    """Return the page with its tables written anew between their marks."""
+    """Return the page with new tables between their marks."""
     for name, table in PAGE_TABLES.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, rest = text.split(begin)
@@ -280,11 +280,11 @@ def page(text: str, results: Results) -> str:
 
 
 def main() -> None:
-    """Run the chosen settings, keep their figures, and write the tables of all."""
+    """Run the chosen settings, store their figures, and write the tables of all settings."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="settings whose name holds these words")
+    parser.add_argument("--only", default="", help="settings whose name contains these words")
     parser.add_argument("--networks", action="store_true", help="every learner on every network")
-    parser.add_argument("--missing", action="store_true", help="only those without figures")
+    parser.add_argument("--missing", action="store_true", help="only settings without figures")
     parser.add_argument("--data", type=Path, default=Path(DATA), help="the public tables")
     options = parser.parse_args()
     known: dict[str, Found] = json.loads(RESULTS.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""The miner: takes randomized releases in, aligns them, and learns models from them, over HTTP.
+"""The miner: an HTTP service that receives randomized releases, aligns them and learns models.
 
-It uses `pramana_core` and nothing of the owners. It sees only what leaves an owner.
+It imports `pramana_core` but no code of the owners, and sees only what an owner sends.
 """
 
 import pramana_core  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes

@@ -1,6 +1,6 @@
-"""Backups: a copy of everything a miner stores, made while it runs, and restored.
+"""Backups: a copy of a running miner's whole store, and its restoration.
 
-The list of all files with their digests is written last; without it the folder is no backup.
+The list of all files with their digests is written last; a folder without it is no backup.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from miner_service.store.tables import copy_rows, is_empty
 from pramana_core.errors import Conflict, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
-"""Receives the work done, and the whole."""
+"""Receives the work done and the total work."""
 
 FORMAT = 1
 LIST, ROWS, AUDIT = "backup.json", "rows.sqlite", "audit.jsonl"
@@ -35,7 +35,7 @@ LIST, ROWS, AUDIT = "backup.json", "rows.sqlite", "audit.jsonl"
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file that rows name: a part of an open release, or the columns of a sealed one."""
+    """A file of a release: a part of an open release, or the columns of a sealed one."""
 
     release: str
     number: int | None
@@ -43,7 +43,7 @@ class StoredFile:
 
     @property
     def path(self) -> str:
-        """Its path in a backup, and below the folder of the records."""
+        """The path in a backup and within the folder of records."""
         if self.number is None:
             return f"columns/{self.release}.arrow"
         return f"parts/{self.release}/{part_name(self.number)}"
@@ -51,7 +51,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class BackupSummary:
-    """When a backup was made, and how many rows and files it has."""
+    """The time of a backup, and its counts of rows and files."""
 
     made: str
     rows: int
@@ -59,7 +59,7 @@ class BackupSummary:
 
 
 def files_of(session: Session) -> Iterator[StoredFile]:
-    """Yield the files that rows name."""
+    """Yield the files that belong to the rows."""
     for release in session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all():
         if not kind_of_release(release).has_records:
             continue
@@ -77,7 +77,7 @@ def back_up(services: Services, folder: Path, progress: Progress) -> BackupSumma
     """Copy a store into a new folder. Raises OptionError, StoreCorrupt, StorageFull, NotReady."""
     if folder.exists():
         raise OptionError(
-            f"{folder} exists.", where="folder", remedy="Name a new folder for each backup."
+            f"{folder} already exists.", where="folder", remedy="Name a new folder for each backup."
         )
     links = services.segments.scratch_path()
     try:
@@ -88,9 +88,9 @@ def back_up(services: Services, folder: Path, progress: Progress) -> BackupSumma
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, StorageFull):
             raise StorageFull(
-                f"There is no room for a backup in {folder}; nothing of it is left there.",
+                f"The disk has no space for a backup in {folder}; the partial backup was removed.",
                 where="folder",
-                remedy="Make room there, or name a folder on another disk.",
+                remedy="Free space on the disk, or name a folder on another disk.",
             ) from error
         raise
     finally:
@@ -99,7 +99,7 @@ def back_up(services: Services, folder: Path, progress: Progress) -> BackupSumma
 
 def _back_up(services: Services, folder: Path, links: Path, progress: Progress) -> BackupSummary:
     with services.database.read() as source:
-        # While nobody else may write, the files are those of the rows.
+        # Under the write lock, the files match the rows.
         with services.database.write():
             files = list(files_of(source))
             for file in files:
@@ -133,7 +133,7 @@ def _link(path: Path, link: Path, file: StoredFile) -> None:
 
 
 def _copy(source: Path, target: Path) -> str:
-    """Copy a file, for its owner only; return the SHA-256 of the copy."""
+    """Copy a file, readable for its owner only; return the SHA-256 of the copy."""
     for folder in reversed(target.parents):
         folder.mkdir(exist_ok=True, mode=0o700)
     target.touch(mode=0o600)
@@ -143,14 +143,14 @@ def _copy(source: Path, target: Path) -> str:
 
 def _damaged_file(file: StoredFile) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The file {file.path} is not as it was acknowledged; there is no backup.",
+        f"The file {file.path} is damaged or missing; no backup was made.",
         where=file.release,
         remedy="Restore an earlier backup, or withdraw the release; `check` lists all damage.",
     )
 
 
 def restore(services: Services, folder: Path, progress: Progress) -> BackupSummary:
-    """Copy a backup into an empty store, in SQLite or PostgreSQL; can be repeated if interrupted.
+    """Copy a backup into an empty SQLite or PostgreSQL store. An interrupted run can be repeated.
 
     Raises OptionError, StoreCorrupt, Conflict, StorageFull, NotReady.
     """
@@ -158,7 +158,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
     log, segments = services.audit.path, services.segments
     with services.database.read() as session:
         empty = is_empty(session)
-    # The log of an interrupted restore is the backup's.
+    # After an interrupted restore, the log is the backup's.
     if not empty or (log.exists() and file_sha256(log) != digests.get(AUDIT)):
         raise _not_empty()
     for done, (name, digest) in enumerate(sorted(digests.items())):
@@ -174,7 +174,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
             files = list(files_of(source))
             for file in files:
                 if digests.get(file.path) != file.sha256:
-                    raise _damaged_backup("The rows of the backup name other files.", file.path)
+                    raise _damaged_backup("The backup's rows do not match its files.", file.path)
             for done, file in enumerate(files):
                 progress(done, len(files))
                 scratch = segments.scratch_path()
@@ -196,22 +196,22 @@ def restore(services: Services, folder: Path, progress: Progress) -> BackupSumma
 
 
 def _read_list(folder: Path) -> tuple[str, dict[str, str]]:
-    """Return when a backup was made, and the digests of its files. Raises OptionError."""
+    """Return the time of a backup and the digests of its files. Raises OptionError."""
     try:
         listing = json.loads((folder / LIST).read_bytes())
         form, made, files = listing["format"], str(listing["made"]), dict(listing["files"])
         files[ROWS]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OptionError(
-            f"There is no finished backup in {folder}.",
+            f"{folder} has no complete backup.",
             where="folder",
-            remedy=f"Name a folder that `miner-service backup` made, with its {LIST}.",
+            remedy=f"Name a folder that `miner-service backup` wrote, with its {LIST}.",
         ) from error
     if form != FORMAT:
         raise OptionError(
             f"The backup in {folder} has format {form}; this version reads {FORMAT}.",
             where="folder",
-            remedy="Use the version of the miner that made it.",
+            remedy="Use the version of the miner that made the backup.",
         )
     return made, files
 
@@ -224,5 +224,5 @@ def _not_empty() -> Conflict:
     return Conflict(
         "The store is not empty; nothing was restored.",
         where="data",
-        remedy="Name a new data directory (--data), and an empty database.",
+        remedy="Name a new data directory (--data) and an empty database.",
     )

@@ -1,4 +1,4 @@
-"""The check of a store, and the deletion of a study: rows and files together."""
+"""Checking a store, and deleting a study with its rows and files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The findings of a check, and the number of things checked."""
+    """The findings of a check, and the counts of checked releases and files."""
 
     releases: int
     files: int
@@ -38,33 +38,33 @@ class CheckResult:
 
 
 def check(services: Services, progress: Progress) -> CheckResult:
-    """Check everything that is stored, and change nothing. Raises NotReady."""
+    """Check the whole store without changing it. Raises NotReady."""
     with services.database.read() as session:
         findings = [Finding("database", "database", line) for line in damaged_database(session)]
         releases = session.scalars(select(ReleaseRow).order_by(ReleaseRow.seq)).all()
         files = list(files_of(session))
         for row in releases:
-            findings += _of_release(row)
+            findings += _check_release(row)
         findings += [Finding("reports", study, what) for study, what in miscounted(session)]
     for done, file in enumerate(files):
         progress(done, len(files))
-        findings += _of_file(services, file)
+        findings += _check_file(services, file)
     for name in orphans(services):
         findings.append(Finding("orphan", name, "No release needs it; the next start removes it."))
     return CheckResult(len(releases), len(files), tuple(findings))
 
 
-def _of_release(row: ReleaseRow) -> Iterator[Finding]:
+def _check_release(row: ReleaseRow) -> Iterator[Finding]:
     try:
         content = content_of(row)
     except (PramanaError, ValidationError, KeyError, ValueError):
-        yield Finding("release", row.id, "What it holds cannot be read.")
+        yield Finding("release", row.id, "Its content cannot be read.")
         return
     if row.state != "withdrawn" and content.digest != row.content_digest:
-        yield Finding("release", row.id, "What it holds has another digest than was announced.")
+        yield Finding("release", row.id, "Its content does not have the announced digest.")
 
 
-def _of_file(services: Services, file: StoredFile) -> Iterator[Finding]:
+def _check_file(services: Services, file: StoredFile) -> Iterator[Finding]:
     try:
         if file.number is None:
             services.segments.verify_data(file.release, file.sha256)
@@ -73,21 +73,23 @@ def _of_file(services: Services, file: StoredFile) -> Iterator[Finding]:
     except StoreCorrupt:
         wanted = "sealed" if file.number is None else "open"
         if states_of_releases(services).get(file.release) == wanted:
-            yield Finding("file", file.path, "It is not there, or not as it was acknowledged.")
+            yield Finding(
+                "file", file.path, "It is missing, or differs from the acknowledged file."
+            )
 
 
 def delete_study(services: Services, name: str) -> tuple[int, bool]:
-    """Delete a study; nothing of it stays on the disk but its name in the audit log.
+    """Delete a study; only its name in the audit log stays on the disk.
 
-    Returns how many releases were deleted, and whether the rows are gone from the database's files.
-    Raises NotFound, NotReady.
+    Return the count of deleted releases, and whether the rows were erased from the database's
+    files. Raises NotFound, NotReady.
     """
     with services.database.write() as session:
         find_study(session, name)
         releases = delete_rows(session, name)
     erased = services.database.erase()
     for release in releases:
-        # While this one transaction may write, nobody announces a release.
+        # No release can be announced while this transaction has the write lock.
         with services.database.write() as session:
             if not release_exists(session, release):
                 services.segments.drop_parts(release)

@@ -1,4 +1,4 @@
-"""The parts of one running miner, and how its stored releases become a job's input."""
+"""The parts of a running miner, and the input of jobs from its stored releases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pramana_core.wire.releases import Alignment, SameReleases
 
 @dataclass(frozen=True)
 class Services:
-    """The store, the clock and the settings that every part of the service shares."""
+    """The store, clock and settings that all parts of the service share."""
 
     settings: Settings
     clock: Clock
@@ -45,9 +45,9 @@ class Services:
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
-    """Locked while a part is checked, which takes memory."""
+    """Limits the parts checked at once, because a check needs memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
-    """Locked while parts become columns, which takes memory."""
+    """Limits the releases whose columns are built at once, because that needs memory."""
 
     def __post_init__(self) -> None:
         load = self.segments.data_path
@@ -55,7 +55,7 @@ class Services:
         object.__setattr__(self, "copies", Copies(self.reports))
 
     def now(self) -> datetime:
-        """Return the time."""
+        """Return the current time."""
         return self.clock()
 
     def columns(self, release: str, names: Sequence[str]) -> dict[str, Values]:
@@ -64,7 +64,7 @@ class Services:
 
     @cached_property
     def access(self) -> RecordAccess:
-        """How jobs come to the records, which the settings may let a cluster count."""
+        """The jobs' access to records, counted in this process or on the configured cluster."""
         cluster = self.settings.cluster
         if cluster.scheduler is None:
             place: PassPlace = LocalPlace(PieceReader(self.segments.data_path))
@@ -78,14 +78,14 @@ class Services:
         return Reports(load_keys(path), load_columns(path, names))
 
     def verify(self, rows: Iterable[ReleaseRow]) -> None:
-        """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
+        """Compare the files of sealed releases with their digests. Raises StoreCorrupt."""
         for row in (row for row in rows if release_rows.kind_of_release(row).has_records):
             self.segments.verify_data(row.id, str(row.data_sha256))
 
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
     ) -> Alignment:
-        """Return the alignment of each active owner's release in use; others are missing."""
+        """Return the alignment of the owners' releases in use; other active owners are missing."""
         names = [one.name for one in KINDS.values()]
         in_use = {name: release_rows.releases_in_use(session, study, name) for name in names}
         sources = [source_of(row) for row in in_use[kind].values()]
@@ -97,7 +97,7 @@ class Services:
         return found.model_copy(update={"same": self.same(session, study, kind)})
 
     def same(self, session: Session, study: str, kind: ReleaseKindName) -> list[SameReleases]:
-        """Return the pairs of releases of a kind in use that are the same, or nearly so."""
+        """Return the pairs of releases in use of a kind that are equal or nearly equal."""
         rows = release_rows.releases_in_use(session, study, kind).values()
         return self.copies.among(
             [
@@ -114,7 +114,7 @@ class Services:
         )
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
-        """Check that a job can run on the releases in use. Raises as its kind does."""
+        """Check that a job can run on the releases in use. Raises the errors of its kind."""
         kind = kind_of(spec)
         rows = release_rows.releases_in_use(session, study, kind.release_kind)
         prepared: PreparedJob = kind.prepare(
@@ -128,7 +128,7 @@ class Services:
 
 
 def open_services(settings: Settings, clock: Clock) -> Services:
-    """Open or make a store. Raises StoreCorrupt, NotReady, StorageFull, KeyFileError."""
+    """Open or create a store. Raises StoreCorrupt, NotReady, StorageFull, KeyFileError."""
     folder = settings.data_dir
     require_own_folder(folder)
     database = open_database(settings)
@@ -157,11 +157,11 @@ def source_of(row: ReleaseRow) -> AlignedSource:
 
 @release_rows.cached_by_content
 def _columns(row: ReleaseRow) -> tuple[str, ...]:
-    """Return the columns of a release's records; none of one without records."""
+    """Return the columns of a release's records, if any."""
     kind = release_rows.kind_of_release(row)
     return tuple(kind.schema_of(release_rows.content_of(row)).sizes) if kind.has_records else ()
 
 
 def release_content(row: ReleaseRow) -> ReleaseContent:
-    """Return a sealed release with what it holds."""
+    """Return a sealed release with its content."""
     return source_of(row), release_rows.content_of(row)

@@ -1,4 +1,4 @@
-"""The settings of a miner, with a class for each section of the file (`miner.toml`)."""
+"""The settings of a miner, with one class per section of `miner.toml`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Kind = TypeVar("Kind")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def _section(kind: type[Kind]) -> type[Kind]:
-    """Make a frozen dataclass that checks the types and bounds of its values."""
-    made = checked_dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))(kind)
-    build = made.__init__
+    """Make a frozen dataclass that checks the types and limits of its values."""
+    section = checked_dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))(kind)
+    build = section.__init__
 
     @wraps(build)
     def init(self: Any, *values: Any, **named: Any) -> None:
@@ -44,13 +44,13 @@ def _section(kind: type[Kind]) -> type[Kind]:
             where = str(wrong["loc"][0])
             raise OptionError(f"The setting {where}: {wrong['msg']}.", where=where) from None
 
-    made.__init__ = init  # type: ignore[method-assign]
-    return cast(type[Kind], made)
+    section.__init__ = init  # type: ignore[method-assign]
+    return cast(type[Kind], section)
 
 
 @_section
 class JobSettings:
-    """How jobs are run; `deploy/miner.toml` describes each setting. Raises OptionError."""
+    """Settings of workers and leases, described in `deploy/miner.toml`. Raises OptionError."""
 
     workers: Annotated[int, Field(ge=0)] = 2
     lease_seconds: Seconds = 15.0
@@ -59,7 +59,7 @@ class JobSettings:
 
 @_section
 class Limits:
-    """The largest requests that the service accepts, checked before the work is done."""
+    """Limits of requests and jobs, checked before the work starts."""
 
     json_bytes: Count = 8 * MEBIBYTE
     part_bytes: Count = 64 * MEBIBYTE
@@ -80,7 +80,7 @@ class Limits:
 
 @_section
 class Quotas:
-    """How much one owner may have in a study at once."""
+    """Limits of what one owner may have in a study at once."""
 
     open_releases: Count = 8
     stored_bytes: Count = 128 * 1024 * MEBIBYTE
@@ -89,7 +89,7 @@ class Quotas:
 
 @_section
 class StorageSettings:
-    """Where a miner keeps its rows and its files; None stands for the data directory."""
+    """The database and the folder of files; None means the data directory."""
 
     database: str | None = field(default=None, repr=False)
     database_password_file: Path | None = None
@@ -101,7 +101,7 @@ _SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^/:@\s]+):[1-9][0-9]{
 
 @_section
 class ClusterSettings:
-    """A Dask cluster that counts the records of jobs; without one their own processes do."""
+    """A Dask cluster that counts the records of jobs; without it, the jobs' own processes count."""
 
     scheduler: str | None = None
     authority: Path | None = None
@@ -118,7 +118,7 @@ class ClusterSettings:
         port = self.scheduler.rpartition(":")[2]
         if not _SCHEDULER.fullmatch(self.scheduler) or int(port) > 65_535:
             raise OptionError(
-                "The address of the scheduler is not of the form tls://host:port or"
+                "The address of the scheduler does not have the form tls://host:port or"
                 " tcp://host:port.",
                 where="scheduler",
                 remedy="Write it like tls://scheduler.example.org:8786.",
@@ -127,25 +127,25 @@ class ClusterSettings:
         missing = [name for name, file in files.items() if file is None]
         if address.scheme == "tls" and missing:
             raise OptionError(
-                "A scheduler with TLS takes an authority, a certificate and its private key;"
+                "A scheduler with TLS needs an authority, a certificate and a private key;"
                 f" missing: {', '.join(missing)}.",
                 where=missing[0],
-                remedy="Name them under [cluster] in the settings.",
+                remedy="Add the missing files under [cluster] in the settings.",
             )
         host = address.hostname or ""
         if address.scheme == "tcp" and not (self.allow_plain or is_loopback(host)):
             raise OptionError(
-                f"The scheduler on {host} would be reached without TLS; anyone on the"
-                " network between could make the cluster run programs.",
+                f"The connection to the scheduler on {host} would not use TLS. Anyone on the"
+                " network could then run programs on the cluster.",
                 where="scheduler",
                 remedy="Use tls:// with certificates, or set allow_plain under [cluster] if the"
-                " network between is protected otherwise.",
+                " network is protected by other means.",
             )
 
 
 @_section
 class TokenSettings:
-    """The life of tokens."""
+    """The lifetime of tokens."""
 
     valid_days: Count = 365
     noted_seconds: Seconds = 60.0
@@ -154,7 +154,7 @@ class TokenSettings:
 
 @_section
 class WebSettings:
-    """How the service treats its clients."""
+    """Limits for clients, TLS, and the public address."""
 
     body_seconds: Seconds = 15.0
     connections: Count = 1000
@@ -175,49 +175,49 @@ class WebSettings:
                 ipaddress.ip_network(proxy)
             except ValueError as error:
                 raise OptionError(
-                    f"The trusted proxy {proxy!r} is not an address or a network: {error}.",
+                    f"The trusted proxy {proxy!r} is not an address or network: {error}.",
                     where="trusted_proxies",
-                    remedy="Write it like 10.0.0.7 or 10.0.0.0/29.",
+                    remedy="Write an address or network such as 10.0.0.7 or 10.0.0.0/29.",
                 ) from None
         if (self.certificate is None) != (self.private_key is None):
             raise OptionError(
-                "TLS takes a certificate and its private key; one of them is missing.",
+                "TLS needs a certificate and its private key; one of them is missing.",
                 where="private_key" if self.private_key is None else "certificate",
-                remedy="Give both, --certificate and --private-key, or neither.",
+                remedy="Set both --certificate and --private-key, or neither.",
             )
         if self.client_authority is not None and self.certificate is None:
             raise OptionError(
-                "Certificates of clients need TLS, and the service has no certificate.",
+                "Client certificates need TLS, but the service has no certificate.",
                 where="client_authority",
-                remedy="Give --certificate and --private-key, too.",
+                remedy="Set --certificate and --private-key, too.",
             )
 
 
 def require_public_address(url: str, where: str) -> None:
-    """Check the address in invitations and access files. Raises OptionError."""
+    """Check the address for invitations and access files. Raises OptionError."""
     try:
-        # Whether plain http is safe on her network is for the owner to say.
+        # The owner decides whether plain http is safe on the owner's network.
         require_address(url, allow_insecure=True, permission="")
     except ValueError as error:
         raise OptionError(
             f"{str(error)[0].upper()}{str(error)[1:]}.",
             where=where,
-            remedy="Write it as https://miner.example.org.",
+            remedy="Write an address such as https://miner.example.org.",
         ) from None
 
 
 Clock = Callable[[], datetime]
-"""Returns the time, with its zone."""
+"""Returns the current time with its zone."""
 
 
 def utc_now() -> datetime:
-    """Return the time now, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a miner keeps its data and where it listens. Raises OptionError."""
+    """The settings of a miner: data directory, address, and sections. Raises OptionError."""
 
     data_dir: Path
     host: str = "127.0.0.1"
@@ -237,16 +237,16 @@ class Settings:
         protected = self.allow_remote or self.web.certificate is not None
         if not (protected or is_loopback(self.host)):
             raise OptionError(
-                f"The host {self.host} can be reached from other machines, and this service"
-                " speaks plain HTTP.",
+                f"The host {self.host} is reachable from other machines, but the service would use"
+                " plain HTTP.",
                 where="host",
-                remedy="Speak TLS (--certificate and --private-key), listen on 127.0.0.1 behind a"
-                " proxy that does, or give --allow-remote if the network is protected otherwise.",
+                remedy="Use TLS (--certificate and --private-key), listen on 127.0.0.1 behind a TLS"
+                " proxy, or set --allow-remote if the network is protected by other means.",
             )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address can only be reached from this machine."""
+    """Whether a host name or address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -262,11 +262,11 @@ SECTIONS: Mapping[str, type] = {
     "storage": StorageSettings,
     "cluster": ClusterSettings,
 }
-"""The sections of the file, by their names in `Settings`."""
+"""The classes of the file's sections, by their names in `Settings`."""
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """Return a file's sections; its paths start from its folder. Raises ConfigError."""
+    """Return the sections of a file; their paths are relative to its folder. Raises ConfigError."""
     try:
         document = tomllib.loads(read_text(file))
     except OSError as error:
@@ -274,12 +274,12 @@ def read_settings(file: Path) -> dict[str, Any]:
             f"The settings {file} cannot be read: {error.strerror}.", where=str(file)
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # The text may hold a password: only the line is shown.
+        # The text may contain a password, so the error shows only the position.
         place = str(error).rpartition("(")[2].rstrip(")")
         raise ConfigError(
-            f"The settings {file} are not TOML ({place}).",
+            f"The settings {file} are not valid TOML ({place}).",
             where=str(file),
-            remedy="Write sections in brackets, and below each lines like `workers = 2`.",
+            remedy="Write each section name in brackets, followed by lines such as `workers = 2`.",
         ) from None
     _require_known(file, "section", document, SECTIONS)
     return {name: _read_section(file, name, values) for name, values in document.items()}
@@ -290,7 +290,7 @@ def _read_section(file: Path, name: str, given: Any) -> Any:
         raise ConfigError(
             f"In the settings {file}, {name} is not a section.",
             where=name,
-            remedy=f"Write [{name}] on a line of its own, and its settings below.",
+            remedy=f"Write [{name}] on its own line, and its settings below.",
         )
     kind = SECTIONS[name]
     known = {each.name: str(each.type) for each in fields(kind)}
@@ -315,7 +315,7 @@ def _require_known(file: Path, what: str, names: Iterable[str], known: Iterable[
             near = alike(name, known)
             meant = f" Did you mean {near!r}?" if near else ""
             raise ConfigError(
-                f"The settings {file} have {name!r}, which is no {what}.{meant}",
+                f"The settings {file} contain {name!r}, which is not a {what}.{meant}",
                 where=name,
-                remedy=f"There are {', '.join(known)}.",
+                remedy=f"Use one of {', '.join(known)}.",
             )

@@ -1,6 +1,6 @@
-"""The owner's side: the only place where true values and randomness meet.
+"""The owner's side: the only package in which true values and randomness meet.
 
-It may use `pramana_core` and nothing of the miner; what leaves it is randomized, noisy, or
+It imports `pramana_core` and nothing of the miner. The data that it sends is randomized, noisy, or
 permitted by name.
 """
 

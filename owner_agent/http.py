@@ -1,4 +1,4 @@
-"""Errors of the agent's servers: answered as problem documents, and told without a record."""
+"""Error handlers of the agent's servers: problem documents, without values of any record."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pramana_core.wire.services import (
 )
 
 
-def tell_failure(what: str, error: Exception) -> None:
-    """Print which kind of error something failed with, and where; its text may quote a record."""
+def report_failure(what: str, error: Exception) -> None:
+    """Print an error's class and place. Its text is omitted, for it may quote a record."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     words = f"{what} failed: {type(error).__name__}."
     words += f" It was raised at {Path(place.filename).name}, line {place.lineno}."

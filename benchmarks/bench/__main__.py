@@ -1,4 +1,4 @@
-"""Run the bench, show its ratios, and keep them: `python -m benchmarks.bench --help`."""
+"""Run the bench, show its ratios, and store them: `python -m benchmarks.bench --help`."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ def _line(one: Result) -> str:
 
 
 def main() -> None:
-    """Read the command line."""
+    """Run the bench from the command line."""
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--only", action="append", default=[], choices=list(GROUPS))
     reader.add_argument("--quick", action="store_true", help="a hundredth of the records")
-    reader.add_argument("--store", action="store_true", help="keep the results in the checkout")
+    reader.add_argument("--store", action="store_true", help="store the results in the checkout")
     reader.add_argument("--out", type=Path, default=Path("bench-out"))
     given = reader.parse_args()
     if given.store and given.quick:
-        reader.error("quick results are not for keeping: leave out --store or --quick")
+        reader.error("quick results cannot be stored: omit --store or --quick")
     bench(given.only, given.out, quick=given.quick, store=given.store)
 
 

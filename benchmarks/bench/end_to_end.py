@@ -1,4 +1,4 @@
-"""What people wait for: three owners and a miner as real processes, and commands that start.
+"""Waiting times of users: three owners and a miner as real processes, and the start of commands.
 
 Three owners have eleven columns of the same people as CSV. Each publishes; the miner receives,
 seals, aligns, counts a table over all owners and grows a tree.
@@ -36,16 +36,16 @@ GAMMA = 9.0
 STUDY = "bench"
 CHUNK = 500_000
 MOST_MEMORY = 600.0
-"""Of MiB that a process may hold."""
+"""The memory limit of a process, in MiB."""
 
 LINEAR = 1.1
-"""At most so much more time a record, and memory, where there are ten times the records."""
+"""The largest ratio of time per record, and of memory, for ten times the records."""
 
 PEAKS = ("an owner's agent", "the miner", "the miner's jobs")
 
 
 def passages(bench: Bench) -> list[Comparison]:
-    """Compare the memory with what is allowed, and a large table with a smaller one."""
+    """Compare the memory with its limit, and a large table with a smaller one."""
     small, large = bench.size(SMALL), bench.size(LARGE)
 
     @cache
@@ -83,7 +83,7 @@ def passages(bench: Bench) -> list[Comparison]:
 
 
 def pass_through(folder: Path, records: int) -> dict[str, float]:
-    """Bring tables to models; return the seconds and the most MiB of each of `PEAKS`."""
+    """Run from tables to models; return the seconds, and the peak MiB of each of `PEAKS`."""
     folder.mkdir(parents=True)
     with miner(folder / "miner") as served, RestClient(served.url, served.token, None) as admin:
         sites = prepare(folder, served, admin, records)
@@ -109,7 +109,7 @@ def _models(admin: RestClient) -> None:
 
 
 def prepare(folder: Path, served: Served, admin: RestClient, records: int) -> list[Path]:
-    """Write the owners' tables, give them keys and have them join; return their site files."""
+    """Write the owners' tables, install keys and join; return their site files."""
     invitations = open_study(admin, STUDY, STUDY, list(OWNERS))
     linkage = write_secret(folder / "linkage.key", secrets.token_hex(32))
     sites = []
@@ -147,7 +147,7 @@ def prepare(folder: Path, served: Served, admin: RestClient, records: int) -> li
 
 
 def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, seed: int) -> None:
-    """Write an owner's columns of all people, in an order of its own, chunk by chunk."""
+    """Write an owner's columns of all people, in the owner's own order, chunk by chunk."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
@@ -155,7 +155,7 @@ def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, s
     names = ["record", *(f"{owner}-{i}" for i in range(len(sizes)))]
     schema = pa.schema([(name, pa.string()) for name in names])
     step = 10_000_019 * (seed + 1)
-    while math.gcd(step, records) > 1:  # or people would be there twice, and others never
+    while math.gcd(step, records) > 1:  # or the steps would repeat some people and skip others
         step += 1
     with csv.CSVWriter(path, schema) as file:
         for start in range(0, records, CHUNK):
@@ -171,7 +171,7 @@ def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, s
 
 
 def _publish(site: Path) -> float:
-    """Publish as an owner does; return its most MiB."""
+    """Publish as an owner; return the peak MiB."""
     words = ["-m", "owner_agent", "publish", "--yes", "--json", "--site", str(site)]
     with (site.parent / "output").open("wb") as output:
         process = subprocess.Popen([sys.executable, *words], stdout=output, stderr=output)  # noqa: S603
@@ -184,7 +184,7 @@ def _publish(site: Path) -> float:
 
 @contextmanager
 def _watching(process: int) -> Iterator[list[float]]:
-    """Look all the while at the most MiB that a process holds, and any that it started."""
+    """Watch the peak MiB of a process and its children until the context ends."""
     peak, ended = [0.0, 0.0], threading.Event()
 
     def look() -> None:
@@ -202,7 +202,7 @@ def _watching(process: int) -> Iterator[list[float]]:
 
 
 def _memory(process: int) -> float:
-    """Return the most MiB that a process ever used."""
+    """Return the peak MiB of a process."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

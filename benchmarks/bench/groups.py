@@ -1,7 +1,7 @@
-"""Groups of comparisons with other libraries at the same work, on records drawn here.
+"""Groups of comparisons with other libraries at the same work, on generated records.
 
-Ours counts and learns from randomized records, a library from clean ones; what it takes to read its
-table is not counted.
+Our code counts and learns from randomized records, a library from clean ones; the library's time to
+read its table is not counted.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from pramana_core.plan import Block, Plan
 SECRETS = Secrets(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())
 
 FULLY = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)
-"""A tree grown until nothing is left to split, as scikit-learn's is."""
+"""Options for a tree grown fully, like the tree of scikit-learn."""
 
 
 def randomized(plan: Plan, clean: dict[str, Codes]) -> dict[str, Codes]:
-    """Return the reports of records by keyed draws, in one thread."""
+    """Return the reports of records, randomized by keyed draws in one thread."""
     records = len(next(iter(clean.values())))
     keys = np.frombuffer(np.random.default_rng(8).bytes(16 * records), dtype="V16")
     return Randomizer(plan, SECRETS, "study", threads=1).reports(keys, clean)
@@ -48,7 +48,7 @@ def each(domain: Domain, p: float) -> Plan:
 
 
 def marginals_of(plan: Plan, columns: dict[str, Codes]) -> EstimatedMarginals:
-    """Return estimates for which nothing was counted yet."""
+    """Return estimates without any counts yet."""
     return EstimatedMarginals(ReportedCounts(columns, plan.reported_sizes), plan)
 
 
@@ -89,7 +89,7 @@ def randomizing(bench: Bench) -> list[Comparison]:
 
 
 def networks(bench: Bench) -> list[Comparison]:
-    """Learn a structure of twenty four-valued variables, their order given."""
+    """Learn a structure of twenty four-valued variables in a given order."""
     network, order = _random_network(20, 4, np.random.default_rng(6))
     clean = network.sample(bench.size(1_000_000), np.random.default_rng(7))
     plan = each(network.domain, 0.1)
@@ -151,7 +151,7 @@ def patterns(bench: Bench) -> list[Comparison]:
 
 
 def _survey(records: int) -> tuple[Domain, dict[str, Codes]]:
-    """Draw records of three kinds of people: eleven variables with thirty categories (Ma 7.1.4)."""
+    """Draw records of three groups of people: eleven variables, thirty categories (Ma 7.1.4)."""
     rng = np.random.default_rng(1)
     sizes = (4, 3, 3, 3, 2, 3, 2, 3, 2, 3, 2)
     domain = Domain.of(**{f"v{i}": [str(k) for k in range(s)] for i, s in enumerate(sizes)})

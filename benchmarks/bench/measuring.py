@@ -1,7 +1,7 @@
-"""A comparison of two ways to do the same work: both run in turn, and the median ratio counts.
+"""Comparisons of two ways to do the same work: both run in turn, and the median ratio counts.
 
-Absolute times hold for one machine and one hour; a ratio of runs that took turns holds longer. A
-ratio is ours over theirs, so that less is better, whatever the unit.
+Absolute times depend on the machine and the hour; a ratio of runs in turn is more stable. A ratio
+is ours over theirs, so that less is better, whatever the unit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENVIRONMENT = ROOT / ".venv-bench"
 
 
 class Spent(NamedTuple):
-    """Seconds that passed, and seconds of processors."""
+    """Elapsed seconds, and seconds of processors."""
 
     elapsed: float
     processor: float
@@ -38,20 +38,20 @@ Run: TypeAlias = Callable[[], object]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same work done by us and by somebody else.
+    """The same work done by us and by another library.
 
     Attributes:
-        name: what is done, with its size.
-        reference: who else does it, and how; both together are unique.
-        ours: does it once. What it returns is ignored, unless it is a `Spent`, which then counts in
-            place of our clock (other processes measure themselves), or `unit` is not seconds:
-            then it is the number that counts.
+        name: the work, with its size.
+        reference: the other library and its method; name and reference together are unique.
+        ours: does the work once. Its result is ignored, unless it is a `Spent`, which replaces our
+            clock (for other processes that measure themselves), or `unit` is not seconds: then the
+            result is the measured number.
         theirs: likewise.
-        unit: of both numbers.
-        aim: the largest ratio that is wanted.
-        clock: seconds of the processor, which other processes on the machine disturb less; or those
-            that pass, where processes or disks do the work.
-        rounds: how often both run; before them they run once unmeasured, if there are several.
+        unit: the unit of both numbers.
+        aim: the largest acceptable ratio.
+        clock: processor seconds, which other processes on the machine disturb less; or elapsed
+            seconds, if processes or disks do the work.
+        rounds: how often both run; with several rounds, both first run once unmeasured.
     """
 
     name: str
@@ -81,12 +81,12 @@ class Result:
 
     @property
     def missed(self) -> bool:
-        """Whether the aim was not reached."""
+        """Whether the ratio exceeds the aim."""
         return self.aim is not None and self.ratio > self.aim
 
 
 def measure(comparison: Comparison, rounds: int | None = None) -> Result:
-    """Run both sides in turn, each first as often as the other."""
+    """Run both sides in turn, alternating which side runs first."""
     rounds = min(rounds or comparison.rounds, comparison.rounds)
     sides = (comparison.ours, comparison.theirs)
     if rounds > 1:
@@ -129,7 +129,7 @@ def _short(number: float) -> float:
 
 
 def read(path: Path) -> list[Result]:
-    """Return the results that a file keeps."""
+    """Return the results in a file."""
     documents = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [Result(**one | {"spread": tuple(one["spread"])}) for one in documents]
 
@@ -142,12 +142,12 @@ def write(path: Path, results: Sequence[Result]) -> None:
 
 
 class Bench(ExitStack):
-    """Data, sizes and peers of a group of comparisons; leaving the context ends the peers.
+    """Data, sizes and peers of a group of comparisons; leaving the context stops the peers.
 
     Args:
         folder: an empty one, for data.
-        quick: whether to take small data and few rounds: to see that all runs.
-        environment: of the peers, made by `make bench`.
+        quick: whether to use small data and few rounds, as a test that everything runs.
+        environment: the peers' environment, which `make bench` creates.
     """
 
     def __init__(self, folder: Path, *, quick: bool = False, environment: Path = ENVIRONMENT):
@@ -161,12 +161,12 @@ class Bench(ExitStack):
         return records // 100 if self.quick else records
 
     def label(self, records: int) -> str:
-        """Return `size` as names of comparisons have it: 10k, 1M."""
+        """Return `size` in the form for names of comparisons: 10k, 1M."""
         size = self.size(records)
         return f"{size // 1_000_000}M" if size % 1_000_000 == 0 else f"{size // 1000}k"
 
     def saved(self, **arrays: np.ndarray) -> str:
-        """Write arrays, each as `<name>.npy`, in a folder of their own, and return the folder."""
+        """Write arrays, each as `<name>.npy`, to a new folder, and return the folder."""
         place = self.folder / f"data-{len(list(self.folder.iterdir()))}"
         place.mkdir()
         for name, array in arrays.items():
@@ -174,16 +174,16 @@ class Bench(ExitStack):
         return str(place)
 
     def peer(self, function: str, **arguments: Any) -> Peer:
-        """Return a peer that will work in a process of its own, in one thread."""
+        """Return a peer that works in its own process, in one thread."""
         peer = Peer(self._environment, function, arguments)
         self.callback(peer.end)
         return peer
 
 
 class Peer:
-    """A peer: a call does its work once and returns the seconds that this took in its process.
+    """A peer: a call does its work once and returns the seconds in the peer's process.
 
-    The process starts, and prepares, at the first call.
+    The process starts and prepares at the first call.
     """
 
     def __init__(self, environment: Path, function: str, arguments: Mapping[str, Any]):
@@ -204,8 +204,8 @@ class Peer:
         python = self._environment / "bin" / "python"
         if not python.exists():
             raise NotInstalled(
-                f"There are no peers in {self._environment}.",
-                remedy="`make bench` installs them there.",
+                f"Peers are not installed in {self._environment}.",
+                remedy="Run `make bench`, which installs them.",
             )
         names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
         one = {f"{name}_THREADS": "1" for name in names}
@@ -232,7 +232,7 @@ class Peer:
         return answer
 
     def end(self) -> None:
-        """End its process; it starts again when it is called again."""
+        """Stop the process; the next call starts it again."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

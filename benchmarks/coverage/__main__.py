@@ -1,9 +1,9 @@
-"""Count how often intervals hold the truth, and write docs/coverage.md.
+"""Count how often intervals contain the truth, and write docs/coverage.md.
 
     python -m benchmarks.coverage [--repetitions 1000] [--only words of a name]
 
-Results of at least 1,000 repetitions take the place of earlier ones in results.json, from which
-the page is written.
+Results of at least 1,000 repetitions replace earlier ones in results.json, from which the page is
+written.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def _all(places: list[int], repetitions: int) -> dict[int, Coverage]:
 
 
 def main() -> None:
-    """Repeat the chosen settings, print their coverage, and write the page if it is of all."""
+    """Repeat the chosen settings and print their coverage; write the page if all were chosen."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=ENOUGH)
-    parser.add_argument("--only", default="", help="settings whose name holds these words")
+    parser.add_argument("--only", default="", help="settings whose name contains these words")
     options = parser.parse_args()
     places = [i for i, setting in enumerate(ALL) if options.only in setting.name]
     if not places or options.repetitions < 2:
-        parser.error(f"no setting's name holds {options.only!r}, or repetitions are below 2")
+        parser.error(f"no setting's name contains {options.only!r}, or repetitions are below 2")
     found = _all(places, options.repetitions)
     counted = [CoverageResult.of(ALL[place], found[place]) for place in places]
     for one in counted:
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _record(counted: list[CoverageResult]) -> None:
-    """Keep what was counted, drop what is no setting any more, and write the page."""
+    """Store the results, remove results of unknown settings, and write the page."""
     kept = [CoverageResult(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
     known = {(one.name, one.where, one.seed): one for one in [*kept, *counted]}
     listed = [known[key] for s in ALL if (key := (s.name, s.where, s.seed)) in known]

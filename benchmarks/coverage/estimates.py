@@ -41,7 +41,7 @@ Repeat = Callable[[np.random.Generator], Interval]
 _DOMAIN = Domain.of(a="xyz", b="1234", c="pq")
 _A, _B, _C = _DOMAIN
 _LAW: Numbers = np.random.default_rng(3).dirichlet(np.full(24, 0.7)).reshape(3, 4, 2)
-"""Of 24 cells, a third rarer than one in a hundred."""
+"""A law of 24 cells, a third of them rarer than one in a hundred."""
 
 _JOINT = Plan(
     (
@@ -61,7 +61,7 @@ def tables(
     errors: bool = False,
     **how: Any,
 ) -> Repeat:
-    """Return a repetition: draw, randomize and estimate; intervals of the cells of some tables."""
+    """Return a repetition that draws, randomizes and estimates the cells of some tables."""
     domain = sources[0][0].domain
     names = domain.names
     sets = [names[:k] for k in lengths] or list(itertools.combinations(names, 2))
@@ -183,7 +183,7 @@ SETTINGS: tuple[Setting, ...] = (
         "2 x 2 x 2 x 2, triples sampled at gamma 100, N = 20,000",
         1410,
         tables([(sampled(_BITS, _TRIPLES, 100.0), 20_000)], parity(_BITS), [3], estimator="pooled"),
-        # Of the four rare cells, 250 records each, one is covered less often.
+        # One of the four rare cells, with 250 records each, has lower coverage.
         worst=0.9,
     ),
     Setting(
@@ -202,14 +202,14 @@ SETTINGS: tuple[Setting, ...] = (
 
 
 _SLOPES = np.array([[0.8, -0.3], [0.0, 0.5]])
-"""Of X's two columns on S's two: row by column of S."""
+"""Slopes of the two columns of X on the two columns of S: a row for each column of S."""
 
 _NOISE = np.array([[1.0, 0.6], [0.6, 1.5]])
 """The covariance of X given S."""
 
 _MEANS = np.array([10.0, -2.0])
 _BEND = np.array([-1.0, 0.5])
-"""The square's coefficient in the bent law; S is then one uniform column from -2 to 2."""
+"""The coefficient of the square in the bent law; S is then one uniform column from -2 to 2."""
 
 
 def _fit(y: Numbers, *columns: Numbers) -> tuple[Numbers, Numbers]:
@@ -287,7 +287,7 @@ _LAWS = {
 
 
 def masked_intervals(rng: np.random.Generator, method: Method, law: str, n: int) -> Interval:
-    """Draw a table, mask it and take the masked records for true ones."""
+    """Draw a table, mask it and analyse the masked records as true ones."""
     draw, analyses, truth = _LAWS[law]
     s, x = draw(rng, n)
     low, high = [], []

@@ -1,4 +1,4 @@
-"""What is learned: supports and rules, leaves and splits of trees, weights of classifiers."""
+"""Intervals of learned models: supports and rules, trees, weights of classifiers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from pramana_core.plan import Block, Plan
 Draw = Callable[[np.random.Generator], EstimatedMarginals]
 
 _LEAST, _FREQUENT = 1e-9, 0.05
-"""The minimum support, and from which support in the population a rule of all is counted."""
+"""The minimum support, and the least population support of a counted rule's itemset."""
 
 
 def rules(records: int, rng: np.random.Generator) -> Interval:
-    """Mine reports of the people aboard once: measures of the rules that hold often enough."""
+    """Mine reports of the Titanic's passengers once: measures of the frequent rules."""
     domain, law = _titanic()
     marginals = estimated(_designed(records), law, records, rng, estimator="pooled")
     options = RuleOptions(_LEAST, against="population", max_length=3)
@@ -82,7 +82,7 @@ def _share(domain: Domain, law: Numbers, items: Sequence[Item]) -> float:
 
 @cache
 def _titanic() -> tuple[Domain, Numbers]:
-    """Return the shares of the cells of the public table."""
+    """Return the domain of the public table, and the shares of its cells."""
     frame = pm.example("titanic")
     domain = Domain.of(**{str(column): sorted(frame[column].unique()) for column in frame})
     law = np.zeros(domain.shape)
@@ -109,7 +109,7 @@ def supports(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -
 
 
 def _grouped() -> Plan:
-    """Return a plan of two variables changed within groups of their nine cells, and one alone."""
+    """Return a plan of two variables, changed within groups of their nine cells, and a third."""
     a, b, c = (Variable(name, ("0", "1", "2")) for name in "abc")
     within = Grouped.from_probability(((0, 1, 2), (3, 4, 5, 6), (7, 8)), 0.4)
     return Plan((Block((a, b), within), Block((c,), Symmetric.from_probability(3, 0.4))))
@@ -140,7 +140,7 @@ _SHARES = ((0.5, 0.3, 0.2), (0.6, 0.4), (0.4, 0.35, 0.25))
 
 
 def _tree_law(strength: float) -> Numbers:
-    """Return a law in which y depends on a and b, the more the stronger, and not on c."""
+    """Return a law in which y depends on a and b with the given strength, but not on c."""
     a, b, c, y = np.indices(_DOMAIN.shape)
     lean = strength * (1.5 * (y == a) + (y == 2) * (b == 1) * 1.2 - 0.6 * (y == 1) * b)
     given = np.exp(lean)
@@ -157,7 +157,7 @@ def _randomized(p: float) -> Plan:
 
 
 def _leaves(node: Node, given: dict[str, int]) -> Iterator[tuple[dict[str, int], Node]]:
-    """Yield the leaves with what is given on their paths."""
+    """Yield the leaves with the conditions on their paths."""
     if node.split is None:
         yield given, node
     for code, child in enumerate(node.children):
@@ -166,7 +166,7 @@ def _leaves(node: Node, given: dict[str, int]) -> Iterator[tuple[dict[str, int],
 
 
 def leaf(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """The classes' shares in one leaf, drawn at random, of a tree of at most two questions."""
+    """Return the shares of the classes in a random leaf of a tree of at most two questions."""
     law = _tree_law(1.0)
     marginals = estimated(_randomized(p), law, records, rng)
     tree = learn_tree(marginals, "y", None, TreeOptions(max_depth=2))
@@ -177,7 +177,7 @@ def leaf(p: float, records: int, rng: np.random.Generator) -> Interval:
 
 
 def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
-    """Return the law of the records with given categories, their axes of length 1."""
+    """Return the law of the records with given categories, whose axes have length 1."""
     places = tuple(
         slice(given[v.name], given[v.name] + 1) if v.name in given else slice(None) for v in _DOMAIN
     )
@@ -186,7 +186,7 @@ def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
 
 
 def gain(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """The information of the first question, whether or not a test would accept it."""
+    """Return the information of the first question, whether or not a test would accept it."""
     law = _tree_law(1.0)
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
     marginals = estimated(_randomized(p), law, records, rng)
@@ -201,7 +201,7 @@ def _information(law: Numbers, attribute: str) -> float:
     gone = tuple(axis for axis, v in enumerate(_DOMAIN) if v.name not in (attribute, "y"))
     table = law.sum(axis=gone)
     chance = np.outer(table.sum(axis=1), table.sum(axis=0))
-    # Rounding is no information.
+    # A rounding error is not information.
     return max(0.0, round(float((table * np.log2(table / chance)).sum()), 12))
 
 
@@ -249,7 +249,7 @@ def law() -> tuple[Domain, Numbers]:
 
 @cache
 def _true_weights() -> Numbers:
-    """Return the weights of the population: of 100,000 records, each cell as often as it should."""
+    """Return the weights of the population, from 100,000 records with cells in exact proportion."""
     domain, shares = law()
     cells = np.repeat(np.arange(shares.size), np.rint(100_000 * shares.ravel()).astype(np.int64))
     axes = np.unravel_index(cells, shares.shape)
@@ -260,7 +260,7 @@ def _true_weights() -> Numbers:
 
 
 def weights(p: float, records: int, rng: np.random.Generator) -> Interval:
-    """Learn once from features changed with probability p; NaN where there is no interval."""
+    """Learn once from features changed with probability p; NaN for a missing interval."""
     domain, shares = law()
     wanted = _true_weights()
     channels = [Symmetric.from_probability(v.size, p) for v in domain.variables[:-1]]

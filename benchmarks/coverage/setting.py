@@ -1,4 +1,4 @@
-"""A small study to repeat: laws, plans and draws, the coverage of its intervals, and the page."""
+"""Small studies to repeat: laws, plans and draws, the coverage of their intervals, and the page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from pramana_core.plan import Block, Plan
 Numbers = npt.NDArray[np.float64]
 
 ALLOWED = (0.93, 0.97)
-"""Where the coverage of intervals of 95 % has to be, on average over those of a setting."""
+"""The accepted mean coverage of a setting's intervals of 95 %."""
 
 
 @dataclass(frozen=True)
 class Interval:
     """The intervals of one repetition, and the true values.
 
-    All three have one length, the same in each repetition. NaN limits: no interval was printed.
+    All three arrays have one length, the same in each repetition. NaN limits: no interval was
+    printed.
     """
 
     truth: npt.ArrayLike
@@ -41,14 +42,14 @@ class Setting:
     """A small study to repeat.
 
     Args:
-        name: what is estimated and by what, in words that fit a table's first column.
-        where: number of records, channels, law: what the table's second column says.
+        name: the estimate and its method, as text for the table's first column.
+        where: the count of records, the channels and the law, for the table's second column.
         seed: repetition i draws from `default_rng([seed, i])`.
         repeat: one repetition, by the product's own code.
-        below: the greatest mean coverage allowed; 1 where the interval is conservative, and then
-        why: says why.
+        below: the greatest mean coverage allowed; 1 for conservative intervals.
+        why: the reason why they are conservative.
         worst: the least coverage allowed of a single interval, up to chance.
-        short: repetitions in CI; a few seconds.
+        short: the count of repetitions in CI, which take a few seconds.
     """
 
     name: str
@@ -70,9 +71,9 @@ class Coverage:
     high: Numbers
 
     def narrowed(self, factor: float) -> Coverage:
-        """Return intervals of another width around the same middle: a negative control.
+        """Return intervals of another width around the same middle, as a negative control.
 
-        Intervals without an end stay.
+        Infinite intervals stay unchanged.
         """
         ended = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(ended, self.low, 0.0), np.where(ended, self.high, 0.0)
@@ -90,17 +91,17 @@ class Coverage:
 
     @property
     def holds(self) -> npt.NDArray[np.bool_]:
-        """Whether each interval holds the truth."""
+        """Whether each interval contains the truth."""
         return (self.low <= self.truth) & (self.truth <= self.high)
 
     @property
     def each(self) -> Numbers:
-        """The coverage of each interval, where it was printed."""
+        """The coverage of each interval over the repetitions that printed it."""
         return np.asarray(self.holds.sum(axis=0) / np.maximum(self.printed.sum(axis=0), 1))
 
     @property
     def mean(self) -> float:
-        """The coverage of all intervals printed."""
+        """The coverage of all printed intervals."""
         return float(self.holds.sum() / max(self.printed.sum(), 1))
 
     @property
@@ -115,7 +116,8 @@ class Coverage:
 
     @property
     def error(self) -> float:
-        """The standard error of `mean`: repetitions are independent, intervals of one are not."""
+        """The standard error of `mean`: repetitions are independent, intervals of one repetition
+        are not."""
         share = self.holds.sum(axis=1) - self.mean * self.printed.sum(axis=1)
         return float(np.sqrt(np.square(share).sum()) / max(self.printed.sum(), 1))
 
@@ -138,7 +140,7 @@ class CoverageResult:
 
     @classmethod
     def of(cls, setting: Setting, found: Coverage) -> CoverageResult:
-        """Count a setting's intervals."""
+        """Return the result of a setting from its intervals."""
         return cls(
             setting.name,
             setting.where,
@@ -155,7 +157,7 @@ class CoverageResult:
 
 
 def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
-    """Repeat a setting, by these numbers of repetitions."""
+    """Run the repetitions of a setting with these indices."""
     found = [setting.repeat(np.random.default_rng([setting.seed, i])) for i in repetitions]
     stacked = [
         np.array([np.atleast_1d(np.asarray(getattr(one, part), dtype=float)) for one in found])
@@ -164,8 +166,8 @@ def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
     return Coverage(*stacked)
 
 
-# The product's keyed draws are tested elsewhere; here numpy's generator draws from the same
-# declared matrices, which is many times quicker for a few hundred records.
+# The product's keyed draws are tested elsewhere; numpy's generator draws from the same declared
+# matrices many times faster for a few hundred records.
 def records_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> dict[str, Codes]:
@@ -177,7 +179,7 @@ def records_of(
 
 
 def reports_of(plan: Plan, true: dict[str, Codes], rng: np.random.Generator) -> ReportedCounts:
-    """Randomize records block by block, each by its declared matrix."""
+    """Randomize records block by block, each block by its declared matrix."""
     reported: dict[str, Codes] = {}
     for block in plan.blocks:
         sizes = tuple(v.size for v in block.variables)
@@ -230,7 +232,7 @@ def row(found: CoverageResult) -> str:
 
 
 def page(results: Sequence[CoverageResult]) -> str:
-    """Return the whole page: the table, and why some intervals are wide."""
+    """Return the whole page: the table, and reasons for wide intervals."""
     from jinja2 import Template
 
     template = Template(
@@ -246,7 +248,7 @@ def page(results: Sequence[CoverageResult]) -> str:
 
 
 def domain_of(*sizes: int) -> Domain:
-    """Return variables a, b, ... of these numbers of categories."""
+    """Return variables a, b, ... with these counts of categories."""
     return Domain.of(**{name: "stuvwxyz"[:k] for name, k in zip("abcdef", sizes, strict=False)})
 
 
@@ -264,14 +266,14 @@ def interacting(domain: Domain, strength: float, order: int = 2, seed: int = 5) 
 
 
 def parity(domain: Domain, kept: float = 0.95) -> Numbers:
-    """Return a law of bits whose third is the parity of the first two, mostly."""
+    """Return a law of bits whose third is mostly the parity of the first two."""
     first, second, third, *_ = np.indices(domain.shape)
     law = np.where(first ^ second == third, kept, 1 - kept)
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 
 def apart_given_last(domain: Domain, seed: int = 5) -> Numbers:
-    """Return a law by which all variables but the last are independent given it."""
+    """Return a law in which all variables except the last are independent given the last."""
     rng = np.random.default_rng(seed)
     last = rng.dirichlet(np.full(domain.shape[-1], 5.0))
     law = last

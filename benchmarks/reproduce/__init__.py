@@ -1,5 +1,5 @@
-"""The papers' figures and tables made again, with what agrees and what does not.
+"""Reproductions of the papers' figures and tables, with a comparison of the findings.
 
-`run` lists the experiments, each paper in a room. They share `engine`, and the records of
+`run` lists the experiments; each paper has its room. They share `engine`, and the records of
 `distributions`, `tables` and `networks`.
 """

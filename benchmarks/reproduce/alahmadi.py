@@ -1,7 +1,7 @@
-"""AlAhmadi: relationships kept or lost, true and masked by every method; all methods side by side.
+"""AlAhmadi: relationships in true records and in records masked by every method, side by side.
 
 A relationship is a conditional expectation (AlAhmadi III.1): E(X1 | S), E(X1 | X2), E(X1 | S, X2).
-It is kept where that of the masked records, at the true records' values, is that of the true ones.
+A method keeps it if the masked records give the same expectation at the true records' values.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from pramana_core.pictures import plots
 from pramana_core.ties import first_smallest
 
 EXISTING = ("egadp", "shuffle")
-"""Those whose effect on a hump the dissertation shows in figure 4."""
+"""The existing methods whose effect on a hump the dissertation shows in figure 4."""
 
 PROPOSED = ("nmegadp", "nmegadp-shuffle", "nmegadp-copula", "nmegadp-copula-shuffle")
 """The dissertation's four (its masking methods 1 to 4)."""
 
 KEEPERS = ("nmegadp", "nmegadp-shuffle")
-"""Those that keep every relationship."""
+"""The methods that keep every relationship."""
 
 QUICK = (*EXISTING, *KEEPERS)
-"""Drawn with --quick."""
+"""The methods drawn with --quick."""
 
 QUICK_RECORDS = 400
 
@@ -43,7 +43,7 @@ QUICK_RECORDS = 400
 def versions(
     s: MixedTable, x: MixedTable, setting: Setting, stream: str
 ) -> Iterator[tuple[str, MixedTable | None, str]]:
-    """Yield methods, the table masked by each, each by draws of its own, or why it refused."""
+    """Yield each method with the table it masked by its own draws, or with its refusal."""
     methods = QUICK if setting.quick else tuple(METHODS)
     for name in setting.steps(methods):
         try:
@@ -59,7 +59,7 @@ CONFIDENTIAL = DATASETS[STORE].confidential
 
 
 def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
-    """Return S and X of one of the made data sets."""
+    """Return S and X of a generated data set."""
     made = DATASETS[name]
     records = QUICK_RECORDS if setting.quick else STORE_RECORDS
     frame = made.make(setting.rng("alahmadi", "data", name), records)
@@ -78,7 +78,7 @@ class Relation:
     given_s: bool = True
 
     def words(self) -> str:
-        """Return it as the dissertation writes it, such as E(X1 | S, X2)."""
+        """The relationship as the dissertation writes it, such as E(X1 | S, X2)."""
         given = [*(["S"] if self.given_s else []), *(f"X{name}" for name in self.given)]
         return f"E(X{self.target} | {', '.join(given)})"
 
@@ -93,13 +93,13 @@ SIX = (
     Relation(1, (2,)),
     Relation(2, (1,)),
 )
-"""The relationships of two confidential columns: figures 31 to 36, in their order."""
+"""The relationships of two confidential columns, in the order of figures 31 to 36."""
 
 
 class PreservedRelation(NamedTuple):
     """Fitted expectations of true records, and of masked ones at the true records' values.
 
-    Slope and R^2 are of the regression of the latter on the former: 1 where it is kept.
+    Slope and R^2 are of the regression of the latter on the former: 1 if the relationship is kept.
     """
 
     true: Floats
@@ -109,7 +109,7 @@ class PreservedRelation(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Slope and R^2 as a picture has them; a slope of nothing is written without a sign."""
+        """Slope and R^2 for a picture; a slope that rounds to 0 has no sign."""
         slope = abs(self.slope) if abs(self.slope) < TINY else self.slope
         return f"{slope:.2f}, {self.r_squared:.2f}"
 
@@ -117,7 +117,7 @@ class PreservedRelation(NamedTuple):
 def kept(
     relation: Relation, s: MixedTable, true: MixedTable, masked: MixedTable, setting: Setting
 ) -> PreservedRelation:
-    """Return how far masked records keep a relationship of true ones, both fitted by kernels."""
+    """Compare a relationship in masked records with the true one, both fitted by kernels."""
     shown = design_of(s).matrix if relation.given_s else np.empty((true.records, 0))
     target, given = relation.target - 1, [name - 1 for name in relation.given]
     features, models = [], []
@@ -138,7 +138,7 @@ def compared(true: Floats, masked: Floats) -> tuple[float, float]:
 
 
 def height(rows: int) -> float:
-    """Return the height in inches of a grid with this number of rows."""
+    """Return the height in inches of a grid with `rows` rows."""
     return 1.1 + 1.32 * rows
 
 
@@ -175,7 +175,7 @@ def note(axis: Axes, words: str) -> None:
 
 
 def dots(axis: Axes, x: Floats, y: Floats, method: str) -> None:
-    """Draw records as small dots, in the colour of the method's family; grey are true ones."""
+    """Draw records as small dots in the colour of the method's family, true records in grey."""
     proposed = plots.BLUE if method.startswith("nmegadp") else plots.RED
     colour = {TRUE: plots.GREY, "sadp": plots.PURPLE, "cadp": plots.PURPLE}.get(method, proposed)
     axis.plot(
@@ -186,10 +186,10 @@ def dots(axis: Axes, x: Floats, y: Floats, method: str) -> None:
 PILOT_RECORDS = 1_000
 
 KEPT = 0.9
-"""A relationship is called kept if slope and R^2 of the fitted values are at least this."""
+"""The least slope and R^2 of the fitted values of a kept relationship."""
 
 TINY = 0.005
-"""Is written without a sign."""
+"""Smaller numbers are written without a sign."""
 
 TRUE = "true records"
 
@@ -203,7 +203,7 @@ def _clusters(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def _drawn(shape: str, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    """Draw S, then X by S and noise."""
+    """Draw S, then X from S and noise."""
     if shape == "three clusters":
         return _clusters(rng, n)
     s = rng.uniform(-2.0, 2.0, n) if shape == "U shape" else rng.standard_normal(n)
@@ -224,7 +224,7 @@ SHAPES = {
     "U shape": OTHER,
     "three clusters": OTHER,
 }
-"""Which kind of dependence each shape is."""
+"""The kind of dependence of each shape."""
 
 
 def run_pilot(setting: Setting) -> Result:
@@ -254,7 +254,7 @@ def run_pilot(setting: Setting) -> Result:
 
 
 def findings(found: pd.DataFrame) -> Iterator[Claim]:
-    """Hold the shapes against what the dissertation says of each family of methods."""
+    """Compare the shapes with the dissertation's statements on each family of methods."""
     every = (LINEAR, MONOTONIC, OTHER)
     for method, kinds, words in (
         ("egadp", (LINEAR,), "EGADP keeps a linear relationship"),
@@ -300,7 +300,7 @@ def _draw_pilot(
 
 
 SIX_KEPT = 0.95
-"""A relationship is called kept if slope and R^2 of the fitted values are at least this."""
+"""The least slope and R^2 of the fitted values of a kept relationship."""
 
 
 def run_six(setting: Setting) -> Result:
@@ -370,7 +370,7 @@ SHOWN = (
     ("relationship-slope-linear", "kept", "slope of lines over S (1)"),
     (_GAIN, "gain", "snooper's gain (0)"),
 )
-"""What the picture shows of each method: the measure, its scale, and words."""
+"""The measures in the picture: name, scale, and label."""
 
 _ACROSS = 2
 _SCALES = {"kept": (0.0, 1.0), "gain": (0.0, 0.25)}
@@ -386,7 +386,7 @@ _QUICK_DATA = (STORE, "NM.02")
 
 
 def run_methods(setting: Setting) -> Result:
-    """Mask each table by every method and measure what is kept and given away."""
+    """Mask each table by every method; measure kept relationships and the snooper's gain."""
     chosen = _QUICK_DATA if setting.quick else _DATA
     rows = []
     for index, name in enumerate(chosen):
@@ -408,7 +408,7 @@ def run_methods(setting: Setting) -> Result:
 
 
 def _numbers(s: MixedTable, measures: Measures) -> dict[str, float]:
-    """Return what is shown of a masked table: means over its columns."""
+    """Return the numbers shown for a masked table: means over its columns."""
     by_s = f"given {', '.join(s.names)}"
     found = {
         name: [m.value for m in measures.named(name) if m.about.endswith(by_s) or name == _GAIN]
@@ -432,7 +432,7 @@ def _draw_methods(figure: Figure, found: pd.DataFrame) -> None:
 
 
 def _heat(axis: Axes, numbers: pd.DataFrame, scale: str, words: str) -> None:
-    """Draw numbers in cells: the farther from what is right, the darker."""
+    """Draw numbers in cells, darker the farther they are from the ideal."""
     low, high = _SCALES[scale]
     values = numbers.to_numpy(dtype=float)
     off = np.clip(np.abs(values - _BEST[scale]) / (high - low), 0, 1)
@@ -465,10 +465,10 @@ PRINTED = {"expenditure": (296.775, 59.299), "debt": (504.692, 59.054)}
 """Mean and standard deviation in dollars (table 1)."""
 
 FLAT, HUMP_KEPT = 0.1, 0.99
-"""Below the first slope the hump is gone; the issue asks of NMEGADP at least the second."""
+"""The hump is gone below the first slope; NMEGADP must reach at least the second."""
 
 COLUMNS = 5
-"""Pictures in a row."""
+"""The count of pictures in a row."""
 
 
 def run_hump(setting: Setting) -> Result:

@@ -12,8 +12,8 @@ from pramana_core.domain import Variable
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.plan import Block, Plan
 
-# The printed entries sum to 19/20. The missing twentieth would make the last column 1/5; which of
-# its cells is wrong is unknown. So all entries are divided by 19/20, which keeps their ratios.
+# The printed entries sum to 19/20. The missing twentieth would make the last column 1/5, but the
+# wrong cell is unknown. So all entries are divided by 19/20, which keeps their ratios.
 NAMES = ("X1", "X2")
 
 _PRINTED = """
@@ -25,7 +25,7 @@ _PRINTED = """
 """
 
 PRINTED = tuple(tuple(map(Fraction, line.split())) for line in _PRINTED.split("\n") if line.strip())
-"""The entries as printed, X1 in rows."""
+"""The entries as printed, with X1 in rows."""
 
 
 def pmf() -> Tensor:
@@ -41,15 +41,15 @@ def multicategory(p: float) -> Plan:
     return Plan(tuple(Block((Variable(name, labels),), channel) for name in NAMES))
 
 
-# The paper names the density and does not give it; the width is chosen so that MGAS makes 39 groups
-# of 100,000 samples, as the paper reports.
+# The paper mentions the density without giving it; with this width MGAS forms 39 groups of 100,000
+# samples, as the paper reports.
 SUPPORT = 24.0
 MINIMUM_COUNT = 1_500
 GRANULARITY = 0.25
 
 
 def density(x: Tensor) -> Tensor:
-    """Return the density at points: two triangles, each half of [0, 24] and half the mass."""
+    """Return the density at points: two triangles, each with half of [0, 24] and half the mass."""
     quarter = SUPPORT / 4
     height = 1 / (2 * quarter)
     from_peak = np.minimum(np.abs(x - quarter), np.abs(x - 3 * quarter))
@@ -70,7 +70,7 @@ def discretize(values: Tensor) -> Discretization:
 
 
 def triangle_plan(groups: Discretization, keep: float) -> Plan:
-    """Return the plan that keeps a group's index with probability `keep`, else any other."""
+    """Return the plan that keeps a group's index with probability `keep`, else draws another."""
     channel = Symmetric.from_probability(groups.size, 1 - keep)
     return Plan((Block((Variable("X", groups.labels),), channel),))
 
@@ -81,7 +81,7 @@ def codes(groups: Discretization, values: Tensor) -> dict[str, Codes]:
 
 
 def edges(groups: Discretization) -> Tensor:
-    """Return the k + 1 ends of the intervals, the outer ones being those of the support."""
+    """Return the k + 1 ends of the intervals; the outer ones are the ends of the support."""
     return np.array([0.0, *groups.cuts, SUPPORT])
 
 
@@ -95,7 +95,7 @@ _MIDPOINTS = 2048
 
 
 def l1_distance(groups: Discretization, counts: Tensor) -> float:
-    """Return the integral of |f - f^| by midpoints, f^ constant on each interval (Ma 3.2.1)."""
+    """Return the integral of |f - f^| by midpoints, f^ being constant on intervals (Ma 3.2.1)."""
     ends = edges(groups)
     step = np.diff(ends)[:, None] / _MIDPOINTS
     values = density(ends[:-1, None] + step * (np.arange(_MIDPOINTS) + 0.5))

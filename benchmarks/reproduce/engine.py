@@ -1,6 +1,6 @@
-"""What an experiment is given and what it returns, and the curves and claims of many.
+"""The input and the result of an experiment, and common parts: curves and claims.
 
-An experiment is a function of a `Setting` that `experiments.toml` names. It writes nothing.
+An experiment is a function of a `Setting` that `experiments.toml` names. It writes no files.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 
 class Claim(NamedTuple):
-    """A sentence that compares a result with the paper, and whether it holds.
+    """A sentence that compares a result with the paper, and whether the two agree.
 
-    `agrees` is computed; None where the paper gives nothing to check and the sentence only reports.
+    `agrees` is computed; it is None if the paper has no such result and the sentence only reports.
     """
 
     text: str
@@ -41,10 +41,10 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """What every experiment is given: seed, folder of public tables, extent, progress.
+    """The input of every experiment: seed, folder of public tables, extent, progress.
 
     Raises:
-        OptionError: the seed is negative, or `data` is no folder.
+        OptionError: the seed is negative, or `data` is not a folder.
     """
 
     seed: int = 1
@@ -57,52 +57,53 @@ class Setting:
             raise OptionError(
                 f"seed must be 0 or more, not {self.seed}.",
                 where="--seed",
-                remedy="Give 0 or more.",
+                remedy="Give 0 or a positive number.",
             )
         if self.data is not None and not self.data.is_dir():
-            raise _no_data(f"There is no folder {self.data}.")
+            raise _no_data(f"The folder {self.data} does not exist.")
 
     def rng(self, *stream: float | str) -> np.random.Generator:
-        """Return the generator of a named stream: no experiment's numbers depend on another's."""
+        """Return the generator of a named stream, so that experiments do not affect each other's
+        draws."""
         label = "/".join(str(part) for part in stream)
         return np.random.default_rng([self.seed, *label.encode()])
 
     def steps(self, work: Iterable[T]) -> Iterator[T]:
-        """Yield the parts of the work, and report the share done after each."""
+        """Yield the parts of the work, and report the finished share after each."""
         parts = list(work)
         for done, part in enumerate(parts, 1):
             yield part
             self.progress(done / len(parts))
 
     def part(self, low: float, high: float) -> Setting:
-        """Return the setting of a part of the work, whose progress is from low to high."""
+        """Return the setting of a part of the work, whose progress runs from low to high."""
         return replace(self, progress=lambda share: self.progress(low + (high - low) * share))
 
     def file(self, name: str) -> Path:
-        """Return the path of a table in the data folder. Raises OptionError if it is absent."""
+        """Return the path of a table in the data folder. Raises OptionError: it is missing."""
         if self.data is None:
             raise _no_data(f"The table {name} is needed.")
         if not (self.data / name).is_file():
-            raise _no_data(f"There is no {name} in {self.data}.")
+            raise _no_data(f"The folder {self.data} has no file {name}.")
         return self.data / name
 
 
 def _no_data(message: str) -> OptionError:
     return OptionError(
-        message, where="--data", remedy="Name the folder that holds the public tables with --data."
+        message, where="--data", remedy="Name the folder of the public tables with --data."
     )
 
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment found.
+    """The result of an experiment.
 
     Args:
         tables: data frames by name; they become CSV files.
-        findings: the claims that were checked, in the order of the report.
-        draw: is given a figure that is 10 inches wide, and the tables; title and source are added.
+        findings: the checked claims, in the order of the report.
+        draw: a function of a figure 10 inches wide, and the tables; title and source are added.
         height: the figure's height in inches.
-        facts: single numbers worth keeping, JSON values by name.
+        facts: further single values, JSON values by name.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -112,7 +113,7 @@ class Result:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Comparisons of arrays give numpy's booleans, which JSON does not know.
+        # Comparisons of arrays give numpy booleans, which JSON cannot represent.
         found = (
             Claim(text, agrees if agrees is None else bool(agrees))
             for text, agrees in self.findings
@@ -126,7 +127,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table of a paper and how to make it again: an entry of `experiments.toml`."""
+    """A figure or table of a paper with its reproduction: an entry of `experiments.toml`."""
 
     name: str
     title: str
@@ -137,20 +138,20 @@ class Experiment:
 
 
 def where(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
-    """Return the rows that have these values in columns of these names."""
+    """Return the rows with these values in the columns of these names."""
     for name, value in wanted.items():
         table = table[table[name] == value]
     return table
 
 
 def plausible(statistic: float, degrees: int) -> tuple[bool, float, float]:
-    """Return whether a chi-square statistic is between the limits of 999 in 1,000, and these."""
+    """Return whether a chi-square statistic is within the 99.9 % limits, and the limits."""
     low, high = (float(stats.chi2.ppf(q, degrees)) for q in (0.0005, 0.9995))
     return low <= statistic <= high, low, high
 
 
 Look: TypeAlias = tuple[Any, str, str]
-"""Colour, marker and line of a curve."""
+"""The colour, marker and line style of a curve."""
 
 LOOKS: tuple[Look, ...] = (
     (plots.BLUE, "o", "-"),
@@ -170,7 +171,7 @@ def bars(
     label: str,
     **how: Any,
 ) -> None:
-    """Draw a curve with a mark and a bar at each point; `how` is matplotlib's `errorbar`'s."""
+    """Draw a curve with a mark and a bar at each point; `how` goes to matplotlib's `errorbar`."""
     colour, marker, dash = look
     how = {"markersize": 5, "elinewidth": 1} | how
     axis.errorbar(x, y, error, color=colour, marker=marker, linestyle=dash, label=label, **how)
@@ -202,14 +203,14 @@ def curves(
 
 
 def thousands(axis: Axes, records: Sequence[int]) -> None:
-    """Let the axis of numbers of records double from step to step, with ticks at some."""
+    """Give an axis of record counts a logarithmic scale with base 2, with the given ticks."""
     axis.set_xscale("log", base=2)
     axis.set_xticks(records, [f"{n // 1000}k" for n in records])
     axis.minorticks_off()
 
 
 ACCURATE = 0.10
-"""What we call accurate: at most a tenth of the records would have to move."""
+"""The largest share of misplaced records that we call accurate."""
 
 
 def accurate(title: str, estimate: Tensor, truth: Tensor) -> Claim:

@@ -1,7 +1,7 @@
-"""FRAPP: its tables and the frequent itemsets in them, and matrices (Agrawal and Haritsa, 2005).
+"""FRAPP: its tables, their frequent itemsets, and matrices (Agrawal and Haritsa, 2005).
 
-Table 3 counts the frequent itemsets, figures 1 and 2 have their errors under each mechanism, figure
-3 varies RAN-GD's alpha, and figure 4 has condition numbers.
+Table 3 counts the frequent itemsets. Figures 1 and 2 show their errors under each mechanism, figure
+3 varies RAN-GD's alpha, and figure 4 shows condition numbers.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from pramana_core.progress import OnShare
 from pramana_core.ties import first_smallest
 
 GAMMA = 19.0
-"""What (rho_1, rho_2) = (5 %, 50 %) allows (FRAPP 7)."""
+"""The gamma that (rho_1, rho_2) = (5 %, 50 %) allows (FRAPP 7)."""
 
 RHO_1 = 0.05
-"""The prior of the property whose posterior is bounded (FRAPP 7)."""
+"""The prior probability of the property whose posterior is bounded (FRAPP 7)."""
 
 MINIMUM = 0.02
 """The least support of a frequent itemset (FRAPP 7)."""
@@ -64,11 +64,11 @@ HEALTH_FILES = ("health.csv",)
 
 
 CENSUS, HEALTH = groupings("census"), groupings("health")
-"""FRAPP tables 1 and 2."""
+"""The columns of FRAPP tables 1 and 2."""
 
 PRINTED_CENSUS = (19, 102, 203, 165, 64, 10)
 PRINTED_HEALTH = (23, 123, 292, 361, 250, 86, 12)
-"""The papers' counts of frequent itemsets by length (table 3)."""
+"""The paper's counts of frequent itemsets by length (table 3)."""
 
 
 def census(setting: Setting, *, closed: str = "left") -> TrueRecords:
@@ -77,18 +77,18 @@ def census(setting: Setting, *, closed: str = "left") -> TrueRecords:
 
 
 def health(setting: Setting) -> TrueRecords:
-    """Read a table of HEALTH's form: numbers of AGE, BDDAY12 and DV12, labels of FRAPP table 2."""
+    """Read a table like HEALTH: numbers of AGE, BDDAY12 and DV12, labels of FRAPP table 2."""
     return read_records(setting, HEALTH_FILES, HEALTH)
 
 
 def frequent(records: TrueRecords) -> Supports:
-    """Return the truly frequent itemsets with their supports; items are all categories."""
+    """Return the truly frequent itemsets with their supports, over all categories as items."""
     exact = EstimatedMarginals(records.counts(), Plan.unrandomized(records.domain))
     return chosen(mine_itemsets(exact, items_of(records.domain), RuleOptions(MINIMUM)))
 
 
 def run_table_3(setting: Setting) -> Result:
-    """Count frequent itemsets with both readings of the intervals and compare with the table."""
+    """Count frequent itemsets under both readings of the intervals and compare with the table."""
     left, right = census(setting), census(setting, closed="right")
     printed = PRINTED_CENSUS
     table = pd.DataFrame({"length": np.arange(len(printed)) + 1, "printed": printed})
@@ -151,7 +151,7 @@ RUNS, QUICK_RUNS = 8, 2
 
 @dataclass(frozen=True)
 class Mechanism:
-    """What is done to the records and how supports are estimated from the reports."""
+    """A randomization of the records, with an estimator of supports from the reports."""
 
     name: str
     plan: Plan
@@ -159,7 +159,7 @@ class Mechanism:
 
     @property
     def gamma(self) -> float:
-        """The amplification about the whole record."""
+        """The amplification of the whole record."""
         return Amplification.together(self.plan.blocks).gamma
 
 
@@ -169,12 +169,12 @@ def demands(domain: Domain) -> Requirements:
 
 
 def det_gd(domain: Domain) -> Mechanism:
-    """DET-GD, the gamma-diagonal matrix over the whole record (FRAPP 3)."""
+    """Return DET-GD, the gamma-diagonal matrix over the whole record (FRAPP 3)."""
     return Mechanism("DET-GD", gamma_diagonal(demands(domain)))
 
 
 def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
-    """Return the four mechanisms of FRAPP 7, cut and paste also with the rho it prints."""
+    """Return the four mechanisms of FRAPP 7, and cut and paste also with the printed rho."""
     needs = demands(domain)
     pasted = CutAndPaste.from_probability(domain.shape, CUT, RHO)
     return (
@@ -187,7 +187,7 @@ def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
 
 
 def designed(domain: Domain, records: int, progress: OnShare) -> tuple[Mechanism, str]:
-    """Return the designer's choice for itemsets of all lengths, with its family's name.
+    """Return the designer's choice for itemsets of all lengths, with the name of its family.
 
     The designer has not seen the data.
     """
@@ -227,8 +227,8 @@ def one_run(
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return means and their standard errors of every measure by mechanism and length.
 
-    The support error is over the runs in which any itemset was rightly found; NaN where there is
-    none, and so is the standard error of fewer than two.
+    The support error is over the runs that correctly find an itemset. It is NaN without such a run,
+    and the standard error is NaN with fewer than two.
     """
     groups = runs.groupby(["mechanism", "length"], sort=False)
     made = groups.agg(frequent=("frequent", "first"), found=("found", "mean"))
@@ -239,7 +239,7 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_measure(means: pd.DataFrame, name: str) -> dict[str, dict[int, float]]:
-    """Return a mechanism's columns, each by length."""
+    """Return a mechanism's measures, each by length."""
     own = means[means["mechanism"] == name].set_index("length").drop(columns="mechanism")
     return {
         str(column): dict(zip(own.index.tolist(), own[column].tolist(), strict=True))
@@ -263,20 +263,20 @@ def _claims(
                 )
         yield Claim(  # 7.1
             f"The paper finds DET-GD visibly better than {rival}. "
-            + (f"It has {'; '.join(worse)}." if worse else "No mean error of it is larger."),
+            + (f"It has {'; '.join(worse)}." if worse else "None of its mean errors is larger."),
             not worse,
         )
     for rival in ("MASK", "C&P"):
         found = _by_measure(means, rival)["support_error"]
         errors = {k: e for k, e in found.items() if not math.isnan(e)}
         if not errors:
-            yield Claim(f"{rival} rightly finds no itemset at all.")
+            yield Claim(f"{rival} correctly finds no itemset at all.")
             continue
         first, last = min(errors), max(errors)
         yield Claim(  # 7.1: we ask for a factor of ten
-            f"{rival} degrades drastically with the length, the paper says: its support error goes"
-            f" from {errors[first]:,.0f} % at length {first} to {errors[last]:,.0f} % at length"
-            f" {last}.",
+            f"The paper says that {rival} degrades drastically with the length: its support error"
+            f" goes from {errors[first]:,.0f} % at length {first} to {errors[last]:,.0f} % at"
+            f" length {last}.",
             errors[last] >= 10 * errors[first],
         )
     for rival, printed in (("MASK", mask_finds), ("C&P", CUT)):
@@ -285,9 +285,9 @@ def _claims(
         last = max((k for k, count in right.items() if count > 1e-9), default=0)
         beyond = [k for k in right if k > printed]
         yield Claim(  # 7.1
-            f"{rival} finds no itemset longer than {printed}, the paper says; it rightly finds"
-            f" {sum(right[k] for k in beyond):.2g} of {sum(own['frequent'][k] for k in beyond):g}"
-            " longer ones in an average run.",
+            f"The paper says that {rival} finds no itemset longer than {printed}. In an average run"
+            f" it correctly finds {sum(right[k] for k in beyond):.2g} of"
+            f" {sum(own['frequent'][k] for k in beyond):g} longer ones.",
             last <= printed,
         )
     exact, pasted = (m for m in mechanisms if m.name.startswith("C&P"))
@@ -300,7 +300,7 @@ def _claims(
 
 
 _DESIGN_SHARE = 0.1
-"""The share of the progress bar that the designer has."""
+"""The designer's share of the progress bar."""
 
 
 def mine(setting: Setting, label: str, records: TrueRecords, mask_finds: int) -> Result:
@@ -358,13 +358,13 @@ def mine_health(setting: Setting) -> Result:
 
 
 LENGTH = 4
-"""The itemsets of figure 3 (b)."""
+"""The length of the itemsets of figure 3 (b)."""
 
 _NOISE = 1e-3
 
 
 def run_3(setting: Setting) -> Result:
-    """Compute the posteriors' range and measure the support error at every alpha."""
+    """Compute the range of the posteriors and measure the support error at every alpha."""
     survey = census(setting)
     ranges = posteriors(survey.domain, 11 if setting.quick else 41)
     errors = _alpha_errors(setting, survey)
@@ -383,7 +383,7 @@ def random_channel(domain: Domain, share: float) -> RandomSymmetric:
 def posteriors(domain: Domain, steps: int) -> pd.DataFrame:
     """Return by alpha the range of posteriors of records' own matrices, and the miner's posterior.
 
-    The miner averages over the matrices a record may have had.
+    The miner averages over all matrices that a record may have had.
     """
     rows = []
     for share in np.linspace(0, 1, steps).tolist():
@@ -408,7 +408,7 @@ def _alpha_errors(setting: Setting, survey: TrueRecords) -> pd.DataFrame:
     rows = []
     for done, (share, mechanism) in setting.steps(enumerate(points)):
         for index in range(runs):
-            # Keys differ by point too: alphas of neighbours must not share draws.
+            # Keys also differ by point: neighbouring alphas must not share draws.
             mined = one_run(owner, survey, truth, mechanism, done * runs + index)
             error = mined.set_index("length").at[LENGTH, "support_error"]
             rows.append((share, index, error))
@@ -480,16 +480,16 @@ def _draw_alpha(axis: Axes, errors: pd.DataFrame) -> None:
 
 PRINTED_P = {"CENSUS": 0.5610, "HEALTH": 0.5524}
 PRINTED_RANGE = (33, 60)
-"""Percent, at alpha = gamma x / 2 and a prior of 5 % (FRAPP 4.1)."""
+"""The printed percentages at alpha = gamma x / 2 and a prior of 5 % (FRAPP 4.1)."""
 
 AND = " and "
 
 PRINTED_ORDERS = {"MASK": 5, "C&P": 7}
-"""Powers of ten of the condition numbers in the authors' experiments (FRAPP 3)."""
+"""The powers of ten of the condition numbers in the authors' experiments (FRAPP 3)."""
 
 
 def run_4(setting: Setting) -> Result:  # noqa: ARG001 - nothing is drawn at random
-    """Compute all condition numbers and the parameters; no data is needed."""
+    """Compute all condition numbers and the parameters, without data."""
     domains = {"CENSUS": domain_of(CENSUS), "HEALTH": domain_of(HEALTH)}
     rows = [
         (data, mechanism.name, length, condition(mechanism, domain.names[:length]))
@@ -523,7 +523,7 @@ def _condition_claims(domains: Mapping[str, Domain], table: pd.DataFrame) -> Ite
         )
     low, high = (100 * b for b in posterior_range(random_channel(domains["CENSUS"], 0.5), RHO_1))
     yield Claim(
-        f"RAN-GD at alpha = gamma x / 2 takes a prior of {RHO_1:.0%} to {low:.1f} to"
+        f"RAN-GD at alpha = gamma x / 2 raises a prior of {RHO_1:.0%} to {low:.1f} to"
         f" {high:.1f} %; the paper prints {PRINTED_RANGE[0]} to {PRINTED_RANGE[1]} %.",
         (round(low), round(high)) == PRINTED_RANGE,
     )
@@ -532,7 +532,7 @@ def _condition_claims(domains: Mapping[str, Domain], table: pd.DataFrame) -> Ite
         within = [d for d, (_, v) in reached.items() if math.floor(math.log10(v)) == printed]
         texts = (f"{value:.2g} at length {k} of {data}" for data, (k, value) in reached.items())
         yield Claim(
-            f"{name}: condition numbers of order 10^{printed}, the paper says, without naming the"
+            f"The paper gives {name} condition numbers of order 10^{printed}, without naming the"
             f" data. We find up to {AND.join(texts)}, the longest that can be inverted, so"
             f" {f'on {AND.join(within)}' if within else 'on none'}.",
             within,
@@ -553,8 +553,8 @@ def _condition_claims(domains: Mapping[str, Domain], table: pd.DataFrame) -> Ite
 def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
     """Return the condition number of the matrix that estimates itemsets over some variables.
 
-    The matrices are the paper's: MASK's is the product of its 2 x 2 matrices per item, that of cut
-    and paste is over partial supports.
+    The matrices are the paper's: for MASK the product of its 2 x 2 matrices of items, for cut and
+    paste the matrix over partial supports.
     """
     product = 1.0
     for block in mechanism.plan.blocks:
@@ -563,7 +563,7 @@ def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
             continue
         channel = block.restrict(inside)
         if channel is None:
-            raise PlanError(f"Block {block.name!r} has no channel over {inside} alone.")
+            raise PlanError(f"Block {block.name!r} has no marginal channel over {inside}.")
         if isinstance(channel, OneHot):
             channel = Symmetric.from_probability(2, channel.flip_units / RESOLUTION)
         product *= channel.condition_number
@@ -571,7 +571,7 @@ def condition(mechanism: Mechanism, names: Sequence[str]) -> float:
 
 
 def _of(table: pd.DataFrame, data: str, name: str) -> dict[int, float]:
-    """Return a mechanism's condition numbers by length; infinite where there is no inverse."""
+    """Return a mechanism's condition numbers by length; infinite for a singular matrix."""
     rows = table[(table["data"] == data) & (table["mechanism"] == name)]
     return dict(zip(rows["length"].tolist(), rows["condition"].tolist(), strict=True))
 

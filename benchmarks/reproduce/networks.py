@@ -1,6 +1,6 @@
-"""The six nodes of Ma's and MaSiv's figures, who learns from what, and what theory says of errors.
+"""The six nodes of Ma's and MaSiv's figures, the learners of each setup, and theoretical errors.
 
-Two setups: a miner who has everybody's reports (MaSiv's II), or the sites alone (I).
+The two setups: a miner with the reports of all owners (MaSiv's II), or the sites alone (I).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import code_dtype
 
-# The network that stands for Ma's figures 5.3 and 5.6, whose drawings and tables are lost: six
-# binary nodes in the order that 5.6.4 assumes; node D has its parents at the other site (5.6.2).
+# This network replaces Ma's figures 5.3 and 5.6, whose drawings and tables are lost: six binary
+# nodes in the order of 5.6.4; node D has its parents at the other site (5.6.2).
 STRUCTURE = Structure.of(
     {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["C", "D"]}
 )
@@ -53,7 +53,7 @@ def network() -> BayesNet:
 def six_plan(p: float, nodes: Iterable[str] = "ABCDEF", exact: str = "") -> Plan:
     """Return the binary symmetric randomization of some nodes with parameter `p`.
 
-    Nodes in `exact` are not randomized: those of the site that learns, without a miner.
+    Nodes in `exact` are not randomized: without a miner, those of the learning site.
     """
     channel = Symmetric.from_probability(2, p)
     return Plan(
@@ -73,7 +73,7 @@ def six_sample(records: int, rng: np.random.Generator) -> dict[str, Codes]:
 
 
 def counts_over(codes: Mapping[str, Codes], domain: Domain, names: Sequence[str]) -> Tensor:
-    """Return the true counts over some variables, an axis each."""
+    """Return the true counts over some variables, with an axis for each."""
     counts = ReportedCounts({n: codes[n] for n in names}, {n: domain[n].size for n in names})
     return counts.table(names).astype(np.float64)
 
@@ -84,7 +84,7 @@ def counted(codes: Mapping[str, Codes], node: str) -> Tensor:
 
 
 def families(whole: Structure, nodes: Iterable[str]) -> Structure:
-    """Return the structure of these nodes and their parents, which have none themselves."""
+    """Return the structure of these nodes and their parents, which themselves have no parents."""
     parents = {node: whole.parents[node] for node in nodes}
     needed = {*parents, *(name for names in parents.values() for name in names)}
     return Structure.of({n: parents.get(n, ()) for n in whole.nodes if n in needed})
@@ -97,7 +97,7 @@ def family(*nodes: str) -> Structure:
 
 @dataclass(frozen=True)
 class Learner:
-    """Somebody who learns: the plan by which columns reach it, and the nodes it learns."""
+    """A learner: the plan of the columns that it receives, and the nodes that it learns."""
 
     plan: Plan
     nodes: Sequence[str]
@@ -105,7 +105,7 @@ class Learner:
     def marginals(
         self, owner: SeededOwner, codes: Mapping[str, Codes], run: int
     ) -> EstimatedMarginals:
-        """Return the estimates from its copy; whoever sees a block sees the same draws."""
+        """Return the learner's estimates; all learners with a block see the same draws."""
         columns = {name: codes[name] for name in self.plan.domain.names}
         return EstimatedMarginals(owner.report(self.plan, columns, run), self.plan)
 
@@ -117,7 +117,7 @@ SITES = ("ABC", "DEF")
 
 
 def learners(setup: str, p: float) -> tuple[Learner, ...]:
-    """Return who learns the six nodes in a setup, every node randomized with parameter `p`.
+    """Return the learners of the six nodes in a setup, every node randomized with parameter `p`.
 
     Without a miner a site has its own columns unrandomized and learns its own nodes.
     """
@@ -127,7 +127,7 @@ def learners(setup: str, p: float) -> tuple[Learner, ...]:
 
 
 def learner_of(setup: str, p: float, node: str) -> Learner:
-    """Return who learns a node in a setup, with the columns of the node's family alone."""
+    """Return the learner of a node in a setup, with the columns of the node's family only."""
     (site,) = (one.nodes for one in learners(setup, p) if node in one.nodes)
     exact = str(site) if setup == PEERS else ""
     return Learner(six_plan(p, family(node).nodes, exact), node)
@@ -141,12 +141,12 @@ def flips(p: float) -> Tensor:
 def covariance(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:
     """Return Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N) (Ma theorems 2 and 5.2).
 
-    It is formed of Kronecker products and of the true counts, which only an experiment knows. The
-    product itself never lists them, so that the two can be compared.
+    It uses Kronecker products and the true counts, which only an experiment knows. The product's
+    own code never lists them, so the two methods can be compared.
 
     Args:
         counts: the true counts, one axis per variable.
-        matrices: each axis's transition matrix, rows the truth.
+        matrices: each axis's transition matrix, with true categories in rows.
     """
     joint: Tensor = reduce(lambda a, b: np.kron(a, b).astype(np.float64), matrices)
     inverse = np.linalg.inv(joint)
@@ -159,7 +159,7 @@ def parameter_errors(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:
     """Return the standard errors of N^_jk / N^_j given the records (Ma 5.4.2), by the delta method.
 
     Args:
-        counts: the true counts, the node's own axis last.
+        counts: the true counts, with the node's own axis last.
         matrices: as for `covariance`.
     """
     rows = counts.reshape(-1, counts.shape[-1])

@@ -1,6 +1,7 @@
-"""The list of experiments, and running them: pictures, tables, JSON, one page, and the terminal.
+"""The list of experiments, and their execution: pictures, tables, JSON, one page, and the terminal.
 
-`experiments.toml` is the list: to add one, write a function in a module and name it there.
+To add an experiment to the list, `experiments.toml`, write a function in a module and name it
+there.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from pramana_core.terminal import console, print_json, progress_bar
 INDEX_JSON, INDEX_HTML = "reproduce.json", "index.html"
 
 _WIDTH, _DPI = 10.0, 150
-"""Of a picture: inches, and dots in each, legible at 1000 pixels."""
+"""The width of a picture in inches, and its dots per inch; it is legible at 1000 pixels."""
 
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """One experiment's findings and the names of its files; `skipped` says why it was not run."""
+    """An experiment's findings and its files' names; `skipped` is the reason if it did not run."""
 
     experiment: Experiment
     findings: Sequence[Claim] = ()
@@ -43,7 +44,7 @@ class ExperimentOutcome:
     skipped: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form; it holds no times, so that a seed always gives the same file."""
+        """Return the JSON form; it contains no times, so that a seed always gives the same file."""
         described = describe(self.experiment)
         if self.skipped:
             return described | {"skipped": self.skipped}
@@ -70,13 +71,13 @@ def reproduce(
     say: Callable[[str, float], object] = lambda _name, _share: None,
     skip: bool = False,
 ) -> tuple[ExperimentOutcome, ...]:
-    """Run experiments, write their files and an index, and return what was found.
+    """Run experiments, write their files and an index, and return the outcomes.
 
-    `say` is called with the experiment at work and the share of all work that is done. With `skip`
-    experiments whose tables are absent are passed over.
+    `say` receives the name of the running experiment and the finished share of all work. With
+    `skip`, experiments with missing tables are skipped.
 
     Raises:
-        OptionError: a table is absent, or the folder cannot be made.
+        OptionError: a table is missing, or the folder cannot be created.
     """
     absent = {e.name: _absent(e, setting) for e in experiments}
     for missing in filter(None, absent.values()):
@@ -86,7 +87,7 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(
-            f"The folder {out} cannot be made: {error.strerror}.",
+            f"The folder {out} cannot be created: {error.strerror}.",
             where="--out",
             remedy="Name another folder with --out.",
         ) from error
@@ -164,7 +165,7 @@ def _write_index(out: Path, outcomes: Sequence[ExperimentOutcome], setting: Sett
 
 
 def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
-    """Return the counts of the papers' claims that were found to hold, and not to hold."""
+    """Return the counts of the papers' claims that agree, and that differ."""
     checked = [f.agrees for outcome in outcomes for f in outcome.findings]
     return checked.count(True), checked.count(False)
 
@@ -183,7 +184,7 @@ def png(title: str, source: str, draw: Callable[[Figure], None], height: float) 
 _EXPERIMENTS = Path(__file__).with_name("experiments.toml")
 
 ALL = "all"
-"""The name that stands for every experiment."""
+"""The name for all experiments."""
 
 
 @cache
@@ -205,24 +206,24 @@ def catalogue() -> tuple[Experiment, ...]:
 
 
 def select(names: Sequence[str]) -> tuple[Experiment, ...]:
-    """Return the experiments of these names, in the catalogue's order and each once.
+    """Return the experiments with these names, in the catalogue's order and each once.
 
-    A paper's name, such as `alahmadi`, stands for all experiments whose names begin with it.
-    Raises OptionError for an unknown name.
+    A paper's name, such as `alahmadi`, selects all experiments whose names begin with it. Raises
+    OptionError: an unknown name.
     """
     known = [experiment.name for experiment in catalogue()]
     unknown = sorted(set(names) - set(known) - set(papers()) - {ALL})
     if unknown:
         raise OptionError(
-            f"There is no experiment {', '.join(unknown)}.",
+            f"Unknown experiment {', '.join(unknown)}.",
             where="NAME",
-            remedy=f"There are {', '.join([*known, *papers()])} and {ALL}.",
+            remedy=f"Choose from {', '.join([*known, *papers()])} and {ALL}.",
         )
     return tuple(e for e in catalogue() if not {ALL, e.name, _paper_of(e)}.isdisjoint(names))
 
 
 def papers() -> tuple[str, ...]:
-    """Return the names that stand for all experiments of a paper."""
+    """Return the names for all experiments of a paper."""
     return tuple(dict.fromkeys(map(_paper_of, catalogue())))
 
 
@@ -238,7 +239,7 @@ _MARKS = {
 
 
 def list_experiments(*, json: bool = False) -> None:
-    """Print every experiment with a line on what it shows and the data it needs."""
+    """Print every experiment with a line on its content and the data it needs."""
     if json:
         print_json({"experiments": [describe(e) for e in catalogue()]})
         return
@@ -265,7 +266,7 @@ def run_experiments(
     quick: bool = False,
     json: bool = False,
 ) -> None:
-    """Run experiments by name with a progress bar and print what was found."""
+    """Run experiments by name with a progress bar and print the outcomes."""
     chosen = select(names)
     setting = Setting(seed=seed, data=data, quick=quick)
     with progress_bar(patience=0) as bar:

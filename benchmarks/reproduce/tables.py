@@ -1,6 +1,6 @@
-"""Public tables as the papers have them: columns grouped into categories, and the true records.
+"""The papers' public tables: columns grouped into categories, and the true records.
 
-The files are read from the folder that a person names.
+The user names the folder of the files.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pramana_core.wire.parts import code_dtype
 
 @dataclass(frozen=True)
 class Grouping:
-    """A column and how its values become categories: `cuts` for numbers, `groups` for labels.
+    """A column and its conversion to categories: by `cuts` for numbers, by `groups` for labels.
 
-    `groups` gives a category's label with the values it stands for; an empty one takes all others.
+    `groups` gives a category's label with its values; an empty list takes all other values.
     """
 
     column: str
@@ -42,13 +42,13 @@ class Grouping:
         return Variable(self.column, labels)
 
     def codes(self, column: pd.Series[str], *, closed: str = "left") -> Codes:
-        """Replace values by codes, intervals closed on the left or on the right.
+        """Replace values by codes, with intervals closed on the left or on the right.
 
-        Raises TableError for values that fit no category.
+        Raises TableError: values that fit no category.
         """
         if self.groups is None:
             numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-            # numpy names the side of equal values: right of a cut is closed on the left.
+            # `side` is where equal values go: right of a cut is closed on the left.
             side = "right" if closed == "left" else "left"
             put = np.searchsorted(self.cuts, numbers, side=side)  # type: ignore[call-overload]
             found = np.where(np.isfinite(numbers), put, -1)
@@ -74,7 +74,7 @@ class TrueRecords:
 
     @property
     def size(self) -> int:
-        """The number of records."""
+        """The count of records."""
         return len(self.codes[self.domain.names[0]])
 
     def majority(self, target: str) -> float:
@@ -86,16 +86,16 @@ class TrueRecords:
         return ReportedCounts(self.codes, {v.name: v.size for v in self.domain})
 
     def repeated(self, times: int) -> TrueRecords:
-        """Return the records that many times over."""
+        """Return the records repeated `times` times."""
         return TrueRecords(self.domain, {name: np.tile(c, times) for name, c in self.codes.items()})
 
     def taken(self, rows: slice | npt.NDArray[np.int64]) -> TrueRecords:
-        """Return some of the records."""
+        """Return the selected records."""
         return TrueRecords(self.domain, {name: c[rows] for name, c in self.codes.items()})
 
 
 def domain_of(groupings: Sequence[Grouping]) -> Domain:
-    """Return the domain of some columns: no data needed."""
+    """Return the domain of some columns, without data."""
     return Domain(tuple(g.variable for g in groupings))
 
 
@@ -115,7 +115,7 @@ def read_records(
             raise MissingColumn(
                 f"The table {name} has no column {', '.join(missing)}.",
                 where=missing[0],
-                remedy=f"It needs {', '.join(g.column for g in groupings)}.",
+                remedy=f"Use a table with {', '.join(g.column for g in groupings)}.",
             )
         frames.append(keep(frame))
     frame = pd.concat(frames)
@@ -128,7 +128,7 @@ _TABLES = Path(__file__).with_name("tables.toml")
 
 @cache
 def described(name: str) -> dict[str, Any]:
-    """Return what `tables.toml` says of a table: its columns and the items in groups."""
+    """Return the entry of a table in `tables.toml`: its columns and the items in groups."""
     found: dict[str, Any] = tomllib.loads(_TABLES.read_text(encoding="utf-8"))[name]
     return found
 
@@ -160,11 +160,11 @@ def mushroom(setting: Setting) -> TrueRecords:
 
 
 def adult(setting: Setting) -> TrueRecords:
-    """Read the eleven variables of the training part of adult; with --quick every eighth record."""
+    """Read the eleven variables of adult's training part; with --quick every eighth record."""
     whole = read_records(setting, [ADULT_FILE], ADULT)
     return whole.taken(slice(None, None, _QUICK_STEP if setting.quick else 1))
 
 
 def breast_cancer(setting: Setting) -> TrueRecords:
-    """Read the records of Wisconsin's table that lack nothing. Raises OptionError, TableError."""
+    """Read the complete records of Wisconsin's table. Raises OptionError, TableError."""
     return read_records(setting, [CANCER_FILE], CANCER, keep=lambda f: f[f["bare-nuclei"] != "?"])

@@ -1,4 +1,4 @@
-"""Which records are at which owners, and the counts over the records that a job uses.
+"""Alignment of owners' records by pseudonym, and counts over the records of a job.
 
 Releases come in through `miner_service.intake`.
 """

@@ -1,4 +1,4 @@
-"""Which records are at which owners, from the sorted pseudonyms of their sealed releases."""
+"""Alignment of sealed releases: the records at each set of owners, from sorted pseudonyms."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from pramana_core.wire.releases import (
 
 @dataclass(frozen=True)
 class LinkageSecrets:
-    """Owners grouped by the fingerprints of their linkage secrets; those `unsaid` gave none."""
+    """Owners grouped by the fingerprint of their linkage secret; `unstated` owners sent none."""
 
     groups: tuple[tuple[str, ...], ...]
-    unsaid: tuple[str, ...]
+    unstated: tuple[str, ...]
 
     @classmethod
     def of(cls, releases: Iterable[tuple[str, str | None]]) -> LinkageSecrets:
-        """Return the groups of releases, each given by its owner and its fingerprint."""
+        """Group releases, each given by its owner and fingerprint."""
         found: dict[str, dict[str, None]] = {}
-        unsaid: dict[str, None] = {}
+        unstated: dict[str, None] = {}
         for owner, linkage in releases:
-            (unsaid if linkage is None else found.setdefault(linkage, {}))[owner] = None
-        return cls(tuple(tuple(owners) for owners in found.values()), tuple(unsaid))
+            (unstated if linkage is None else found.setdefault(linkage, {}))[owner] = None
+        return cls(tuple(tuple(owners) for owners in found.values()), tuple(unstated))
 
     @property
     def state(self) -> SecretsState:
-        """Whether there is one secret; not known where a fingerprint is missing."""
+        """Whether all owners have the same secret; "unknown" if a fingerprint is missing."""
         if len(self.groups) > 1:
             return "different"
-        return "same" if self.groups and not self.unsaid else "unknown"
+        return "same" if self.groups and not self.unstated else "unknown"
 
 
 LoadKeys = Callable[[str], KeyText]
-"""Returns the pseudonyms of a sealed release, ascending."""
+"""Returns the ascending pseudonyms of a sealed release."""
 
 _CACHED = 256
 
 
 @dataclass(frozen=True)
 class AlignedSource:
-    """An owner's sealed release, with the digests of its pseudonyms and of its file of columns.
+    """An owner's sealed release, with the digests of its pseudonyms and of its column file.
 
-    `linkage` is the fingerprint of its linkage secret. Without records there are no digests.
+    `linkage` is the linkage fingerprint. Releases without records have no digests.
     """
 
     owner: str
@@ -69,7 +69,7 @@ class AlignedSource:
 
 
 class Aligner:
-    """Compares releases, and remembers the results: sealed releases never change."""
+    """Compares releases and caches the results: sealed releases never change."""
 
     def __init__(self, load_keys: LoadKeys) -> None:
         self.load_keys = load_keys
@@ -84,7 +84,9 @@ class Aligner:
         *,
         no_records: bool = False,
     ) -> Alignment:
-        """Return the alignment of sources; `missing` owners have none, with `no_records` all."""
+        """Return the alignment of sources; `missing` owners have none. Without records all have
+        none.
+        """
         digest = _digest(study, sources, missing)
         if no_records:
             return Alignment(
@@ -96,7 +98,7 @@ class Aligner:
                 in_any=None,
                 digest=digest,
             )
-        counts = self._counted(sources) if sources else {}
+        counts = self._pattern_counts(sources) if sources else {}
         in_all, in_any = counts.get((True,) * len(sources), 0), sum(counts.values())
         if missing or not sources:
             state: AlignmentState = "waiting"
@@ -128,14 +130,14 @@ class Aligner:
         )
 
     def together(self, sources: Sequence[AlignedSource]) -> Mapping[frozenset[str], int]:
-        """Return the number of records of each set of releases that exactly these have."""
+        """Return the count of records by the exact set of releases that have them."""
         names = [source.release for source in sources]
         return {
             frozenset(itertools.compress(names, there)): records
-            for there, records in self._counted(sources).items()
+            for there, records in self._pattern_counts(sources).items()
         }
 
-    def _counted(self, sources: Sequence[AlignedSource]) -> Mapping[tuple[bool, ...], int]:
+    def _pattern_counts(self, sources: Sequence[AlignedSource]) -> Mapping[tuple[bool, ...], int]:
         if len({source.keys_digest for source in sources}) == 1:
             return {(True,) * len(sources): sources[0].records}
         return self._counts(tuple(source.release for source in sources))
@@ -144,7 +146,7 @@ class Aligner:
         return record_counts([self.load_keys(name) for name in releases])
 
     def different_people(self, by_owner: Sequence[Sequence[AlignedSource]]) -> bool:
-        """Return whether no record is at two owners, each given by all its releases."""
+        """Whether no record is at two owners; each owner is given by all its releases."""
         digests = [{source.keys_digest for source in sources} for sources in by_owner]
         if any(a & b for a, b in itertools.combinations(digests, 2)):
             return False
@@ -159,12 +161,12 @@ class Aligner:
         )
 
     def common(self, sources: Sequence[AlignedSource]) -> list[Rows]:
-        """Return, per source, which of its records are at every source."""
+        """Return, per source, the rows of the records that all sources have."""
         return common_rows([self.load_keys(source.release) for source in sources])
 
 
 def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
-    """Return what an owner may see: nothing that tells whether another knows a given person."""
+    """Return an owner's view, which does not reveal whether another owner has a given person."""
     if alignment.state in ("partial", "disjoint"):
         state: AlignmentState = "mismatch"
     else:
@@ -182,34 +184,34 @@ def require_aligned(alignment: Alignment, records: Records | None) -> None:
     """Check that records may be joined. Raises RecordsDoNotAlign."""
     if alignment.state == "waiting":
         raise RecordsDoNotAlign(
-            f"Not every owner has a sealed release in use; waiting for {alignment.missing}."
+            f"Not every owner has a sealed release in use: {alignment.missing} have none."
             if alignment.missing
-            else "No owner has a sealed release in use yet that the job could learn from.",
+            else "No owner has a sealed release in use that the job could learn from.",
             where=alignment.study,
-            remedy="Wait for them, or remove the owners that will not take part.",
+            remedy="Wait for these owners, or remove owners that will not take part.",
         )
     if records == "any":
         return
     if alignment.secrets == "different" and alignment.state != "identical":
         raise RecordsDoNotAlign(
-            f"{secrets_differ(alignment.secret_groups)} One person has other pseudonyms under"
-            f" each, so no records of theirs can be joined. Of {alignment.in_any} pseudonyms at any"
+            f"{secrets_differ(alignment.secret_groups)} A person has a different pseudonym under"
+            f" each secret, so records cannot be joined. Of {alignment.in_any} pseudonyms at any"
             f" owner, {alignment.in_all} are at every owner.",
             where=alignment.study,
-            remedy="Agree on one linkage secret: the owners with another one withdraw their"
-            ' releases, import it and publish again. Ask for `"records": "any"` only if the owners'
-            " know different people.",
+            remedy="Agree on one linkage secret. Owners with a different secret withdraw their"
+            ' releases, import the secret and publish again. Set `"records": "any"` only if the'
+            " owners have different people.",
         )
     if alignment.state == "disjoint" or (alignment.state == "partial" and records != "common"):
         each = ", ".join(f"{o.owner} {o.records} ({o.not_everywhere})" for o in alignment.owners)
         raise RecordsDoNotAlign(
             f"Of {alignment.in_any} records at any owner, {alignment.in_all} are at every owner."
-            f" Records per owner (of these not everywhere): {each}.",
+            f" Records per owner (in parentheses: not at every owner): {each}.",
             where=alignment.study,
-            remedy="Check that the owners share one linkage secret and one form of record ids, or"
-            ' ask for `"records": "any"` if they know different people.'
+            remedy="Check that the owners share one linkage secret and one form of record ids. If"
+            ' they have different people, set `"records": "any"`.'
             if alignment.state == "disjoint"
-            else 'Let the owners publish the same records, or ask for `"records": "common"` or'
+            else 'Ask the owners to publish the same records, or set `"records": "common"` or'
             ' `"any"`.',
         )
 

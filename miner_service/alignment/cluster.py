@@ -1,6 +1,6 @@
-"""Counting on several machines: a Dask cluster takes the passes over the records of jobs.
+"""Counting on several machines: a Dask cluster makes the passes over the records of jobs.
 
-A worker reads columns from a folder. Rows, estimates and models stay with the miner.
+A worker reads columns from a folder. Rows, estimates and models stay at the miner.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _ATTRIBUTE = "pramana_records"
-"""Where a worker keeps what reads its records."""
+"""The attribute of a Dask worker with its `WorkerRecords`."""
 
 _PAUSE_SECONDS = 1.0
-"""Before a worker tries again to join a scheduler that is away."""
+"""Pause before a worker tries again to join an unavailable scheduler."""
 
 
 @dataclass(frozen=True)
 class CountingTask(Generic[T]):
-    """The work of a worker: a pass over records, by a version of this program."""
+    """A worker's task: a pass over records, and the miner's version of this program."""
 
     version: str | None
     records: RecordSet
@@ -63,7 +63,7 @@ class CountingTask(Generic[T]):
 
 
 def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
-    """Return a worker's count of some pieces. Raises Conflict, NotReady, StoreCorrupt."""
+    """Count some pieces in a worker. Raises Conflict, NotReady, StoreCorrupt."""
     from distributed import get_worker
 
     records = getattr(get_worker(), _ATTRIBUTE, None)
@@ -71,50 +71,50 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
         raise Conflict(
             "A worker of the cluster was not started by `miner-service cluster-worker`.",
             where="scheduler",
-            remedy="Give the miner a scheduler of its own.",
+            remedy="Use a separate scheduler for the miner.",
         )
     return records.counted(pieces, task)
 
 
 class WorkerRecords:
-    """Reads the folder `columns` of the miner's records for a worker. Raises OptionError."""
+    """Reads the `columns` folder of the miner's records for a worker. Raises OptionError."""
 
     def __init__(self, columns: Path) -> None:
         if (columns / FILE).exists():
             raise OptionError(
-                f"{columns} holds the miner's database, and whoever reaches this worker could read"
-                " it.",
+                f"{columns} contains the miner's database. Anyone who can reach this worker could"
+                " read the database.",
                 where="columns",
-                remedy=f"Give --columns {columns / 'columns'}, and mount nothing else of the"
-                " miner's data on this machine.",
+                remedy=f"Set --columns {columns / 'columns'}, and mount no other data of the miner"
+                " on this machine.",
             )
         files = ColumnFiles(columns)
         self._reader = PieceReader(files.data_path, files.verify_data)
 
     def counted(self, pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
-        """Return what a pass counts of some pieces; see `count_pieces`."""
+        """Return the count of a pass over some pieces; see `count_pieces`."""
         if task.version != installed_version():
             raise Conflict(
-                f"A worker of the cluster is of version {installed_version()}, the miner of"
+                f"A worker of the cluster has version {installed_version()}, the miner"
                 f" {task.version}.",
                 where="scheduler",
-                remedy="Install one version everywhere, and start the workers again.",
+                remedy="Install the same version everywhere, and restart the workers.",
             )
         try:
             return self._reader.counted(task.records, pieces, task.work)
-        except OSError as error:  # told as it is, the miner would take it for a lost connection
+        except OSError as error:  # the miner would take an OSError for a lost connection
             raise StoreCorrupt(
                 "A worker of the cluster cannot read the records of this job:"
                 f" {error.strerror or type(error).__name__}.",
                 where="files",
-                remedy="Whoever runs the service should look at the place of files of the"
-                " cluster's workers and at who may read it. Created again, the job runs again.",
+                remedy="The operator should check the folder of the cluster's workers and its"
+                " permissions. To run the job again, create it again.",
             ) from error
 
 
 @cache
 def installed_version() -> str | None:
-    """Return the version of this program; None where it runs from a checkout."""
+    """Return the version of this program; None in a checkout."""
     try:
         return version("pramana")
     except PackageNotFoundError:
@@ -122,17 +122,17 @@ def installed_version() -> str | None:
 
 
 def require_dask() -> None:
-    """Check that Dask is here. Raises NotInstalled."""
+    """Check that Dask is installed. Raises NotInstalled."""
     if find_spec("distributed") is None:
         raise NotInstalled(
             "Counting on a cluster needs dask and distributed.",
             where="scheduler",
-            remedy="Install `pramana[miner,cluster]`, or name no scheduler.",
+            remedy="Install `pramana[miner,cluster]`, or remove the scheduler from the settings.",
         )
 
 
 def security_of(settings: ClusterSettings) -> Security | None:
-    """Return the certificates by which all of a cluster know each other; None without TLS."""
+    """Return the certificates that authenticate the cluster's members; None without TLS."""
     if settings.authority is None:
         return None
     from distributed import Security
@@ -146,7 +146,7 @@ def security_of(settings: ClusterSettings) -> Security | None:
 
 
 def listening_host(settings: ClusterSettings) -> str | None:
-    """Return where a worker listens: without TLS on this machine alone; None is everywhere."""
+    """Return the host on which a worker listens: this machine without TLS; None for all hosts."""
     address = urlsplit(settings.scheduler or "")
     return (
         address.hostname
@@ -156,25 +156,28 @@ def listening_host(settings: ClusterSettings) -> str | None:
 
 
 def run_worker(settings: ClusterSettings, columns: Path, threads: int) -> None:
-    """Count for the settings' scheduler, `threads` pieces at once, until SIGTERM or SIGINT.
+    """Count for the configured scheduler, `threads` pieces at once, until SIGTERM or SIGINT.
 
-    It waits for a scheduler that is away. Raises NotInstalled, OptionError.
+    Waits for an unavailable scheduler. Raises NotInstalled, OptionError.
     """
     require_dask()
-    can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
+    can_compile()  # a worker counts for many jobs, so compilation pays from the start
     records = WorkerRecords(columns)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with suppress(KeyboardInterrupt):
         while True:
             try:
                 asyncio.run(_work(settings, threads, records))
-            except (OSError, RuntimeError) as error:  # Dask says by either that it is away
+            except (
+                OSError,
+                RuntimeError,
+            ) as error:  # Dask raises both for an unavailable scheduler
                 log.warning("waiting for the scheduler: %s", error.__cause__ or error)
             time.sleep(_PAUSE_SECONDS)
 
 
 async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords) -> None:
-    """Count until the scheduler goes away."""
+    """Count until the connection to the scheduler ends."""
     from distributed import Worker
 
     worker = Worker(
@@ -183,7 +186,7 @@ async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords)
         nthreads=threads,
         security=security_of(settings),
         dashboard_address="127.0.0.1:0",
-        memory_limit=0,  # the process has a bound of its own
+        memory_limit=0,  # the process has its own limit
     )
     setattr(worker, _ATTRIBUTE, records)
     async with worker:
@@ -192,13 +195,13 @@ async def _work(settings: ClusterSettings, threads: int, records: WorkerRecords)
 
 
 _TASK_PIECES = 16
-"""The most pieces of one task: their sums are added up where they were counted."""
+"""Maximum pieces of one task, whose counts the worker adds up."""
 
 _PROBE_SECONDS = 1.0
 
 
 def require_scheduler(settings: ClusterSettings) -> None:
-    """Check that the scheduler takes connections. Raises NotReady."""
+    """Check that the scheduler accepts connections. Raises NotReady."""
     address = urlsplit(settings.scheduler or "")
     try:
         socket.create_connection(
@@ -212,13 +215,13 @@ def _away() -> NotReady:
     return NotReady(
         "The scheduler of the cluster does not answer.",
         where="scheduler",
-        remedy="Jobs wait for it and go on by themselves; whoever runs the service should look at"
-        " the scheduler, its address and the certificates.",
+        remedy="Jobs wait and then continue automatically. The operator should check the"
+        " scheduler, its address and the certificates.",
     )
 
 
 class ClusterPlace:
-    """Takes passes on a cluster, and connects to it for the first."""
+    """Makes passes on a cluster; connects at the first pass."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
@@ -227,10 +230,10 @@ class ClusterPlace:
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
-        """Return what a pass counts of all pieces. Raises NotReady, WorkerLost, EmptyTable."""
+        """Return the count of a pass over all pieces. Raises NotReady, WorkerLost, EmptyTable."""
         task = CountingTask(installed_version(), records, work)
-        with self._answering():
-            client = self._connected()
+        with self._translate_errors():
+            client = self._connect()
             threads = self._threads(client, tick)
             groups = _groups(pieces, max(threads, -(-len(pieces) // _TASK_PIECES)))
             futures = client.map(count_pieces, groups, task=task, pure=False)
@@ -241,7 +244,7 @@ class ClusterPlace:
                 raise
         return total([part for part in found if part is not None])
 
-    def _connected(self) -> Client:
+    def _connect(self) -> Client:
         if self._client is None:
             require_dask()
             from distributed import Client
@@ -256,8 +259,8 @@ class ClusterPlace:
         return self._client
 
     @contextmanager
-    def _answering(self) -> Iterator[None]:
-        """Translate what Dask says; after that the scheduler is connected to anew."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Translate Dask's errors and drop the connection; the next pass connects again."""
         try:
             yield
         except (OSError, CancelledError) as error:
@@ -268,7 +271,7 @@ class ClusterPlace:
             raise _away() from error
 
     def _threads(self, client: Client, tick: Tick) -> int:
-        """Wait for somebody who counts; return by how many threads. Raises NotReady."""
+        """Wait for workers; return the count of their threads. Raises NotReady."""
         began = time.monotonic()
         while not (found := _nthreads(client)):
             tick()
@@ -291,32 +294,32 @@ class ClusterPlace:
             return future.result()
         except KilledWorker:
             raise WorkerLost(
-                "Several workers of the cluster ended in turn while they counted the same records"
-                " of this job, which is not run again by itself.",
-                remedy="Whoever runs the service should look at the logs and the memory of the"
-                " cluster's workers. Created again, the job runs again.",
+                "Several workers of the cluster ended one after another on the same records of"
+                " this job. The job is not repeated automatically.",
+                remedy="The operator should check the logs and memory of the cluster's workers. To"
+                " run the job again, create it again.",
             ) from None
 
     def _require_soon(self, since: float) -> None:
         if time.monotonic() - since > self._settings.wait_seconds:
             raise NotReady(
-                "Nobody counts for the scheduler of the cluster.",
+                "The scheduler of the cluster has no workers.",
                 where="scheduler",
-                remedy="Jobs wait and go on by themselves; whoever runs the service should start"
+                remedy="Jobs wait and then continue automatically. The operator should start"
                 " `miner-service cluster-worker` on the machines of the cluster.",
             )
 
 
 def _nthreads(client: Client) -> int:
     known = client.scheduler_info(n_workers=-1)
-    if "workers" not in known:  # Dask asks nobody, and raises nothing
-        raise ConnectionError("The connection was lost before the scheduler said who counts.")
+    if "workers" not in known:  # Dask sends no request then, and raises no error
+        raise ConnectionError("The connection was lost before the scheduler listed its workers.")
     workers: dict[str, dict[str, int]] = known["workers"]
     return sum(worker["nthreads"] for worker in workers.values())
 
 
 def _groups(parts: Sequence[T], most: int) -> list[list[T]]:
-    """Return parts in their order, in at most `most` groups of about equal size."""
+    """Split parts, in their order, into at most `most` groups of about equal size."""
     number = min(len(parts), most)
     ends = [len(parts) * place // number for place in range(number + 1)]
     return [list(parts[start:stop]) for start, stop in itertools.pairwise(ends)]

@@ -1,6 +1,6 @@
-"""The check that releases under one study plan report the same set of variables of each record.
+"""The check that all releases under a study plan report the same set of variables per record.
 
-An owner with another linkage secret reports other sets: the stated loss does not hold.
+Owners with different linkage secrets report different sets, so the stated loss would be wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pramana_core.progress import Tick, no_cancel
 Marks = npt.NDArray[np.uint64]
 
 _CHUNK = 1 << 18
-"""Records checked at once."""
+"""Records per step."""
 
 
 def require_one_coin(
@@ -45,28 +45,28 @@ def _require_together(
     if wrong:
         owners = [owner for owner, _ in parts]
         raise RecordsDoNotAlign(
-            f"Of {reports.records} records that {owners} report by the study plan {coin[:12]}...,"
-            f" {wrong} report sets that no value of its coin gives together.",
+            f"Of {reports.records} records that {owners} report under the study plan"
+            f" {coin[:12]}..., the coin cannot have chosen the sets of {wrong}.",
             where=", ".join(owners),
-            remedy="An owner used another linkage secret, or did not let the coin choose; the"
-            " loss that the plan states does not hold for these records. Let all owners publish"
-            " anew by one linkage secret, in a study of its own.",
+            remedy="An owner used a different linkage secret or ignored the coin, so the plan's"
+            " stated loss is wrong for these records. All owners should publish again under one"
+            " linkage secret, in a new study.",
         )
 
 
 @dataclass(frozen=True)
 class CoinPass:
-    """A pass that counts records whose set of variables, known by a sum of marks, no coin gives."""
+    """A pass that counts records with a set of variables that no coin chooses."""
 
     blocks: tuple[Block, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that it reads."""
+        """The columns that the pass reads."""
         return tuple(name for block in self.blocks for name in block.names)
 
     def __call__(self, reports: ReportedCounts, tick: Tick, /) -> int:
-        """Return how many of some records do."""
+        """Return the count of such records, whose sets are compared as sums of marks."""
         hashes = {name: hashlib.sha256(name.encode()).digest()[:8] for name in self.names}
         marks = [
             np.array([int.from_bytes(hashes[name]) for name in b.names], dtype=np.uint64)
@@ -79,7 +79,7 @@ class CoinPass:
             reported = np.zeros(min(_CHUNK, reports.records - start), dtype=np.uint64)
             for block, own in zip(self.blocks, marks, strict=True):
                 for variable, mark in zip(block.variables, own, strict=True):
-                    # The last code says that the variable is withheld.
+                    # The last code means that the variable is withheld.
                     reported_here = reports.column(variable.name)[part] != variable.size
                     np.add(reported, mark, out=reported, where=reported_here)
             wrong += int(np.count_nonzero(~np.isin(reported, possible)))
@@ -87,14 +87,14 @@ class CoinPass:
 
 
 def _possible(blocks: Sequence[Block], marks: Sequence[Marks]) -> Marks:
-    """Return the sums of marks of every set that the coin has the owners report together."""
+    """Return the sums of marks of all combinations of sets that the coin can choose."""
     channels = [block.channel for block in blocks if isinstance(block.channel, Coordinated)]
     joint = pieces([channel.spans for channel in channels])
     own = [
         [int(marked[list(choice.axes)].sum(dtype=np.uint64)) for choice in channel.choices]
         for channel, marked in zip(channels, marks, strict=True)
     ]
-    # Sums of unsigned integers go round at 2^64, as those of the records do.
+    # Sums wrap at 2^64, as the sums of the records' marks do.
     sums = [
         sum(own[part][place] for part, place in enumerate(places) if place is not None) % (1 << 64)
         for _, places in joint

@@ -1,4 +1,4 @@
-"""Releases that report the same records, compared record by record."""
+"""Comparison of releases record by record, to find repeated reports and copies."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pramana_core.wire.parts import Pseudonyms, Values, locate
 from pramana_core.wire.releases import SameReleases
 
 CHUNK = 1 << 16
-"""Records compared at once, which bounds the memory."""
+"""Records per step, which limits the memory."""
 
 Blocks = Mapping[str, tuple[str, ...]]
-"""The variables of blocks, by what identifies the blocks."""
+"""The variables of each block, by the id of its draws."""
 
 
 @dataclass(frozen=True)
 class Reports:
-    """The records of a release: pseudonyms, ascending, and columns; all may be memory-mapped."""
+    """The records of a release: ascending pseudonyms and columns, which may be memory-mapped."""
 
     keys: Pseudonyms | npt.NDArray[np.bytes_]
     columns: Mapping[str, Values]
@@ -31,10 +31,10 @@ class Reports:
 
 @dataclass
 class RepeatCount:
-    """A block's reports compared with those of earlier releases by the same draws.
+    """The comparison of a block's reports with earlier reports by the same draws.
 
-    `differing` has the indices of releases that report some record differently. `anew`: some record
-    is reported as in none of them.
+    `differing` has the indices of earlier releases that report some record differently. `anew`
+    means that some record differs from all earlier reports of it.
     """
 
     records: int = 0
@@ -46,13 +46,13 @@ class RepeatCount:
 def repeated(
     new: Reports, earlier: Sequence[tuple[Reports, Blocks]], *, chunk: int = CHUNK
 ) -> dict[str, RepeatCount]:
-    """Compare a release, by block, with earlier ones and the blocks that share its draws."""
+    """Compare a release, by block, with earlier releases and their blocks with the same draws."""
     found = {draw: RepeatCount() for _, blocks in earlier for draw in blocks}
     for start in range(0, len(new.keys), chunk):
         here = slice(start, start + chunk)
         keys = new.keys[here]
-        # Of each block: the records that an earlier release has, that one reports differently,
-        # and that one reports the same.
+        # For each block: the records that some earlier release has, reports differently, and
+        # reports identically.
         seen = {draw: np.zeros((3, len(keys)), dtype=np.bool_) for draw in found}
         for place, (other, blocks) in enumerate(earlier):
             at, there = locate(keys, other.keys)
@@ -78,30 +78,30 @@ def repeated(
 log = logging.getLogger(__name__)
 
 NEARLY = 0.95
-"""Releases are the same if so large a share of the larger one's records is."""
+"""Releases are copies if they share this part of the larger release's records."""
 
 FEWEST = 20
-"""Of fewer records nothing is concluded, and nobody tally: they may agree by chance."""
+"""Minimum records for a conclusion: fewer records may agree by chance."""
 
 Load = Callable[[str, Sequence[str]], Reports]
-"""Returns pseudonyms and columns of a sealed release."""
+"""Returns pseudonyms and some columns of a sealed release."""
 
 SAMPLED = 512
-"""Records compared before all are; for most pairs they are enough."""
+"""Size of a sample that is compared first; it settles most pairs."""
 
 _GOLDEN = (5**0.5 - 1) / 2
-"""Steps by this share of the records fall all over them, and in step with no pattern in them."""
+"""Steps of this share of the records spread evenly and follow no pattern in them."""
 
 _LIKELY = 0.8
-"""Of a sample of copies at least so large a share is the same, but for a chance below 1e-30: no
-sample has fewer than `SAMPLED` records, or it has them all."""
+"""Minimum share of equal records in a sample of copies, with error probability below 1e-30. A
+sample has at least `SAMPLED` records, or all records."""
 
 _CACHED = 1 << 16
 
 
 @dataclass(frozen=True)
 class ReleaseInUse:
-    """A release in use; `content` and `data` are digests. A shared tree has no columns or file."""
+    """A release in use; `content` and `data` are digests. Shared trees have no columns or file."""
 
     owner: str
     release: str
@@ -112,14 +112,14 @@ class ReleaseInUse:
 
 
 class Copies:
-    """Compares releases, and remembers the results: sealed releases never change."""
+    """Compares releases and caches the results: sealed releases never change."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._equal_records = lru_cache(_CACHED)(self._compared)
+        self._equal_records = lru_cache(_CACHED)(self._count_equal)
 
     def among(self, releases: Sequence[ReleaseInUse]) -> list[SameReleases]:
-        """Return the pairs of equal releases of one kind, of different owners."""
+        """Return the pairs of equal releases by different owners."""
         found = []
         for one, other in itertools.combinations(releases, 2):
             most = max(one.records, other.records)
@@ -136,7 +136,7 @@ class Copies:
         return found
 
     def _same(self, one: ReleaseInUse, other: ReleaseInUse) -> int | None:
-        """Return the number of equal records; None if the releases cannot be copies."""
+        """Return the count of equal records; None if the releases cannot be copies."""
         if one.data == other.data and one.content == other.content:
             return one.records
         fewest, most = sorted((one.records, other.records))
@@ -144,11 +144,11 @@ class Copies:
             return None
         try:
             return self._equal_records(one, other)
-        except Exception:  # withdrawn meanwhile, or not as it was sealed: next time it may be read
+        except Exception:  # withdrawn meanwhile, or damaged: a later comparison may succeed
             log.exception("releases %s and %s could not be compared", one.release, other.release)
             return None
 
-    def _compared(self, one: ReleaseInUse, other: ReleaseInUse) -> int:
+    def _count_equal(self, one: ReleaseInUse, other: ReleaseInUse) -> int:
         new, known = (self._load(each.release, one.columns) for each in (one, other))
         sample = _sample(new)
         if _equal(sample, known, one.columns) < _LIKELY * len(sample.keys):
@@ -157,7 +157,7 @@ class Copies:
 
 
 def _sample(reports: Reports) -> Reports:
-    """Return some records from all over a release, the same each time; all of a small one."""
+    """Return a reproducible, evenly spread sample of a release; all records of a small one."""
     records = len(reports.keys)
     if records <= 4 * SAMPLED:
         return reports
@@ -168,6 +168,6 @@ def _sample(reports: Reports) -> Reports:
 
 
 def _equal(new: Reports, known: Reports, columns: tuple[str, ...]) -> int:
-    """Return how many records of one release another has with the same values."""
+    """Return the count of records that two releases report identically."""
     (found,) = repeated(new, [(known, {"all": columns})]).values()
     return found.records - found.changed

@@ -1,4 +1,4 @@
-"""Joining owners' releases: the records that a job uses, and the marginals over them."""
+"""Joining of owners' releases: the records of a job, and the marginals over them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 
 @dataclass(frozen=True)
 class RecordAccess:
-    """What aligns, reads and counts the records of releases; at most `piece_records` at once."""
+    """Functions to align, read and count records, at most `piece_records` in memory at once."""
 
     aligner: Aligner
     load: LoadColumns
@@ -56,7 +56,7 @@ def marginals_of(
     """Return the marginals over a job's records. Raises RecordsDoNotAlign, DomainError."""
     strata = [
         _stratum(sources, needed, present, records, access, tick)
-        for sources, present, records in _chosen(spec, releases, needed, access.aligner)
+        for sources, present, records in _record_sets(spec, releases, needed, access.aligner)
     ]
     return EstimatedMarginals.of(
         strata,
@@ -68,16 +68,16 @@ def marginals_of(
 
 
 Chosen = tuple[Sequence[AlignedSource], tuple[bool, ...] | None, int]
-"""Sources whose pseudonyms say which records are meant, at which of them exactly these are, and how
-many they are; None stands for all, where the pseudonyms are the same."""
+"""A set of records: sources, the sources that have exactly these records, and the count of records.
+None in place of flags means that all sources have the same pseudonyms."""
 
 
-def _chosen(
+def _record_sets(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
 ) -> list[Chosen]:
-    """Return the sets of records of a job."""
+    """Return the sets of records that a job counts, each reported alike."""
     own = [release.source for release, _ in needed]
-    # Records in common are those of all releases in use, not only of those that are needed.
+    # Common records are at all releases in use, not only at the needed ones.
     sources = own if spec.records == "any" else [release.source for release in releases]
     if len({source.keys_digest for source in sources}) == 1:
         return [(own, None, sources[0].records)]
@@ -98,7 +98,7 @@ def _stratum(
     access: RecordAccess,
     tick: Tick,
 ) -> tuple[PartitionedCounts, Plan]:
-    """Return the reports of a set of records and the plan they were made under."""
+    """Return the reports of a set of records, and their plan."""
     there = present or (True,) * len(sources)
     having = {source.release for source, has in zip(sources, there, strict=True) if has}
     blocks = [

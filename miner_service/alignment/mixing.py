@@ -1,4 +1,4 @@
-"""Joining owners' masked releases to one table of the records that a job uses."""
+"""Joining of owners' masked releases into one table."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class MaskedRelease:
 
     @property
     def columns(self) -> dict[str, TableColumn]:
-        """Its columns by name."""
+        """The release's columns by name."""
         return {column.name: column for column in self.table.columns}
 
 
 def rows_together(
     needed: Sequence[MaskedRelease], variables: Sequence[str], load: LoadColumns
 ) -> MixedTable:
-    """Return the records of different people; all releases have the same variables."""
+    """Stack the records of different people; all releases have the same variables."""
     tables = [_columns_of(release, variables, load, _all_of(release)) for release in needed]
     return MixedTable(
-        tuple(_appended([table[name] for table in tables]) for name in variables),
+        tuple(_append([table[name] for table in tables]) for name in variables),
         sum(table.records for table in tables),
     )
 
@@ -47,9 +47,9 @@ def columns_together(
     aligner: Aligner,
     load: LoadColumns,
 ) -> MixedTable:
-    """Return the masked records that all releases have, joined by pseudonym.
+    """Join the masked records that all releases have, by pseudonym.
 
-    `needed` has the variables that each release gives, by its id; columns have the order of
+    `needed` has the variables taken from each release, by release id. Columns have the order of
     `variables`.
     """
     sources = [release.source for release in releases]
@@ -73,9 +73,9 @@ def _columns_of(
 ) -> MixedTable:
     """Return some rows and columns of a release."""
     described = release.columns
-    held = load(release.source.release, list(variables))
+    loaded = load(release.source.release, list(variables))
     records = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-    columns = (_column(described[name], held[name][rows]) for name in variables)
+    columns = (_column(described[name], loaded[name][rows]) for name in variables)
     return MixedTable(tuple(columns), records)
 
 
@@ -85,7 +85,7 @@ def _column(described: TableColumn, values: Values) -> Column:
     return CategoricalColumn(described.name, values, tuple(described.categories))
 
 
-def _appended(columns: Sequence[Column]) -> Column:
+def _append(columns: Sequence[Column]) -> Column:
     first = columns[0]
     if isinstance(first, CategoricalColumn):
         codes = [column.codes for column in columns if isinstance(column, CategoricalColumn)]

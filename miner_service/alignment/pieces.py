@@ -1,4 +1,4 @@
-"""The records of a job, cut into pieces of ids and row numbers, and counted."""
+"""The records of a job, split into pieces of row ranges, and counted."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from pramana_core.wire.parts import Values
 T = TypeVar("T")
 
 JOINED_RECORDS = 1 << 17
-"""The most records of a release in a piece whose pseudonyms are compared."""
+"""Maximum records of a release in a piece whose pseudonyms are compared."""
 
 _KEPT_BYTES = 32 << 20
-"""Memory for the rows of the last pieces."""
+"""Memory for cached rows of pieces."""
 
 _ARRAY_BYTES = 128
-"""The overhead of an array, and of each set of releases."""
+"""Overhead of an array or of a set of releases."""
 
 Packed = npt.NDArray[np.uint8]
-"""The chosen rows of a piece: a bit for each row."""
+"""The chosen rows of a piece, one bit per row."""
 
 Chosen = Mapping[tuple[bool, ...], tuple[Packed | None, ...]]
-"""Of a piece, the rows in each release by the set of releases that have them; None for all."""
+"""A piece's rows in each release, by the set of releases that have them; None for all rows."""
 
 Places = tuple[tuple[int, int], ...]
-"""Of a piece, the first row and the one after the last in each release."""
+"""A piece's first row, and the row after its last, in each release."""
 
 
 @dataclass(frozen=True)
 class RecordSet:
-    """Records that some of a few releases have, and the columns of each that are needed.
+    """Records that exactly some releases have, and the needed columns of each release.
 
-    `digests` are of the files of columns, `sizes` the reported categories by column. `present` says
-    which releases have the records; None: all have the same pseudonyms.
+    `digests` are those of the column files; `sizes` counts the reported categories by column.
+    `present` flags the releases that have the records; None if all have the same pseudonyms.
     """
 
     releases: tuple[str, ...]
@@ -59,7 +59,7 @@ class RecordSet:
     def pieces(
         self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
     ) -> list[Places]:
-        """Cut the records into pieces of at most `most`, given the size of each release."""
+        """Split the records into pieces of at most `most`, given the size of each release."""
         if self.present is None:
             return [
                 ((start, min(start + most, records[0])),) * len(self.releases)
@@ -73,16 +73,16 @@ class RecordSet:
 
 
 class PassPlace(Protocol):
-    """Where passes over the records of jobs are taken: in this process, or on a cluster."""
+    """Makes passes over the records of jobs, in this process or on a cluster."""
 
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
-        """Return what a pass counts of all pieces. What `tick` raises stops it."""
+        """Return the count of a pass over all pieces. An exception in `tick` stops the pass."""
 
 
 class PieceReader:
-    """Reads pieces from local files and keeps their rows; `verify` checks each file once."""
+    """Reads pieces from local files and caches their rows; `verify` checks each file once."""
 
     def __init__(
         self, path: Callable[[str], Path], verify: Callable[[str, str], None] | None = None
@@ -90,7 +90,7 @@ class PieceReader:
         self._path, self._verify = path, verify
         self._checked: set[tuple[str, str | None]] = set()
         kept: LRUCache[Any, Chosen] = LRUCache(_KEPT_BYTES, getsizeof=_bytes_of)
-        self._rows = cached(kept, lock=threading.Lock())(self._compared)
+        self._rows = cached(kept, lock=threading.Lock())(self._find_rows)
 
     def counted(
         self,
@@ -100,7 +100,7 @@ class PieceReader:
         tick: Tick = no_cancel,
         threads: int = 1,
     ) -> T | None:
-        """Return what a pass counts of pieces; None: no records. Raises NotReady, StoreCorrupt."""
+        """Return the count of a pass; None without records. Raises NotReady, StoreCorrupt."""
         self._check(records)
         readers = [partial(self._reports, records, places) for places in pieces]
         return counted_here(readers, work, tick, threads)
@@ -125,25 +125,25 @@ class PieceReader:
             records.releases, records.columns, places, chosen, strict=True
         ):
             if wanted := [name for name in own if name in names]:
-                # Mapped for this piece alone: its pages leave this process's memory with it.
+                # Mapped per piece, so that its pages are dropped after the piece.
                 columns = load_columns(self._path(release), wanted)
-                reported |= {name: _chosen(columns[name][start:stop], rows) for name in wanted}
+                reported |= {name: _select(columns[name][start:stop], rows) for name in wanted}
         first = 0 if records.present is None else records.present.index(True)
         numbers = partial(_numbers, places[first], chosen[first])
         return ReportedCounts(reported, {name: records.sizes[name] for name in reported}, numbers)
 
-    def _compared(self, releases: tuple[str, ...], places: Places) -> Chosen:
+    def _find_rows(self, releases: tuple[str, ...], places: Places) -> Chosen:
         keys = [load_keys(self._path(release)) for release in releases]
         groups = record_groups(keys, KeyRange(tuple(slice(*ends) for ends in places)))
         return {
             group.sources: tuple(
-                _packed(rows, *ends) for rows, ends in zip(group.rows, places, strict=True)
+                _pack(rows, *ends) for rows, ends in zip(group.rows, places, strict=True)
             )
             for group in groups
         }
 
 
-def _packed(rows: Rows | None, start: int, stop: int) -> Packed | None:
+def _pack(rows: Rows | None, start: int, stop: int) -> Packed | None:
     if rows is None or isinstance(rows, slice):
         return None
     there = np.zeros(stop - start, dtype=np.bool_)
@@ -152,24 +152,24 @@ def _packed(rows: Rows | None, start: int, stop: int) -> Packed | None:
 
 
 def _bytes_of(chosen: Chosen) -> int:
-    """Return about how much memory the rows of a piece take."""
+    """Return the approximate memory of a piece's rows."""
     every = [rows for found in chosen.values() for rows in found]
     arrays = sum(_ARRAY_BYTES + rows.nbytes for rows in every if rows is not None)
     return arrays + _ARRAY_BYTES * len(chosen) + 16 * len(every)
 
 
-def _chosen(column: Values, rows: Packed | None) -> Values:
+def _select(column: Values, rows: Packed | None) -> Values:
     if rows is None:
         return column
     return column[np.unpackbits(rows, count=len(column)).view(np.bool_)]
 
 
 def _numbers(places: tuple[int, int], rows: Packed | None) -> Values:
-    return _chosen(np.arange(*places), rows)
+    return _select(np.arange(*places), rows)
 
 
 class LocalPlace:
-    """Takes passes in this process, with a thread for each core."""
+    """Makes passes in this process, with one thread per core."""
 
     def __init__(self, reader: PieceReader) -> None:
         self._reader = reader
@@ -178,6 +178,6 @@ class LocalPlace:
     def __call__(
         self, records: RecordSet, pieces: Sequence[Places], work: Pass[T], tick: Tick, /
     ) -> T:
-        """Return what a pass counts of all pieces. Raises EmptyTable if they have no records."""
+        """Return the count of a pass over all pieces. Raises EmptyTable without records."""
         found = self._reader.counted(records, pieces, work, tick, self._threads)
         return total([] if found is None else [found])

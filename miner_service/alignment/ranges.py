@@ -1,4 +1,4 @@
-"""Sorted pseudonyms of several sources, merged range by range: one at a time is in memory."""
+"""Sorted pseudonyms of several sources, merged range by range, with one range in memory."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import key_words
 
 Rows = slice | npt.NDArray[np.intp]
-"""Records of a source, by their places in its columns, ascending."""
+"""Ascending row numbers of records in a source."""
 
 AT_MOST = 1 << 17
-"""The default number of records of a source in a range."""
+"""Default maximum records of a source in a range."""
 
 _BITS = 16
-"""Sources told apart at once: their patterns are few enough to be counted."""
+"""Sources per step, so that their patterns are few enough to count."""
 
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The records of some sources whose pseudonyms lie in one range, by their places in each."""
+    """The records of several sources with pseudonyms in one range, as row slices per source."""
 
     slices: tuple[slice, ...]
 
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Records that exactly some sources have, in one order; `rows` is None for the others."""
+    """Records that exactly some sources have, in a common order; `rows` is None elsewhere."""
 
     rows: tuple[Rows | None, ...]
     records: int
 
     @property
     def sources(self) -> tuple[bool, ...]:
-        """Per source, whether it has these records."""
+        """Flags of the sources that have these records."""
         return tuple(rows is not None for rows in self.rows)
 
 
@@ -50,7 +50,7 @@ def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterato
 
 
 def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
-    """Return how many records are at exactly which of some sources, where there are any."""
+    """Return the count of records by the exact set of sources, for sets that occur."""
     found: Counter[tuple[bool, ...]] = Counter()
     for group in groups_in_ranges(keys):
         found[group.sources] += group.records
@@ -58,14 +58,14 @@ def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
 
 
 def record_sets(keys: Sequence[KeyText]) -> list[RecordGroup]:
-    """Return all records of some sources, grouped by the sources that have them."""
+    """Return all records, grouped by the sources that have them."""
     found: dict[tuple[bool, ...], list[RecordGroup]] = {}
     for group in groups_in_ranges(keys):
         found.setdefault(group.sources, []).append(group)
-    return [_joined(found[sources], keys) for sources in sorted(found)]
+    return [_join(found[sources], keys) for sources in sorted(found)]
 
 
-def _joined(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
+def _join(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
     rows = tuple(
         None
         if any(part is None for part in parts)
@@ -84,10 +84,10 @@ def common_rows(keys: Sequence[KeyText]) -> list[Rows]:
 
 
 def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyRange]:
-    """Yield ascending ranges of all pseudonyms, with at most `at_most` of any source."""
+    """Yield ascending ranges of pseudonyms with at most `at_most` records per source."""
     at = [0] * len(keys)
     while any(start < len(own) for start, own in zip(at, keys, strict=True)):
-        # The first pseudonym that is too many for some source begins the next range.
+        # The next range begins where some source would exceed `at_most`.
         ends = [
             own[start + at_most : start + at_most + 1]
             for start, own in zip(at, keys, strict=True)
@@ -125,10 +125,10 @@ def record_groups(keys: Sequence[KeyText], within: KeyRange) -> list[RecordGroup
 
 
 def _patterns(parts: Sequence[KeyText]) -> npt.NDArray[np.intp]:
-    """Return a number per record of all sources, one after the other: equal where they are at the
-    same sources, and below 2^16 or the number of records."""
+    """Return a pattern per record, source by source: equal for records at the same sources, and
+    below 2^16 or the count of records."""
     words = key_words(np.concatenate(parts).view(f"V{KEY_BYTES}"))
-    # Of runs that ascend a stable sort is a merge. The first halves nearly always decide.
+    # A stable sort merges ascending runs. The first halves nearly always decide.
     order = np.argsort(words[:, 0], kind="stable")
     first, second = words[order].T
     again = first[1:] == first[:-1]

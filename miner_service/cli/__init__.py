@@ -1,4 +1,4 @@
-"""The `miner-service` command, and its `study` commands.
+"""The `miner-service` command and its subcommands.
 
-Serving itself is in `miner_service.http.server`.
+`miner_service.http.server` contains the server.
 """

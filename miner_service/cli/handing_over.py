@@ -1,4 +1,4 @@
-"""Files that hand a secret over: tokens, invitations and analysts' access."""
+"""Files with secrets for people: tokens, invitations and analysts' access."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pramana_core.errors import OptionError
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a secret into a file of mode 0600, in place of what was there. Raises OptionError."""
+    """Write a secret into a file of mode 0600, replacing an older file. Raises OptionError."""
     try:
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -19,14 +19,14 @@ def write_secret(path: Path, text: str) -> None:
             file.write(text + "\n")
     except OSError as error:
         raise OptionError(
-            f"{path} cannot be written: {error.strerror}. Nobody has what was to be in it.",
+            f"{path} cannot be written: {error.strerror}. The secret was discarded.",
             where="token-file",
-            remedy="Name a file in a directory that can be written, and issue it again.",
+            remedy="Name a file in a writable directory, and run the command again.",
         ) from error
 
 
 def where_it_is(what: str, secret: str, file: Path | None) -> str:
-    """Return the sentence that says where a secret is, or the secret itself."""
+    """Return a sentence with the file of a secret, or with the secret."""
     return f"{what}, shown only this once: {secret}" if file is None else f"{what} is in {file}"
 
 
@@ -37,9 +37,9 @@ def require_writable(file: Path, option: str) -> None:
             pass
     except OSError as error:
         raise OptionError(
-            f"{file} cannot be written: {error.strerror}; nothing was made.",
+            f"{file} cannot be written: {error.strerror}. Nothing was written.",
             where=option,
-            remedy=f"Name a folder that exists and can be written with --{option}.",
+            remedy=f"With --{option}, name a file in an existing, writable folder.",
         ) from None
 
 
@@ -48,8 +48,8 @@ def require_absent(files: Iterable[Path], option: str) -> None:
     for file in files:
         if file.exists():
             raise OptionError(
-                f"{file} exists; nothing was made.",
+                f"{file} already exists; nothing was written.",
                 where=option,
-                remedy=f"Remove it if it is to be replaced, or name another --{option}.",
+                remedy=f"Remove the file, or name another --{option}.",
             )
         require_writable(file, option)

@@ -1,4 +1,4 @@
-"""The command `miner-service`."""
+"""The `miner-service` command."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ Workers = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Processes that each run one job at a time (2 if left out); 0 leaves jobs to"
-        " `miner-service worker`.",
+        help="Processes that each run one job at a time (default 2). With 0, only"
+        " `miner-service worker` runs jobs.",
     ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         envvar="PRAMANA_SCHEDULER",
-        help="A Dask scheduler, as tls://HOST:PORT, whose `cluster-worker`s count records; without"
-        " one each job counts by itself.",
+        help="A Dask scheduler, as tls://HOST:PORT, whose `cluster-worker`s count records. Without"
+        " a scheduler, each job counts its own records.",
     ),
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
+    typer.Option(help="Write a new admin token to this file (mode 0600) instead of showing it."),
 ]
 ValidDays = Annotated[
     int | None,
-    typer.Option(min=1, max=3650, help="Days until the token expires; a year if left out."),
+    typer.Option(min=1, max=3650, help="Days until the token expires (default 365)."),
 ]
 
 
@@ -65,39 +65,39 @@ ValidDays = Annotated[
 def serve_command(
     data: DataDir = DEFAULT_DATA,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port; 0 selects a free one.")] = 8000,
     admin_token_file: TokenFile = None,
     ready_file: Annotated[
-        Path | None, typer.Option(help="Write the URL and process id here once ready, as JSON.")
+        Path | None, typer.Option(help="Write URL and process id here when ready, as JSON.")
     ] = None,
     allow_remote: Annotated[
         bool,
         typer.Option(
-            "--allow-remote", help="Listen on an address other machines can reach, without TLS."
+            "--allow-remote", help="Listen without TLS on an address that other machines can reach."
         ),
     ] = False,
     certificate: Annotated[
-        Path | None, typer.Option(help="Speak TLS with this certificate and its chain (PEM).")
+        Path | None, typer.Option(help="Use TLS with this certificate and its chain (PEM).")
     ] = None,
     private_key: Annotated[
-        Path | None, typer.Option(help="The private key of the certificate (PEM).")
+        Path | None, typer.Option(help="The certificate's private key (PEM).")
     ] = None,
     client_authority: Annotated[
-        Path | None, typer.Option(help="Only let clients in whose certificate this signed (PEM).")
+        Path | None, typer.Option(help="Require client certificates signed by this one (PEM).")
     ] = None,
     public_url: Annotated[
         str | None,
         typer.Option(
             envvar="PRAMANA_PUBLIC_URL",
-            help="The address at which people reach it, where it is another than that on which it"
-            " listens; invitations and access files name it.",
+            help="The address in invitations and access files, if people do not reach the miner at"
+            " the address on which it listens.",
         ),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
         typer.Option(
             envvar="PRAMANA_TRUSTED_PROXY",
-            help="An address or network of proxies whose X-Forwarded-For and -Proto are believed.",
+            help="An address or network of proxies; their X-Forwarded-For and -Proto are trusted.",
         ),
     ] = None,
     workers: Workers = None,
@@ -105,9 +105,9 @@ def serve_command(
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
-    """Run the service until it is told to end (SIGTERM, Ctrl-C).
+    """Run the service until SIGTERM or Ctrl-C.
 
-    Without a certificate it speaks plain HTTP and listens on this machine only.
+    Without a certificate, it uses plain HTTP and listens on this machine only.
     """
     settings = settings_of(
         data,
@@ -133,7 +133,7 @@ def serve_command(
 
 @app.command("healthcheck")
 def healthcheck_command(
-    url: Annotated[str, typer.Argument(help="The URL of the miner to ask.")] = READY,
+    url: Annotated[str, typer.Argument(help="The URL to check.")] = READY,
 ) -> None:
     """Check that the miner on this machine is ready; exit code 4 if not."""
     require_healthy(url)
@@ -144,15 +144,15 @@ def worker_command(
     data: DataDir = DEFAULT_DATA,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes that each run one job at a time (2 if left out)."),
+        typer.Option(min=1, help="Processes that each run one job at a time (default 2)."),
     ] = None,
     scheduler: Scheduler = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
-    """Run jobs until told to end (SIGTERM, Ctrl-C), besides those that a service runs.
+    """Run jobs until SIGTERM or Ctrl-C, in addition to a service's own workers.
 
-    Workers may be on other machines with the same database. Running jobs are given back.
+    Workers may run on other machines with the same database. Unfinished jobs are queued again.
     """
     from miner_service.jobs.supervisor import supervise
 
@@ -163,7 +163,7 @@ def worker_command(
         given={"jobs": {"workers": workers}, "cluster": {"scheduler": scheduler}},
     )
     _require_cluster(settings)
-    say(f"Jobs are run by {settings.jobs.workers} processes at most.")
+    say(f"At most {settings.jobs.workers} processes run jobs.")
     supervise(settings)
 
 
@@ -171,19 +171,19 @@ def worker_command(
 def cluster_worker_command(
     columns: Annotated[
         Path,
-        typer.Option(help="The folder `columns` of the miner's records, and nothing else of it."),
+        typer.Option(help="The `columns` folder of the miner's records, without other data."),
     ],
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Pieces of records counted at once; one a core if left out."),
+        typer.Option(min=1, help="Pieces of records counted at once (default: one per core)."),
     ] = None,
     scheduler: Scheduler = None,
     settings_file: SettingsFile = None,
 ) -> None:
-    """Count records for the jobs of a miner on a Dask cluster, until told to end (SIGTERM, Ctrl-C).
+    """Count records for a miner's jobs on a Dask cluster, until SIGTERM or Ctrl-C.
 
-    It reads columns of sealed releases and needs neither the database nor a token. It waits for a
-    scheduler that is away.
+    The worker reads columns of sealed releases and needs neither database nor token. It waits for
+    an unavailable scheduler.
     """
     import logging
 
@@ -194,9 +194,9 @@ def cluster_worker_command(
     settings = settings_of(Path(), None, settings_file, given={"cluster": {"scheduler": scheduler}})
     if settings.cluster.scheduler is None:
         raise OptionError(
-            "No scheduler is named.",
+            "No scheduler is configured.",
             where="scheduler",
-            remedy="Give --scheduler, or scheduler under [cluster] in the settings.",
+            remedy="Set --scheduler, or scheduler under [cluster] in the settings.",
         )
     _require_cluster(settings)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
@@ -205,7 +205,7 @@ def cluster_worker_command(
 
 
 def _require_cluster(settings: Settings) -> None:
-    """Check that the cluster that is named can be used."""
+    """Check that the configured cluster is usable."""
     from miner_service.alignment.cluster import require_dask
 
     cluster, scheduler = settings.cluster, settings.cluster.scheduler
@@ -216,16 +216,16 @@ def _require_cluster(settings: Settings) -> None:
         require_tls_files(cluster.certificate, cluster.private_key, cluster.authority)
     if scheduler.startswith("tcp:"):
         console(stderr=True).print(
-            f"warning: the scheduler {scheduler} is reached without TLS. Every user and program"
-            " that reaches it, also on this machine, can run programs as the miner's cluster. Use tls://"
-            " with certificates (docs/operations.md).",
+            f"warning: the connection to the scheduler {scheduler} is without TLS. Every user and"
+            " program that can reach it, also on this machine, can run programs on the cluster. Use"
+            " tls:// with certificates (docs/operations.md).",
             markup=False,
             soft_wrap=True,
         )
 
 
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
-    """Listen and serve; `ready_file` is there while requests are taken."""
+    """Listen and serve; `ready_file` exists while requests are accepted."""
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
     from miner_service.jobs.workers import workers_of
@@ -263,16 +263,16 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
 def admin_token_command(
     services: Services,
     rotate: Annotated[
-        bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
+        bool, typer.Option("--rotate", help="Issue a new token and revoke the old one.")
     ] = False,
     admin_token_file: TokenFile = None,
     valid_days: ValidDays = None,
 ) -> None:
-    """Issue a new admin token in place of the present one, also while the service runs."""
+    """Issue a new admin token and revoke the old one, also while the service runs."""
     if _has_token(services) and not rotate:
         raise Conflict(
-            "There is an admin token; only its hash is stored, so it cannot be shown again.",
-            remedy="Issue a new one with --rotate; the old one ends at once.",
+            "An admin token exists. Only its hash is stored, so it cannot be shown again.",
+            remedy="Issue a new token with --rotate, which revokes the old one immediately.",
         )
     _new_token(services, admin_token_file, valid_days)
 
@@ -281,13 +281,13 @@ def admin_token_command(
 @on_store()
 def monitor_token_command(
     services: Services,
-    name: Annotated[str, typer.Argument(help="What the token is for, such as `prometheus`.")],
+    name: Annotated[str, typer.Argument(help="The token's purpose, such as `prometheus`.")],
     token_file: Annotated[
         Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
     ] = None,
     valid_days: ValidDays = None,
 ) -> None:
-    """Issue a token that may read /metrics and nothing of any study; others of this name end."""
+    """Issue a token that can only read /metrics; older tokens with this name are revoked."""
     from miner_service.store.tokens import renew_monitor_token
 
     with services.audit.room(), services.database.write() as session:
@@ -300,14 +300,14 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Issue the admin token at the first start, of database and files that are of one store."""
+    """Issue the admin token at the first start, after checking the store."""
     from miner_service.store.identity import require_one_store
 
     with opened(settings) as services:
         services.segments.prepare()
         require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
-            say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
+            say("The admin token was issued at an earlier start; admin-token --rotate replaces it.")
         else:
             _new_token(services, file)
 
@@ -320,7 +320,7 @@ def _has_token(services: Services) -> bool:
 
 
 def _new_token(services: Services, file: Path | None, valid_days: int | None = None) -> None:
-    """Issue a token; a token that could not be handed over is never made valid."""
+    """Issue a token; it becomes valid only if its file could be written."""
     from miner_service.store.tokens import rotate_admin_token
 
     days = valid_days or services.settings.tokens.valid_days
@@ -355,7 +355,7 @@ EXAMPLES = {
     "restore": "restore backups/monday --data new-data",
     "check": "check --json",
 }
-"""What `--help` shows of each command; that of the program shows the first."""
+"""The examples in each command's `--help`; the program's help shows the first."""
 
 with_examples(app, "miner-service", EXAMPLES)
 

@@ -1,4 +1,4 @@
-"""The miner's store as commands open it: their common options, and the notes they leave."""
+"""Opening the miner's store for commands: common options, and entries in the audit log."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 DataDir = Annotated[
     Path,
     typer.Option(
-        "--data", envvar="PRAMANA_DATA", help="The data directory; made if it is not there."
+        "--data",
+        envvar="PRAMANA_DATA",
+        help="The data directory; it is created if missing.",
     ),
 ]
 DEFAULT_DATA = Path("miner-data")
 PASSWORD_FILE = "PRAMANA_DATABASE_PASSWORD_FILE"  # noqa: S105 - a name
-"""The variable that names the file of the database's password."""
+"""The environment variable with the file of the database's password."""
 
 DatabaseAddress = Annotated[
     str | None,
@@ -38,8 +40,8 @@ DatabaseAddress = Annotated[
         "--database",
         envvar="PRAMANA_DATABASE",
         help="A PostgreSQL database, as postgresql://USER@HOST/NAME, instead of a file in the data"
-        " directory. Its password is in the file that PRAMANA_DATABASE_PASSWORD_FILE names; others"
-        " can read one that is given here.",
+        " directory. Write its password into a file, named in PRAMANA_DATABASE_PASSWORD_FILE; a"
+        " password in this option is visible to other users.",
     ),
 ]
 SettingsFile = Annotated[
@@ -47,7 +49,7 @@ SettingsFile = Annotated[
     typer.Option(
         "--settings",
         envvar="PRAMANA_MINER_SETTINGS",
-        help="A file of settings; deploy/miner.toml shows all there are.",
+        help="A file of settings; deploy/miner.toml describes all settings.",
     ),
 ]
 
@@ -60,7 +62,7 @@ def settings_of(
     given: Mapping[str, Mapping[str, Any]] | None = None,
     **others: Any,
 ) -> Settings:
-    """Return a command's settings: its options by section override environment and file."""
+    """Return a command's settings; its options override environment and file."""
     from miner_service.settings import SECTIONS, Settings, read_settings
 
     sections = read_settings(file) if file is not None else {}
@@ -77,7 +79,7 @@ def settings_of(
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[Services]:
-    """Open the services on a miner's data, and close the database after use."""
+    """Open the services on a miner's data; close the database afterwards."""
     from miner_service.services import open_services
     from miner_service.settings import utc_now
 
@@ -96,7 +98,7 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
 
     if settings.storage.database is None and not (settings.data_dir / FILE).exists():
         raise OptionError(
-            f"There is no miner's data in {settings.data_dir}.",
+            f"{settings.data_dir} contains no miner's data.",
             where="data",
             remedy="Check --data and --database.",
         )
@@ -105,9 +107,9 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
             require_one_store(services.database, services.segments)
         try:
             yield services
-        except NotFound as error:  # The message for clients speaks of tokens.
+        except NotFound as error:  # The message for clients mentions tokens.
             raise NotFound(
-                f"There is no such {error.where}.",
+                f"The {error.where} does not exist.",
                 where=error.where,
                 remedy="Check its name, --data and --database.",
             ) from error
@@ -124,7 +126,7 @@ _STORE_OPTIONS = [
 
 
 def on_store(*, files: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of the store; its first argument is the open services."""
+    """Add the options of the store to a command, whose first argument is the open services."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, localns={"Services": object}, include_extras=True)
@@ -147,7 +149,7 @@ def on_store(*, files: bool = False) -> Callable[[Callable[..., None]], Callable
 
 
 def require_study(services: Services, name: str) -> None:
-    """Check that there is a study. Raises NotFound."""
+    """Check that a study exists. Raises NotFound."""
     from miner_service.store.people import find_study
 
     with services.database.read() as session:
@@ -156,7 +158,7 @@ def require_study(services: Services, name: str) -> None:
 
 @contextmanager
 def noted(services: Services, action: str, study: str | None, outcome: int) -> Iterator[Response]:
-    """Note in the audit log what a command did, with the status of the answer that it yields."""
+    """Record a command in the audit log, with the status of the response that this yields."""
     from fastapi import Response
 
     answer = Response(status_code=outcome)
@@ -166,7 +168,7 @@ def noted(services: Services, action: str, study: str | None, outcome: int) -> I
 
 
 def note(services: Services, action: str, study: str | None, outcome: int) -> None:
-    """Write what a command did into the audit log."""
+    """Write a command into the audit log."""
     services.audit.write(
         {
             "token": None,
@@ -181,7 +183,7 @@ def note(services: Services, action: str, study: str | None, outcome: int) -> No
 
 
 def say_next(services: Services, study: str) -> None:
-    """Say what happens next in a study, and who does it."""
+    """Print the next steps of a study and who takes them."""
     from miner_service.intake.next_steps import study_now
     from miner_service.store.people import find_study
 

@@ -1,4 +1,4 @@
-"""The commands about the store as a whole: backup, restore, check."""
+"""Commands for the whole store: backup, restore, check."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from miner_service.services import Services
 
 FOUND = 4
-"""The exit code of a check that found something."""
+"""Exit code of a check with findings."""
 
 
 @on_store(files=True)
 def backup_command(
     services: Services,
-    folder: Annotated[Path, typer.Argument(help="A folder that is not there yet.")],
+    folder: Annotated[Path, typer.Argument(help="A new folder.")],
 ) -> None:
-    """Copy everything into a folder, as of one moment, also while the service runs.
+    """Copy the whole store, in one consistent state, into a folder, also while the service runs.
 
-    It holds the records, the hashes of all tokens and the service's own key: keep it as safe as the
-    store.
+    The backup contains the records, the hashes of all tokens and the service's key. Protect it like
+    the store.
     """
     from miner_service.backup import back_up
 
@@ -47,14 +47,14 @@ def backup_command(
 
 
 def restore_command(
-    folder: Annotated[Path, typer.Argument(help="A folder that `backup` made.")],
+    folder: Annotated[Path, typer.Argument(help="A folder written by `backup`.")],
     data: DataDir = DEFAULT_DATA,
     database: DatabaseAddress = None,
     settings: SettingsFile = None,
 ) -> None:
-    """Copy a backup into an empty store, of whatever kind; no service may run on it.
+    """Copy a backup into an empty store, SQLite or PostgreSQL, on which no service runs.
 
-    What happened after the backup is lost: tokens revoked since are valid again.
+    Later changes are lost: tokens revoked after the backup are valid again.
     """
     from miner_service.backup import restore
     from miner_service.http.server import exclusive
@@ -63,15 +63,15 @@ def restore_command(
     with exclusive(data), opened(wanted) as services, progress_bar("Restoring") as bar:
         found = restore(services, folder, bar)
         note(services, "restore", None, 200)
-    say(f"The backup of {found.made} is restored: {found.rows} rows and {found.files} files.")
+    say(f"The backup of {found.made} was restored: {found.rows} rows and {found.files} files.")
 
 
 @on_store(files=True)
 def check_command(
     services: Services,
-    as_json: Annotated[bool, typer.Option("--json", help="Write what was found as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the findings as JSON.")] = False,
 ) -> None:
-    """Check that everything stored is there as it was acknowledged; exit code 4 if not."""
+    """Check that all stored data is present and undamaged; exit code 4 if not."""
     from miner_service.checking import check
 
     with progress_bar("Checking") as bar:
@@ -81,9 +81,9 @@ def check_command(
     else:
         for finding in found.findings:
             say(f"{finding.code} {finding.where}: {finding.what}")
-        say(
-            f"{found.releases} releases, {found.files} files:"
-            f" {len(found.findings) or 'no'} findings."
+        many = (
+            "1 finding" if len(found.findings) == 1 else f"{len(found.findings) or 'no'} findings"
         )
+        say(f"{found.releases} releases, {found.files} files: {many}.")
     if found.findings:
         raise typer.Exit(FOUND)

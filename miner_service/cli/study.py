@@ -1,4 +1,4 @@
-"""The `study` commands: what the routes of studies do, on the miner's own machine."""
+"""The `study` commands: the API's functions for studies, run on the miner's own machine."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ _REMEDIES = {
     "title": "Give a shorter title.",
     "max_epsilon_record": "A budget is a positive number, usually between 1 and 10.",
     "max_epsilon_column": "A budget is a positive number, usually between 1 and 10.",
-    "people": "The people are the same, different, or overlapping.",
+    "people": "Choose same, different or overlapping.",
 }
-_NAMED = "A name has letters, digits and . _ -, at most 64, a letter or digit first."
+_NAMED = "A name has at most 64 letters, digits and . _ -, and starts with a letter or digit."
 
 UrlOption = Annotated[
     str | None,
     typer.Option(
-        help="The address at which people reach the miner, if it is another than that of `serve`."
+        help="The address at which people reach the miner, if it differs from that of `serve`."
     ),
 ]
-FolderOption = Annotated[Path, typer.Option(help="The folder of the invitations' files.")]
+FolderOption = Annotated[Path, typer.Option(help="The folder for the invitation files.")]
 RecordBudget = Annotated[
     float | None,
     typer.Option(
         "--max-epsilon-record",
-        help="The largest epsilon of a record over all owners, if its columns determine each"
+        help="The maximum epsilon of a record over all owners, for columns that determine each"
         " other.",
     ),
 ]
 ColumnBudget = Annotated[
     float | None,
-    typer.Option("--max-epsilon-column", help="The largest epsilon of a column by its own draws."),
+    typer.Option("--max-epsilon-column", help="The maximum epsilon of a column by its own draws."),
 ]
 
 
 def study_commands() -> typer.Typer:
-    """Return the commands about studies."""
-    app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
+    """Return the commands for studies."""
+    app = typer.Typer(help="Manage studies, also while the service runs.", no_args_is_help=True)
     for command in (create, invite, analyst, gateway, show, budget, people, delete):
         app.command()(command)
     app.command("list")(list_command)
@@ -72,24 +72,24 @@ def study_commands() -> typer.Typer:
 @on_store()
 def create(
     services: Services,
-    name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
-    title: Annotated[str, typer.Option(help="The title that people read.")] = "",
+    name: Annotated[str, typer.Argument(help="At most 64 letters, digits and . _ -.")],
+    title: Annotated[str, typer.Option(help="The title shown to people.")] = "",
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     people: Annotated[
         str,
         typer.Option(
-            help="Whose records the owners hold: `same` people, `different` ones, or `overlapping`"
-            " (some may be the same). Only of different people do the owners' losses not add up.",
+            help="Whether the owners have the `same` people, `different` people, or `overlapping`"
+            " people (some may be the same). Owners' losses add up except for different people.",
         ),
     ] = "overlapping",
     owners: Annotated[
-        str, typer.Option(metavar="A,B,C", help="Owners to invite; each gets a file of her own.")
+        str, typer.Option(metavar="A,B,C", help="Owners to invite, each with a separate file.")
     ] = "",
     url: UrlOption = None,
     folder: FolderOption = Path(),
 ) -> None:
-    """Open a study and invite its owners."""
+    """Create a study and invite its owners."""
     from miner_service.http.endpoints import studies
     from miner_service.store.address import address_of
     from pramana_core.wire.base import holding
@@ -108,7 +108,7 @@ def create(
     address = address_of(services.settings, url) if invited else ""
     with noted(services, "create_study", name, 201) as answer:
         studies.create_study(body, services, answer)
-    opened = "is open" if answer.status_code == 201 else "was there"
+    opened = "was created" if answer.status_code == 201 else "already exists"
     say(f"Study {name} {opened}{_budget_words(body)}. Its owners {holding(body.people)}.")
     _invite(services, name, files, address)
     say_next(services, name)
@@ -122,9 +122,9 @@ def invite(
     url: UrlOption = None,
     folder: FolderOption = Path(),
 ) -> None:
-    """Invite owners into a study: a file for each, which she alone should get.
+    """Invite owners into a study, each with a separate file for that owner only.
 
-    The secret in it works once, within a week. `owner-agent join FILE` accepts it.
+    The secret in a file works once, within a week. `owner-agent join FILE` accepts the invitation.
     """
     from miner_service.store.address import address_of
 
@@ -134,7 +134,7 @@ def invite(
 
 
 def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[str, Path]:
-    """Return the file of each owner's invitation. Raises OptionError: a bad name, or it exists."""
+    """Return each owner's invitation file. Raises OptionError for a bad name or existing file."""
     from pramana_core.wire.privacy import InvitationCreate
 
     names = [_message(InvitationCreate, owner=owner).owner for owner in owners]
@@ -144,7 +144,7 @@ def _invitation_files(study: str, owners: Iterable[str], folder: Path) -> dict[s
 
 
 def _invite(services: Services, study: str, files: dict[str, Path], url: str) -> None:
-    """Invite owners, each by a file. Raises OptionError, Conflict."""
+    """Write an invitation file for each owner. Raises OptionError, Conflict."""
     from miner_service.http.endpoints import studies
     from pramana_core.wire.privacy import InvitationCreate, InvitationFile
 
@@ -157,25 +157,25 @@ def _invite(services: Services, study: str, files: dict[str, Path], url: str) ->
         )
         write_secret(file, invitation.model_dump_json(indent=2))
         until = f"{made.expires:%Y-%m-%d %H:%M}"
-        say(f"{owner}'s invitation is {file}; it works once, until {until} UTC.")
+        say(f"{owner}'s invitation is in {file}; it works once, until {until} UTC.")
     if files:
-        say("Give each owner hers and nobody else's; she runs: owner-agent join FILE")
+        say("Give each file only to its owner, who runs: owner-agent join FILE")
 
 
 @on_store()
 def analyst(
     services: Services,
     name: StudyName,
-    analyst: Annotated[str, typer.Option("--name", help="Whose token it is.")] = "analyst",
+    analyst: Annotated[str, typer.Option("--name", help="The analyst's name.")] = "analyst",
     access_file: Annotated[
         Path | None,
         typer.Option(
-            help="Write miner, study and token here (mode 0600), as `pramana study` reads them."
+            help="Write an access file for `pramana study` (mode 0600), with the token in it."
         ),
     ] = None,
     url: UrlOption = None,
 ) -> None:
-    """Issue a token by which an analyst runs jobs in a study and reads its models."""
+    """Issue a token with which an analyst runs jobs in a study and reads its models."""
     from miner_service.store.address import address_of
     from pramana_core.wire.privacy import AccessFile
 
@@ -191,19 +191,19 @@ def analyst(
     )
     write_secret(access_file, access.model_dump_json(indent=2))
     say(f"{_token_words(issued)}, is in {access_file}")
-    say(f"Next, for the analyst alone: pramana study --access {access_file} show")
+    say(f"Give this file only to the analyst, who runs: pramana study --access {access_file} show")
 
 
 @on_store()
 def gateway(
     services: Services,
     name: StudyName,
-    gateway: Annotated[str, typer.Option("--name", help="What the gateway is called.")],
+    gateway: Annotated[str, typer.Option("--name", help="The gateway's name.")],
     token_file: Annotated[
         Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
     ] = None,
 ) -> None:
-    """Issue a token by which a gateway brings reports of single records, and sees nothing else."""
+    """Issue a token with which a gateway can only submit reports of single records."""
     if token_file is not None:
         require_writable(token_file, "token-file")
     issued = _issue(services, name, gateway, "gateway")
@@ -233,7 +233,7 @@ def list_command(
     services: Services,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
 ) -> None:
-    """List all studies, with what happens next in each and who does it."""
+    """List all studies with their next steps and who takes them."""
     from miner_service.http.endpoints import studies
     from miner_service.store.paging import Paging
     from pramana_core.wire.base import holding
@@ -255,11 +255,11 @@ def list_command(
         for step in study.next:
             say(f"  {step.line}")
     if not found:
-        say("There is no study yet. Next: miner-service study create NAME --owners A,B,C")
+        say("No study exists yet. Next: miner-service study create NAME --owners A,B,C")
 
 
 def _admin() -> Caller:
-    """Return whoever runs commands on the miner's own machine."""
+    """Return the caller for commands on the miner's own machine."""
     from miner_service.http.access.access import Caller
     from miner_service.store.people import ADMIN
 
@@ -272,7 +272,7 @@ def show(
     name: StudyName,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for scripts.")] = False,
 ) -> None:
-    """Show a study's owners, their releases, the loss of a record, and who does what next."""
+    """Show a study's owners, their releases, the loss of a record, and the next steps."""
     from miner_service.http.endpoints import studies
     from miner_service.http.endpoints.results import study_seen
     from miner_service.store.paging import Paging
@@ -310,7 +310,7 @@ def _show(seen: DashboardStudy, more: dict[str, Any]) -> None:
     study, privacy = seen.study, seen.privacy
     title = f" ({study.title})" if study.title else ""
     say(f"Study {study.name}{title}: its owners {holding(study.people)}.")
-    say("It has no plan of its own." if more["plan"] is None else f"Its plan is {more['plan']}.")
+    say("It has no study plan." if more["plan"] is None else f"Its plan is {more['plan']}.")
     losses = {owner.owner: owner.determined.to_amplification() for owner in privacy.owners}
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in ("owner", "", "releases", "records", "epsilon"):
@@ -348,7 +348,7 @@ def budget(
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
 ) -> None:
-    """Give a study another budget; an option left out means no limit. Nothing is called back."""
+    """Change a study's budget; an omitted option means no limit. Releases are unaffected."""
     from miner_service.store.people import find_study
     from pramana_core.wire.privacy import StudyCreate
 
@@ -361,16 +361,16 @@ def budget(
     with noted(services, "change_budget", name, 200), services.database.write() as session:
         row = find_study(session, name)
         row.max_epsilon_record, row.max_epsilon_column = max_epsilon_record, max_epsilon_column
-    say(f"Study {name} is changed{_budget_words(body) or '; it has no budget'}.")
+    say(f"Study {name} was changed{_budget_words(body) or '; it has no budget'}.")
 
 
 @on_store()
 def people(
     services: Services,
     name: StudyName,
-    people: Annotated[str, typer.Argument(help="same, different or overlapping.")],
+    people: Annotated[str, typer.Argument(help="`same`, `different` or `overlapping`.")],
 ) -> None:
-    """Correct whether a study's owners hold the same people; owners see it from then on."""
+    """Correct whether a study's owners have the same people; owners see the new value."""
     from miner_service.store.people import find_study
     from pramana_core.wire.base import holding
     from pramana_core.wire.privacy import StudyCreate
@@ -378,35 +378,35 @@ def people(
     body = _message(StudyCreate, name=name, people=people)
     with noted(services, "change_people", name, 200), services.database.write() as session:
         find_study(session, name).people = body.people
-    say(f"Study {name} is changed; its owners {holding(body.people)}.")
+    say(f"Study {name} was changed; its owners {holding(body.people)}.")
 
 
 @on_store(files=True)
 def delete(
     services: Services,
     name: StudyName,
-    yes: Annotated[bool, typer.Option("--yes", help="Yes, for good.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm the deletion.")] = False,
 ) -> None:
-    """Delete a study with all its records, models, owners and tokens, for good.
+    """Delete a study permanently, with its records, models, owners and tokens.
 
-    Its name stays in the audit log, and backups are unchanged.
+    Its name remains in the audit log; backups are unchanged.
     """
     from miner_service.checking import delete_study
 
     if not yes:
         raise OptionError(
-            f"The study {name} would be deleted for good, with everything in it.",
+            f"This would permanently delete the study {name} with all its data.",
             where="yes",
-            remedy="Give --yes to delete it.",
+            remedy="Confirm with --yes.",
         )
     with noted(services, "delete_study", name, 204):
         releases, erased = delete_study(services, name)
-    later = "" if erased else " Its rows leave the database's log once nobody reads them."
-    say(f"The study {name} is deleted, with {releases} releases.{later}")
+    later = "" if erased else " Its rows stay in the database's log until current readers end."
+    say(f"The study {name} was deleted, with {releases} releases.{later}")
 
 
 def _message(message: type[MessageT], **given: Any) -> MessageT:
-    """Return a message of what options say. Raises OptionError."""
+    """Return a message from options. Raises OptionError."""
     from pydantic import ValidationError
 
     try:
@@ -415,7 +415,7 @@ def _message(message: type[MessageT], **given: Any) -> MessageT:
         wrong = error.errors()[0]
         where = str(wrong["loc"][0])
         raise OptionError(
-            f"The {where.replace('_', ' ')} {given[where]!r} is wrong: {wrong['msg']}.",
+            f"The {where.replace('_', ' ')} {given[where]!r} is invalid: {wrong['msg']}.",
             where=where,
             remedy=_REMEDIES.get(where, _NAMED),
         ) from None
@@ -423,5 +423,5 @@ def _message(message: type[MessageT], **given: Any) -> MessageT:
 
 def _budget_words(study: StudyCreate) -> str:
     limits = {"record": study.max_epsilon_record, "column": study.max_epsilon_column}
-    parts = [f"epsilon {most:g} of a {what}" for what, most in limits.items() if most is not None]
+    parts = [f"epsilon {most:g} per {what}" for what, most in limits.items() if most is not None]
     return f"; its budget is {' and '.join(parts)}" if parts else ""

@@ -1,4 +1,4 @@
-"""The `study plan` commands: set, show and remove the plan of all owners of a study."""
+"""The `study plan` commands: set, show and remove a study's plan."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 _ROUNDING = 5e-4
-"""Smaller shares of silent records are rounding."""
+"""Smaller shares of silent records are rounding errors."""
 _SHARES = 12
-"""Variables of an owner whose shares are printed."""
+"""Maximum variables per owner whose shares are printed."""
 
-StudyName = Annotated[str, typer.Argument(help="The study.")]
+StudyName = Annotated[str, typer.Argument(help="The study's name.")]
 
 
 def study_plan_commands() -> typer.Typer:
-    """Return the commands about a study's plan."""
+    """Return the commands for a study's plan."""
     app = typer.Typer(
-        help="The plan of all owners together: agree on it, and read it.", no_args_is_help=True
+        help="Set, show or remove the common plan of all owners.", no_args_is_help=True
     )
     app.command("set")(set_plan)
     app.command("show")(show_plan)
@@ -39,9 +39,9 @@ def study_plan_commands() -> typer.Typer:
 def set_plan(
     services: Services,
     name: StudyName,
-    file: Annotated[Path, typer.Argument(help="The study plan, as `design` wrote it.")],
+    file: Annotated[Path, typer.Argument(help="The study plan that `design` wrote.")],
 ) -> None:
-    """Give a study its plan; another one only while no release follows it."""
+    """Set a study's plan; a plan can be replaced only while no release follows it."""
     from miner_service.http.endpoints import studies
     from miner_service.store.people import awaited_owners
 
@@ -49,7 +49,7 @@ def set_plan(
     require_study(services, name)
     with noted(services, "put_study_plan", name, 201) as answer:
         view = studies.put_study_plan(name, message, services, answer)
-    agreed = "is agreed on" if answer.status_code == 201 else "was there"
+    agreed = "was stored" if answer.status_code == 201 else "was already stored"
     say(f"The plan of study {name} {agreed}.")
     _print_plan(view)
     planned = {owner.owner for owner in view.owners}
@@ -58,8 +58,7 @@ def set_plan(
     if missing:
         say(
             f"warning: the plan has no columns of {', '.join(missing)}, who can therefore publish"
-            " public columns only. If that is a mistake, design the plan anew from all public"
-            " parts."
+            " only public columns. If that is a mistake, design a new plan from all public parts."
         )
     say_next(services, name)
 
@@ -70,7 +69,7 @@ def show_plan(
     name: StudyName,
     as_json: Annotated[bool, typer.Option("--json", help="Write the whole plan as JSON.")] = False,
 ) -> None:
-    """Show what each owner reports under the plan of a study, and its loss of a record."""
+    """Show each owner's reports under a study's plan, and the loss of a record."""
     from miner_service.intake.agreement import agreed_plan
     from pramana_core.wire.study_plans import StudyPlanView
 
@@ -85,13 +84,13 @@ def show_plan(
 
 @on_store()
 def remove_plan(services: Services, name: StudyName) -> None:
-    """Remove the plan of a study, while no release follows it."""
+    """Remove a study's plan while no release follows it."""
     from miner_service.intake.agreement import withdraw_agreement
 
     require_study(services, name)
     with noted(services, "delete_study_plan", name, 204):
         withdraw_agreement(services, name)
-    say(f"Study {name} has no plan.")
+    say(f"Study {name} now has no plan.")
 
 
 def _print_plan(view: StudyPlanView) -> None:
@@ -100,8 +99,8 @@ def _print_plan(view: StudyPlanView) -> None:
     lines = [
         f"Digest {view.digest}.",
         (
-            f"Over all owners a record loses epsilon {record.epsilon:.4g} (gamma"
-            f" {record.written_gamma}), by one of {len(view.plan.sets)} sets{silent}."
+            f"Over all owners, a record loses epsilon {record.epsilon:.4g} (gamma"
+            f" {record.written_gamma}) by one of {len(view.plan.sets)} sets{silent}."
         ),
     ]
     for owner in view.owners:
@@ -113,7 +112,7 @@ def _print_plan(view: StudyPlanView) -> None:
 
 
 def _read_plan(file: Path) -> StudyPlanMessage:
-    """Read the file of a study's plan. Raises OptionError."""
+    """Read the file of a study plan. Raises OptionError."""
     from pydantic import ValidationError
 
     from pramana_core.wire.study_plans import StudyPlanMessage
@@ -124,12 +123,12 @@ def _read_plan(file: Path) -> StudyPlanMessage:
         raise OptionError(
             f"The study plan {file} cannot be read: {error.strerror}.",
             where="file",
-            remedy="`owner-agent design PART... --write-study-plan FILE` writes it.",
+            remedy="Write it with `owner-agent design PART... --write-study-plan FILE`.",
         ) from error
     except ValidationError as error:
         places = sorted({".".join(str(step) for step in e["loc"][:4]) for e in error.errors()})
         raise OptionError(
-            f"{file} is no study plan: {error.error_count()} errors, in {first_few(places)}.",
+            f"{file} is not a study plan: {error.error_count()} errors in {first_few(places)}.",
             where="file",
-            remedy="Give the JSON that the design of the study wrote.",
+            remedy="Name the JSON file that `owner-agent design` wrote.",
         ) from None

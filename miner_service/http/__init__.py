@@ -1,4 +1,4 @@
-"""The service over HTTP: the application and the listening process.
+"""The HTTP service: the application and the listening process.
 
-What a caller may do is in `access`, the API in `endpoints`, the dashboard in `pages`.
+`access` decides what a caller may do, `endpoints` is the API, `pages` is the dashboard.
 """

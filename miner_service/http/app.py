@@ -1,4 +1,4 @@
-"""The application: routes, problem documents, limits and the audit log around one store."""
+"""The application: routes, problem documents, limits and the audit log on one store."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 
 DESCRIPTION = """\
-Owners release randomized records together with the transition matrices; the miner aligns them,
-estimates what the records were before and learns models whose parameters carry error bars.
+Owners release randomized records with their transition matrices. The miner aligns the records,
+estimates counts of the true records, and learns models whose parameters have error bars.
 
 Every error is a problem document (RFC 9457) with a stable `code`. Unknown fields and query
-parameters are refused by name. Creating the same thing twice answers the same `Location`.
+parameters are rejected by name. Creating the same object twice returns the same `Location`.
 """
 
 PAGES = (entering, study_pages, job_pages, model_pages, people)
@@ -47,7 +47,7 @@ _COMMON = (401, 403, 404, 408, 409, 413, 422, 429, 500, 503)
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
-    """Build the application around its store; `crew` makes those who run its jobs."""
+    """Build the application on its store; `crew` creates the workers for its jobs."""
     services = open_services(settings, clock)
     gate = Gate(services)
     app = _Miner(
@@ -67,17 +67,17 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
 
 
 class _Miner(FastAPI):
-    """The application, whose every answer is counted and has the headers, whatever goes wrong."""
+    """The application. Every response is counted and has the headers, even after an error."""
 
     def setup(self) -> None:
-        """Offer the document of the interface, which takes seconds to make: in a thread."""
+        """Add the route of the OpenAPI document, which takes seconds to build, in a thread."""
         self.add_route("/openapi.json", self._document, name="openapi", include_in_schema=False)
 
     def _document(self, _request: Request) -> Response:
         return JSONResponse(self.openapi())
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put the headers and the figures around all else."""
+        """Wrap the application in the middleware for headers and figures."""
         stack = super().build_middleware_stack()
         visited = Visitors(stack, services=self.state.services)
         return AnswerHeaders(visited, figures=self.state.figures)
@@ -85,13 +85,13 @@ class _Miner(FastAPI):
 
 @cache
 def _routes() -> list[BaseRoute]:
-    """Put the routes together, which takes longer than all else: once in a process."""
+    """Build all routes, once per process because it is slow."""
     root = APIRouter(
         dependencies=[Depends(refuse_unknown_query)], generate_unique_id_function=_operation_id
     )
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    # The first is found first: most requests are parts of releases.
+    # Routes are searched in this order, and most requests are parts of releases.
     for router in (
         releases.router,
         releases.report_router,

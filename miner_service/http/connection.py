@@ -1,4 +1,4 @@
-"""Connections of clients: uvicorn's own, with bounds before a request is whole."""
+"""Client connections: uvicorn's protocol with limits before a request is complete."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEADERS = 64 << 10
-"""Bytes that may come without completing headers, or bringing a piece of a body."""
+"""Maximum bytes received without progress: without complete headers or a piece of a body."""
 
 HEADER_SECONDS = 10.0
-"""How long the headers of a request may take, from the connection or from their first byte."""
+"""Maximum time for the headers of a request, from the connection or from their first byte."""
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection that is closed where headers are long or slow, or connections are too many."""
+    """A connection that closes on long or slow headers, or if there are too many connections."""
 
     _timer: asyncio.TimerHandle | None = None
     _useless = 0
     _advanced = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, unless there are as many as there may be."""
+        """Accept a connection, unless the maximum is reached."""
         super().connection_made(transport)
         if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
             transport.abort()
@@ -29,12 +29,12 @@ class BoundedConnection(HttpToolsProtocol):
         self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Stop the timer of a closed connection."""
         self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what came; close the connection where it brings a request no further."""
+        """Process received data; close the connection if a request makes no progress."""
         self._advanced = False
         super().data_received(data)
         self._useless = 0 if self._advanced else self._useless + len(data)
@@ -42,23 +42,23 @@ class BoundedConnection(HttpToolsProtocol):
             self.transport.abort()
 
     def on_message_begin(self) -> None:
-        """Begin to wait for headers."""
+        """Start the timer for headers."""
         super().on_message_begin()
         self._start_timer()
 
     def on_headers_complete(self) -> None:
-        """Begin a request whose headers are there."""
+        """Stop the timer for headers."""
         self._stop_timer()
         self._advanced = True
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of a body."""
+        """Process a piece of a body as progress."""
         self._advanced = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request."""
+        """Process the end of a request as progress."""
         self._advanced = True
         super().on_message_complete()
 

@@ -1,4 +1,4 @@
-"""The listening process: one per data directory, which says when and where it is ready."""
+"""The listening process, one per data directory, which reports when and where it is ready."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OTHER_FILES = 512
 
 @contextmanager
 def exclusive(data_dir: Path) -> Iterator[None]:
-    """Hold a data directory for this process alone. Raises Conflict if another has it."""
+    """Lock a data directory for this process. Raises Conflict if another process has the lock."""
     require_own_folder(data_dir)
     with (data_dir / "lock").open("a") as file:
         try:
@@ -40,15 +40,15 @@ def exclusive(data_dir: Path) -> Iterator[None]:
             raise Conflict(
                 f"Another miner is using the data directory {data_dir}.",
                 where="data",
-                remedy="Stop it, or name another directory with --data.",
+                remedy="Stop that miner, or name another directory with --data.",
             ) from error
         yield
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Take the port before the first request. Raises OptionError."""
+    """Open the listening socket before the first request. Raises OptionError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY): else each waits
+    # With the protocol given as TCP, asyncio sets TCP_NODELAY. Otherwise each small response waits
     # some 40 ms for an acknowledgement.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -60,7 +60,7 @@ def bind(settings: Settings) -> socket.socket:
         raise OptionError(
             f"Cannot listen on {settings.host} port {settings.port}: {error.strerror or error}.",
             where="port",
-            remedy="Choose another port; --port 0 takes any that is free.",
+            remedy="Choose another port; --port 0 selects a free one.",
         ) from error
     return sock
 
@@ -73,7 +73,7 @@ def url_of(sock: socket.socket, *, over_tls: bool = False) -> str:
 
 
 def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
-    """Return how an application is served."""
+    """Return uvicorn's configuration for an application."""
     return uvicorn.Config(
         app,
         http=BoundedConnection,
@@ -96,21 +96,21 @@ def configured(app: FastAPI, web: WebSettings) -> uvicorn.Config:
 def serve(
     app: FastAPI, sock: socket.socket, web: WebSettings, *, announce: Callable[[], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken."""
+    """Serve until SIGTERM or SIGINT; call `announce` once requests are accepted."""
     config = configured(app, web)
     _allow_files(web.connections)
-    # Threads that compute give way to the one that answers soon, not only every 5 ms.
+    # Computing threads yield to the responding thread sooner than the default 5 ms.
     sys.setswitchinterval(0.0005)
-    gc.freeze()  # what is loaded by now stays, and takes long to be looked through
-    # uvicorn raises the signal that ended it once more when it is done. Asked to end and having
-    # ended well, this process should exit with 0.
+    gc.freeze()  # excludes the loaded modules from slow garbage collections
+    # After its end, uvicorn raises the signal that stopped it again. This process should exit with
+    # 0 after a requested, clean end.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     _Server(config, announce).run(sockets=[sock])
 
 
 def _allow_files(connections: int) -> None:
-    """Let this process have as many files open as it may have connections, and what it needs."""
+    """Raise the limit on open files to suit the maximum of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * connections + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -119,7 +119,7 @@ def _allow_files(connections: int) -> None:
 
 
 def write_ready_file(path: Path, url: str) -> None:
-    """Write where the service is, whole or not at all. Raises StorageFull, NotReady."""
+    """Write the service's address to a file atomically. Raises StorageFull, NotReady."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     with storing("The ready file", scratch):
         scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
@@ -127,14 +127,14 @@ def write_ready_file(path: Path, url: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls back once it takes requests."""
+    """A server that calls back once it accepts requests."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as usual, then say so."""
+        """Start as usual, then call back."""
         await super().startup(sockets=sockets)
         if self.started:
             self._announce()

@@ -1,4 +1,4 @@
-"""How a release comes in and goes, and what a study has disclosed of a record.
+"""Receiving, sealing and withdrawing releases, and what a study has disclosed about a record.
 
-Rows and files are kept by `miner_service.store`.
+`miner_service.store` stores rows and files.
 """

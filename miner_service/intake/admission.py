@@ -1,4 +1,4 @@
-"""Whether an owner may announce a release: its linkage secret, and how much it keeps here."""
+"""Conditions for announcing a release: the owner's linkage secret and its quota."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pramana_core.errors import require_at_most
 from pramana_core.wire.releases import LinkageCheck
 
 
-# Where owners may hold the same people, a release under another secret costs privacy and joins with
-# nothing: it is refused before anything of it is stored. The refusal says that secrets differ, and
-# of whose; nothing of any record. Whoever announced first may be the one with the wrong secret:
-# once that release is withdrawn it does not count.
+# If owners may have the same people, a release under a different secret costs privacy and joins
+# with no other release, so it is rejected before anything is stored. The error names the owners
+# whose secrets differ and reveals nothing about records. The first release may be the one with the
+# wrong secret; it no longer counts once it is withdrawn.
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:
     """Compare an owner's linkage fingerprint with those of the other owners' newest releases.
 
-    Owners without releases count by the fingerprint that they last asked about, but refuse nothing.
+    An owner without releases counts by the fingerprint it last checked, but never causes a refusal.
     """
     people = study_message(find_study(session, study)).people
     released = {o: mark for o, mark in linkages_now(session, study).items() if o != owner}
@@ -35,7 +35,7 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
     return LinkageCheck(
         study=study,
         people=people,
-        # The others may differ among themselves: the question is about this one.
+        # The other owners may differ among themselves; the result is about this owner only.
         secrets="different" if others else "unknown" if agree == "different" else agree,
         others=others,
         refused=people != "different" and any(released.get(o) is not None for o in others),
@@ -43,12 +43,12 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
 
 
 def require_one_secret(session: Session, study: str, owner: str, linkage: str | None) -> None:
-    """Check that a release may be announced under a secret. Raises LinkageDiffers."""
+    """Check that an owner may announce a release under its secret. Raises LinkageDiffers."""
     check_linkage(session, study, owner, linkage).require_accepted()
 
 
 def require_within_quota(session: Session, quotas: Quotas, study: str, owner: str) -> None:
-    """Check what an owner has in a study, with what the session adds. Raises LimitExceeded."""
+    """Check an owner's quota in a study, including the session's changes. Raises LimitExceeded."""
     owned = (ReleaseRow.study == study, ReleaseRow.owner == owner)
     opened = session.scalar(select(func.count()).where(*owned, ReleaseRow.state == "open")) or 0
     columns = ReleaseRow.records * ReleaseRow.row_bytes
@@ -59,7 +59,7 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
         .group_by(ReleaseRow.id, columns)
         .subquery()
     )
-    # Parts may be packed more densely than the columns that they become.
+    # Parts may be compressed and thus smaller than their columns.
     larger = case((sizes.c.columns > sizes.c.parts, sizes.c.columns), else_=sizes.c.parts)
     stored = int(session.scalar(select(func.sum(larger))) or 0)
     require_at_most(
@@ -67,12 +67,12 @@ def require_within_quota(session: Session, quotas: Quotas, study: str, owner: st
         quotas.open_releases,
         f"open releases of {owner}",
         "open releases",
-        "Seal or withdraw one that is open; `owner-agent ledger` lists them.",
+        "Seal or withdraw an open release; `owner-agent ledger` lists them.",
     )
     require_at_most(
         stored,
         quotas.stored_bytes,
         f"bytes of releases of {owner}",
         "bytes",
-        "Withdraw releases that are not used any more, or publish less at once.",
+        "Withdraw releases that are no longer used, or publish fewer records at once.",
     )

@@ -1,6 +1,6 @@
-"""The plan that a study's owners agree on, and whether a release follows it.
+"""The study plan that a study's owners agree on, and the check that releases follow it.
 
-With a plan each owner releases its part whole. The plan stays once a release follows it.
+Each owner releases its whole part of the plan. The plan is fixed once a release follows it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pramana_core.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKind
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9
-"""A budget is kept to nine digits, as in `study_privacy`."""
+"""Budgets are checked to nine digits, as in `study_privacy`."""
 
 
 def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
-    """Give a study its plan, or find the same one; say which.
+    """Store a study's plan, or find the identical one. Return the plan and whether it is new.
 
     Raises LimitExceeded, PlanError, ChannelError, DomainError, BudgetExceeded, Conflict.
     """
@@ -51,14 +51,14 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
 
 
 def withdraw_agreement(services: Services, study: str) -> None:
-    """Leave a study without a plan; again is harmless. Raises Conflict."""
+    """Remove a study's plan, if any. Raises Conflict."""
     with services.database.write() as session:
         _require_free(session, study, None)
         remove_study_plan(session, study)
 
 
 def agreed_plan(session: Session, study: str) -> StudyPlan:
-    """Return the plan of a study. Raises NotFound."""
+    """Return a study's plan. Raises NotFound."""
     found = find_study_plan(session, study)
     if found is None:
         raise no_such("study plan")
@@ -74,10 +74,10 @@ def require_followed(
     if not why:
         return
     remedy = (
-        f"Take your part from the study plan (GET /v1/studies/{study}/plan); columns outside it,"
-        " and all of an owner that it does not name, must be public or withheld."
+        f"Use your part of the study plan (GET /v1/studies/{study}/plan). Columns outside the plan,"
+        " and all columns of an owner outside the plan, must be public or withheld."
         if found is not None
-        else "Agree on the study plan first, or release by a plan of your own."
+        else "Agree on the study plan first, or release under your own plan."
     )
     raise StudyPlanNotFollowed(
         f"The release does not follow the study's plan: {'; '.join(why)}.",
@@ -89,33 +89,35 @@ def require_followed(
 def departures(
     study_plan: StudyPlan | None, owner: str, kind: ReleaseKind[Any, Any], content: Any
 ) -> list[str]:
-    """Return in words where a release does not follow a plan, or uses a coin without one."""
+    """List how a release departs from a study plan, or uses a coin without a study plan."""
     plan = kind.plan(content)
     if plan is None:
-        return _beside(study_plan, kind, content)
+        return _departures_without_plan(study_plan, kind, content)
     if study_plan is not None:
         return list(study_plan.departures(owner, plan))
     return [
-        f"its block of {len(block.names)} variables, {block.names[0]!r} first, is a part of the"
-        f" study plan {block.channel.coin[:12]}..., and the study has none"
+        f"its block of {len(block.names)} variables, starting with {block.names[0]!r}, belongs to"
+        f" the study plan {block.channel.coin[:12]}..., but the study has no plan"
         for block in plan.blocks
         if isinstance(block.channel, Coordinated)
     ]
 
 
-def _beside(study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any) -> list[str]:
-    """Return which columns of a release without a plan are randomized by a study's plan."""
+def _departures_without_plan(
+    study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any
+) -> list[str]:
+    """List the columns of a release without a plan that the study plan randomizes."""
     planned = {v.name for _, owned in study_plan.owners for v in owned} if study_plan else set()
-    how = "more" if kind.unbounded(content) is None else "without a bound"
+    how = "further" if kind.unbounded(content) is None else "without a bound"
     return [
-        f"the plan randomizes {name!r}, of which this release would tell {how}"
+        f"the plan randomizes {name!r}, which this release would disclose {how}"
         for name in kind.columns(content)
         if name in planned
     ]
 
 
 def checked_study_plan(limits: Limits, message: StudyPlanMessage) -> StudyPlan:
-    """Return a message's plan within limits. Raises LimitExceeded, PlanError, ChannelError."""
+    """Return a message's plan within the limits. Raises LimitExceeded, PlanError, ChannelError."""
     variables = [v for owner in message.owners for v in owner.variables]
     found = {
         "variables": (len(variables), limits.variables),
@@ -136,10 +138,10 @@ def _require_known(services: Services, session: Session, study: str, plan: Study
     unknown = [name for name, _ in plan.owners if name not in known]
     if unknown:
         raise Conflict(
-            f"The study plan names {unknown}, neither in study {study} nor invited to it; its"
-            f" owners and invited ones are {sorted(known)}.",
+            f"The study plan names {unknown}, who are neither owners of study {study} nor invited."
+            f" Owners and invited owners are {sorted(known)}.",
             where=", ".join(unknown),
-            remedy="Invite them first, or name the owners in the plan as the study does.",
+            remedy="Invite these owners first, or use the study's owner names in the plan.",
         )
 
 
@@ -147,15 +149,15 @@ def _require_within(limit: float | None, plan: StudyPlan) -> None:
     """Check a plan against a study's budget for a record. Raises BudgetExceeded."""
     if limit is not None and plan.amplification.epsilon > limit * _SLACK:
         raise BudgetExceeded(
-            f"The study plan tells epsilon {plan.amplification.epsilon:.4g} of a record; the"
-            f" study's budget for it is {limit:.4g}.",
+            f"The study plan costs epsilon {plan.amplification.epsilon:.4g} per record; the"
+            f" study's budget per record is {limit:.4g}.",
             where="record",
-            remedy="Design it for what the study allows, or change the budget.",
+            remedy="Design a plan within the study's budget, or change the budget.",
         )
 
 
 def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
-    """Check that every release that arrived, or still may, follows a plan, or needs none."""
+    """Check that all arrived or open releases follow a plan, or need no plan."""
     for row, arrived in announced_releases(session, study):
         if not arrived and row.state != "open":
             continue
@@ -165,24 +167,24 @@ def _require_free(session: Session, study: str, plan: StudyPlan | None) -> None:
             continue
         why = departures(plan, row.owner, kind, content)
         if why:
-            message = f"Release {row.name} of {row.owner} would not follow: {'; '.join(why)}."
+            message = f"Release {row.name} of {row.owner} departs from the plan: {'; '.join(why)}."
             raise Conflict(message, where=row.id, remedy=_IN_THE_WAY)
     single = session.get(ReportPlanRow, study)
-    # Withdrawn before anybody answered, it told nothing.
+    # A plan withdrawn before the first report disclosed nothing.
     if single is not None and plan is not None and (single.records or single.state == "open"):
         published = report_plan_of(single)
         why = departures(plan, single.owner, KINDS[RANDOMIZED], published)
         if why and not _is_public(published):
-            message = f"The plan published to {single.owner} would not follow: {'; '.join(why)}."
+            message = f"The plan published for {single.owner} departs from it: {'; '.join(why)}."
             raise Conflict(message, where=single.owner, remedy=_IN_THE_WAY)
 
 
 def _is_public(plan: Plan) -> bool:
-    """Return whether a plan tells public columns alone: they say nothing that a plan bounds."""
+    """Whether a plan discloses only public columns, which no plan bounds."""
     return all(block.channel.is_identity or block.channel.withheld for block in plan.blocks)
 
 
 _IN_THE_WAY = (
-    "What was told stays told: agree on the plan before anything randomized is released, and on"
-    " another one in a study of its own. A release of which nothing arrived can be withdrawn."
+    "A disclosure cannot be undone. Agree on the plan before the first randomized release, and use"
+    " a new study for a different plan. A release without arrived parts can be withdrawn."
 )

@@ -1,8 +1,8 @@
-"""The central bound of releases: what they disclose to whoever lacks the linkage secret.
+"""The central bound of releases: their disclosure to readers without the linkage secret.
 
-Records that the same releases have, and that agree in all public columns, are alike: a record hides
-among these. It loses what all its releases disclose together, and besides the epsilon of private
-trees, which hide a record by themselves.
+Records that are in the same releases and agree in all public columns form a group, in which each
+record hides. A record loses the joint disclosure of its releases, plus the epsilon of private
+trees, which hide a record without a group.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pramana_core.privacy import BlockDisclosure, smallest_group, total_loss
 from pramana_core.wire.privacy import CentralMessage
 
 Arrived = Sequence[tuple[ReleaseRow, Sequence[BlockDisclosure]]]
-"""Releases with at least one part that arrived, and the losses by each."""
+"""Releases with at least one arrived part, and the losses by each release."""
 
 _COMPARED = 1 << 22
-"""The most records whose public columns are compared."""
+"""Maximum records whose public columns are compared."""
 
 
 def central_of(services: Services, arrived: Arrived) -> CentralMessage:
-    """Return the central bound of releases, or why it is not stated."""
+    """Return the central bound of releases, or the reason for its absence."""
     there = [row for row, _ in arrived if kind_of_release(row).has_records]
     why = _why_not(there, [row for row, _ in arrived])
     if why:
@@ -49,32 +49,30 @@ def central_of(services: Services, arrived: Arrived) -> CentralMessage:
 
 
 def _why_not(there: Sequence[ReleaseRow], rows: Sequence[ReleaseRow]) -> str:
-    """Return why there is no central bound; nothing if there is one."""
+    """Return the reason why there is no central bound, or ""."""
     sealed = [row for row in there if row.state == "sealed"]
     digests = {row.keys_digest for row in sealed}
     public = [row for row in there if _public(row)]
     secrets = LinkageSecrets.of((row.owner, row.linkage) for row in there)
     if any(unbounded_of(row) is not None for row in rows):
-        return "some releases carry no gamma."
+        return "some releases have no gamma."
     if changed_reports(there):
-        return "releases by the same draws differ in a record, or could not be compared."
+        return "releases with the same draws differ in a record, or could not be compared."
     if not any(cost.randomized for row in sealed for cost in costs_of(row)):
         return "no complete release has randomized columns."
     if any(row.keys_digest not in digests or row in public for row in there if row not in sealed):
         return "a release is incomplete or withdrawn, so its records cannot be compared."
     if len(digests) > 1 and secrets.state != "same":
-        return (
-            "the releases do not name one linkage secret, so a person may have several pseudonyms."
-        )
+        return "the releases use several linkage secrets, so a person may have several pseudonyms."
     if public and sum(row.records for row in sealed) > _COMPARED:
-        return f"public columns of more than {_COMPARED:,} records are not compared."
+        return f"public columns are compared for at most {_COMPARED:,} records."
     return ""
 
 
 def _groups(services: Services, rows: Sequence[ReleaseRow]) -> list[tuple[set[str | None], int]]:
-    """Return groups of records alike: the digests of their releases' pseudonyms, and the number."""
+    """Return the groups of records: the pseudonym digests of their releases, and their count."""
     if any(map(_public, rows)):
-        # The smallest group, as if its records were in all releases.
+        # Only the smallest group counts, as if its records were in all releases.
         return [({row.keys_digest for row in rows}, _smallest(services, rows))]
     digest = {row.id: row.keys_digest for row in rows}
     together = services.aligner.together([source_of(row) for row in rows])

@@ -1,7 +1,7 @@
-"""What a study says of its owners' people, compared with what arrived.
+"""A study's declaration about its owners' people, compared with the releases.
 
-An owner's view never depends on whether pseudonyms match: it could publish one person's record and
-read off whether another owner knows that person.
+An owner's view never depends on matching pseudonyms. Otherwise the owner could publish a person's
+record and learn whether another owner has that person.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from pramana_core.wire.releases import secrets_differ
 
 @dataclass(frozen=True)
 class PeopleDeclaration:
-    """What a study says of its people, and warnings; `apart`: owners' losses do not add."""
+    """A study's declaration about people, and warnings; `disjoint`: owners' losses do not add."""
 
     people: People
-    apart: bool
+    disjoint: bool
     warnings: tuple[str, ...]
 
 
 def declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
 ) -> PeopleDeclaration:
-    """Return what a study says of its people, and how what arrived goes with it."""
+    """Return a study's declaration about its people, with warnings about contradicting releases."""
     people = study_message(study).people
     if people == "different":
-        found = PeopleDeclaration(people, apart=True, warnings=())
+        found = PeopleDeclaration(people, disjoint=True, warnings=())
         if not shown_to_owner:
-            found = _against(services, session, study.name)
+            found = _check_different(services, session, study.name)
     else:
         secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
         warnings: tuple[str, ...] = ()
         if secrets.state == "different":
-            warnings = (_unjoined(secrets),)
+            warnings = (_secrets_warning(secrets),)
         elif people == "same" and not shown_to_owner:
-            warnings = _missing(services, session, study.name)
-        found = PeopleDeclaration(people, apart=False, warnings=warnings)
+            warnings = _warn_of_missing(services, session, study.name)
+        found = PeopleDeclaration(people, disjoint=False, warnings=warnings)
     if shown_to_owner:
         return found
     copies = (
@@ -55,8 +55,8 @@ def declared(
     return replace(found, warnings=(*copies, *found.warnings))
 
 
-def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:
-    """Look for what contradicts that no person is at two owners, among all releases that left."""
+def _check_different(services: Services, session: Session, study: str) -> PeopleDeclaration:
+    """Search all released records for evidence against the declaration of different people."""
     there: dict[str, list[ReleaseRow]] = {}
     unseen = dict[str, None]()
     for row, arrived in announced_releases(session, study):
@@ -66,52 +66,53 @@ def _against(services: Services, session: Session, study: str) -> PeopleDeclarat
             unseen[row.owner] = None
     sources = [[source_of(row) for row in rows] for rows in there.values()]
     if len(sources) > 1 and not services.aligner.different_people(sources):
-        return PeopleDeclaration("different", apart=False, warnings=(_MET,))
+        return PeopleDeclaration("different", disjoint=False, warnings=(_MET,))
     why = None
     if len({*there, *unseen}) > 1:
-        why = _unchecked(
+        why = _why_unchecked(
             LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
         )
-    doubt = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
-    return PeopleDeclaration("different", apart=True, warnings=doubt)
+    doubt = () if why is None else (f"{_DIFFERENT} This could not be checked: {why}",)
+    return PeopleDeclaration("different", disjoint=True, warnings=doubt)
 
 
-def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
-    """Return why pseudonyms that do not match say nothing of people; None if they do."""
+def _why_unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
+    """Return why different pseudonyms do not imply different people; None if they do."""
     if secrets.state == "different":
-        return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
-    if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unsaid)}):
-        return f"records of {names} are not there, or carry no fingerprint of their secret."
+        return f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each."
+    if names := ", ".join({**dict.fromkeys(unseen), **dict.fromkeys(secrets.unstated)}):
+        return f"records of {names} are missing or have no linkage fingerprint."
     return None
 
 
-def _missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
-    """Say where owners of the same people do not have the same records."""
+def _warn_of_missing(services: Services, session: Session, study: str) -> tuple[str, ...]:
+    """Return a warning if owners of the same people do not have the same records."""
     for kind in (RANDOMIZED, MASKED):
         found = services.alignment(session, study, kind)
-        apart = found.state == "disjoint" and found.secrets == "same"
-        if apart or found.state == "partial":
+        disjoint = found.state == "disjoint" and found.secrets == "same"
+        if disjoint or found.state == "partial":
             sentence = f"of {found.in_any} records at any owner {found.in_all} are at every owner"
-            return (f"The study says that its owners hold the same people; {sentence}. {_CORRECT}",)
+            return (
+                f"The study declares the same people at all owners, but {sentence}. {_CORRECT}",
+            )
     return ()
 
 
-def _unjoined(secrets: LinkageSecrets) -> str:
+def _secrets_warning(secrets: LinkageSecrets) -> str:
     return (
-        f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each: nothing of"
-        " theirs can be joined, and that no pseudonym is in common does not say that they have"
-        " different people. What they tell is added up, as of the same people. The owners with"
-        " another secret than the one agreed on withdraw their releases, import it and publish"
-        " again."
+        f"{secrets_differ(secrets.groups)} A person has a different pseudonym under each secret, so"
+        " records cannot be joined, and different pseudonyms do not imply different people. The"
+        " owners' disclosures are added, as for the same people. Owners without the agreed secret"
+        " should withdraw their releases, import the secret and publish again."
     )
 
 
-_CORRECT = "`miner-service study people` corrects what the study says."
+_CORRECT = "`miner-service study people` corrects the declaration."
 
-_DIFFERENT = "The study says that its owners hold different people."
+_DIFFERENT = "The study declares that its owners have different people."
 
 _MET = (
     f"{_DIFFERENT} But records of several owners have the same pseudonym: some people are at more"
-    " than one of them, or different people have the same record id. What is told of a record is"
-    f" stated as the sum over owners. {_CORRECT}"
+    " than one owner, or different people have the same record id. The disclosure about a record"
+    f" is therefore the sum over owners. {_CORRECT}"
 )

@@ -1,6 +1,6 @@
-"""The checks of a release when it is sealed; none of them prevents the seal.
+"""The checks of a release at its seal; no finding prevents the seal.
 
-Does it agree with its plan? Does it report records as earlier releases by the same draws do?
+Do the reports fit the release's plan, and do they agree with earlier reports by the same draws?
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from pramana_core.wire.releases import Consistency, RepeatedReports
 log = logging.getLogger(__name__)
 
 Load = Callable[[Sequence[str]], dict[str, Values]]
-"""Returns columns of the release by their names."""
+"""Returns columns of the release by name."""
 
 
 def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load) -> Consistency:
-    """Return what a release's reports say of its plan; no error prevents the seal."""
+    """Check whether a release's reports fit its plan; an error does not prevent the seal."""
     plan = kind.plan(content)
     if plan is None:
         return _not_examined(kind.unexamined or "")
@@ -40,9 +40,9 @@ def examined(release: str, kind: ReleaseKind[Any, Any], content: Any, load: Load
         return _not_examined(error.message)
     except Exception:
         log.exception("release %s could not be examined", release)
-        return _not_examined("The examination failed; the service's log says how.")
+        return _not_examined("The check failed; see the service's log.")
     if not found.tables:
-        why = "Its tables are too large." if found.left_out else "No column of it is randomized."
+        why = "Its tables are too large." if found.left_out else "It has no randomized column."
         return _not_examined(why, found.left_out)
     return Consistency(
         state="inconsistent" if found.inconsistent else "consistent",
@@ -67,18 +67,18 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """What was found of a release, and the ids of the earlier ones it was to be compared with."""
+    """The findings for a release, and the ids of the earlier releases to compare."""
 
     with_: frozenset[str]
     found: tuple[RepeatedReports, ...]
 
     def complete(self, session: Session, row: ReleaseRow) -> bool:
-        """Whether no further release that it repeats was sealed since."""
+        """Whether no further release with the same draws was sealed meanwhile."""
         return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
 
 
 def compared(services: Services, release: str) -> Repetitions:
-    """Compare a release with the earlier ones by the same draws, but for unreadable ones."""
+    """Compare a release with the readable earlier releases by the same draws."""
     with services.database.read() as session:
         row = find_release(session, release)
         earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
@@ -109,12 +109,12 @@ def compared(services: Services, release: str) -> Repetitions:
 
 
 def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
-    """Return the sealed releases of a study that have blocks by the same draws, and the blocks."""
+    """Return a study's other sealed releases with blocks by the same draws, and these blocks."""
     mine = drawn(row)
     if not mine:
         return []
     shared = [
-        (other, _repeated(mine, drawn(other)))
+        (other, _shared_blocks(mine, drawn(other)))
         for other in releases_of(session, row.study)
         if other.id != row.id and other.state == "sealed"
     ]
@@ -122,35 +122,35 @@ def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks
 
 
 def require_known(session: Session, row: ReleaseRow, builds_on: Sequence[str] | None) -> None:
-    """Check that whoever announces a release knows the releases before it. Raises HistoryLost.
+    """Check that the owner's state includes all earlier releases. Raises HistoryLost.
 
-    An old copy of an owner's state could report records differently by the same draws.
+    An outdated state could report records differently by the same draws.
     """
     mine, known = drawn(row), set(builds_on or ())
     for other in releases_of(session, row.study):
         if other.id == row.id or other.digest in known:
             continue
         if (builds_on is not None and other.owner == row.owner) or (
-            other.owner != row.owner and _repeated(mine, drawn(other))
+            other.owner != row.owner and _shared_blocks(mine, drawn(other))
         ):
             raise HistoryLost(
-                f"Owner {other.owner} announced release {other.name}, which this release does not"
-                " build on: the state directory that announces it does not know all that left."
-                " Nothing was stored.",
+                f"Owner {other.owner} announced release {other.name}, on which this release does"
+                " not build. Its state directory does not know all earlier releases. Nothing was"
+                " stored.",
                 where=other.name,
                 remedy="Publish from the state directory that sent that release, under the same"
-                f" owner's name: whoever runs the study can invite {other.owner} again.",
+                f" owner's name. The operator can invite {other.owner} again.",
             )
 
 
-def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
-    """Return the blocks that two releases have by the same draws, by their digests."""
+def _shared_blocks(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
+    """Return, by digest, the blocks that two releases have by the same draws."""
     return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
 
 
 def _reports(services: Services, release: str, names: Sequence[str]) -> Reports | None:
     try:
         return services.reports(release, names)
-    except Exception:  # withdrawn meanwhile, or not as it was sealed
+    except Exception:  # withdrawn meanwhile, or damaged
         log.exception("release %s could not be compared with others", release)
         return None

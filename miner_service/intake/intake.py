@@ -1,4 +1,4 @@
-"""How a release comes in: manifest, parts, seal; each step can be repeated with the same result."""
+"""Receiving a release: manifest, parts, seal. Each step can be repeated with the same result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NAMED = 10
 def announce(
     services: Services, study: str, owner: str, body: ReleaseCreate
 ) -> tuple[Release, bool]:
-    """Open a release, or find the same one opened before; say which.
+    """Open a release, or find the identical one. Return its message and whether it is new.
 
     Raises LimitExceeded, PlanError, ChannelError, DomainError, ModelError, Conflict,
     StudyPlanNotFollowed, HistoryLost, LinkageDiffers, BudgetExceeded.
@@ -53,10 +53,10 @@ def announce(
         _require_few({"bytes of columns": (columns, limits.release_bytes)})
     if body.digest != release_digest(content.digest, body.parts):
         raise PlanError(
-            f"The digest of the release is not that of its {kind.field} and parts.",
+            f"The digest of the release does not match its {kind.field} and parts.",
             where="digest",
-            remedy=f"Compute it from the digest of the {kind.field} (of its canonical JSON) and the"
-            " parts in order.",
+            remedy=f"Compute it from the digest of the {kind.field}'s canonical JSON and the parts"
+            " in order.",
         )
     with services.database.write() as session:
         row, new = create_release(
@@ -74,9 +74,9 @@ def announce(
 
 
 def seal(services: Services, release: str) -> Release:
-    """Close a release; again is harmless. Raises Conflict, StoreCorrupt, PartInvalid."""
-    # One at a time: sealing and withdrawing both remove the parts that another seal would read.
-    # Other releases do not wait, for examining one may take minutes.
+    """Seal a release; repeating this is harmless. Raises Conflict, StoreCorrupt, PartInvalid."""
+    # The lock is per release: sealing and withdrawing both remove parts that another seal would
+    # read. Other releases need not wait, although a check may take minutes.
     with services.database.exclusive(closing(release)):
         return _seal(services, release)
 
@@ -111,7 +111,7 @@ _NOTHING = Repetitions(frozenset(), ())
 
 
 class _SealedMeanwhile(Exception):
-    """Another release by the same draws was sealed, with which this one was not compared."""
+    """Another release by the same draws was sealed meanwhile and is not compared yet."""
 
 
 def _commit_seal(
@@ -121,8 +121,8 @@ def _commit_seal(
     repeated: Repetitions,
     found: Consistency,
 ) -> Release:
-    """Note that a release is sealed; `built` is None where it has no records."""
-    # Seals commit one after the other: of any two releases the later one was compared.
+    """Mark a release as sealed; `built` is None for a release without records."""
+    # Seals commit one at a time, so of any two releases the later one was compared.
     with services.database.write() as session:
         try:
             row = find_release(session, release)
@@ -146,7 +146,7 @@ def _commit_seal(
             now=services.now(),
         )
         message = release_message(session, row)
-    with suppress(NotReady):  # it is sealed all the same, and the next sweep removes them
+    with suppress(NotReady):  # the release is sealed; the next sweep removes the parts
         services.segments.drop_parts(release)
     return message
 
@@ -154,14 +154,14 @@ def _commit_seal(
 def _require_complete(release: str, missing: list[int]) -> None:
     if missing:
         raise Conflict(
-            f"Parts {first_few(missing, _NAMED)} of the release are not there.",
+            f"Parts {first_few(missing, _NAMED)} of the release are missing.",
             where=release,
-            remedy="Send them, then seal again.",
+            remedy="Send these parts, then seal again.",
         )
 
 
 def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -> Any:
-    """Return a release's content within limits. Raises LimitExceeded, PlanError and others."""
+    """Return a release's content within the limits. Raises LimitExceeded, PlanError and others."""
     blocks = getattr(message, "blocks", ())
     _require_few(
         {
@@ -174,21 +174,21 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
     kind.require(content)
     plan = kind.plan(content)
     for block in () if plan is None else plan.blocks:
-        # Matrices without a closed form are kept whole in memory.
-        remedy = "Use a symmetric or sampled channel, or blocks of fewer variables."
+        # A matrix without a closed form is stored whole in memory.
+        remedy = "Use a symmetric or sampled channel, or blocks with fewer variables."
         rows, most = block.channel.listed_rows, limits.channel_size
         require_at_most(rows, most, "rows of a matrix", block.name, remedy)
     return content
 
 
 def _subsets(channel: Any) -> int:
-    """Return the number of subsets from which a channel, or the parts of it, choose."""
+    """Return the count of subsets from which a channel, or its component channels, choose."""
     inner = getattr(channel, "channels", ())
     return len(getattr(channel, "choices", ())) + sum(map(_subsets, inner))
 
 
 def _require_small(limits: Limits, body: ReleaseCreate) -> None:
-    """Bound the parts that a manifest announces."""
+    """Limit the parts in a manifest."""
     _require_few(
         {
             "parts": (len(body.parts), limits.parts),

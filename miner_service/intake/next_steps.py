@@ -1,4 +1,4 @@
-"""What a study needs next, and who does it: pages, commands and the API all show this."""
+"""The next steps of a study and who takes them, for pages, commands and the API."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from pramana_core.wire.privacy import Study, StudyStep
 
 
 def study_now(session: Session, row: StudyRow, now: datetime, *, for_owner: bool) -> Study:
-    """Return a study with the owners that it awaits and its next steps.
+    """Return a study with its awaited owners and its next steps.
 
-    An owner hears nothing of jobs: that one on other than identical records ran tells whether
-    others know a person.
+    An owner does not see steps about jobs: the success of a job reveals whether owners have the
+    same people.
     """
     joined = active_owners(session, row.name)
     awaited = sorted(awaited_owners(session, row.name, now) - set(joined))
@@ -42,10 +42,10 @@ def _steps_of_owners(
     awaited: Collection[str],
     lapsed: Collection[str],
 ) -> Iterator[StudyStep]:
-    """Yield the steps up to the last release."""
+    """Yield the steps until every owner has released."""
     study = row.name
     if lapsed:
-        what = f"invite {', '.join(lapsed)} again, for the invitation expired"
+        what = f"invite {', '.join(lapsed)} again: the invitation expired"
         command = f"miner-service study invite {study} {' '.join(lapsed)}"
         yield StudyStep(who="operator", what=what, command=command)
     elif not (joined or awaited):
@@ -54,7 +54,7 @@ def _steps_of_owners(
     if not (joined or awaited):
         return
     if awaited:
-        what, command = "join by the invitation's file", "owner-agent join INVITATION"
+        what, command = "join with the invitation file", "owner-agent join INVITATION"
         yield StudyStep(who="custodian", owners=list(awaited), what=what, command=command)
     reports = session.get(ReportPlanRow, study)
     custodians = [owner for owner in joined if reports is None or owner != reports.owner]
@@ -65,9 +65,9 @@ def _steps_of_owners(
         command = "owner-agent design PART... --gamma 19 --records N --write-study-plan plan.json"
         yield StudyStep(who="operator or custodian", what=what, command=command)
         command = f"miner-service study plan set {study} plan.json"
-        yield StudyStep(who="operator", what="give the study its plan", command=command)
+        yield StudyStep(who="operator", what="set the study's plan", command=command)
     elif missing := [owner for owner in custodians if owner not in in_use]:
-        what = "keep the study's plan (owner-agent join), then publish" if planned else "publish"
+        what = "store the study's plan (owner-agent join), then publish" if planned else "publish"
         yield StudyStep(who="custodian", owners=missing, what=what, command="owner-agent publish")
     if reports is not None and reports.owner in joined and reports.owner not in in_use:
         what = (
@@ -77,7 +77,7 @@ def _steps_of_owners(
 
 
 def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
-    """Whether several owners of the same people can still agree on a plan: nobody began."""
+    """Whether owners of the same people can still agree on a plan, because nothing is released."""
     begun = select(ReleaseRow.id).where(
         ReleaseRow.study == row.name, ReleaseRow.state != "withdrawn"
     )
@@ -86,7 +86,7 @@ def _may_plan(session: Session, row: StudyRow, owners: int) -> bool:
 
 
 def _steps_of_analysts(session: Session, study: str, now: datetime) -> Iterator[StudyStep]:
-    """Yield the steps once every owner has a release in use; none once there is a job."""
+    """Yield the steps after all owners' releases, until the first job."""
     if session.scalar(select(JobRow.id).where(JobRow.study == study).limit(1)) is not None:
         return
     valid = select(TokenRow.id).where(

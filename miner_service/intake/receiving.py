@@ -1,4 +1,4 @@
-"""How one part comes in. It is acknowledged once its bytes and its row are both on disk."""
+"""Receiving one part. A part is acknowledged once its bytes and its row are on disk."""
 
 from __future__ import annotations
 
@@ -42,15 +42,14 @@ from pramana_core.wire.parts import (
 from pramana_core.wire.releases import PartReceipt
 
 _NOT_OPEN_REMEDY = {
-    "sealed": "It takes no more records; more or corrected records are another release.",
-    "withdrawn": "It stays so, and its name stays taken; more or corrected records are another"
-    " release.",
+    "sealed": "Publish additional or corrected records as a new release.",
+    "withdrawn": "The release and its name cannot be used again. Publish under a new name.",
 }
 
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """An announced part; `content`: its release's kind and digest; `stored`: it came before."""
+    """An announced part, with its release's kind and digest; `stored` if it arrived before."""
 
     release: str
     number: int
@@ -64,7 +63,7 @@ class ExpectedPart:
 
 @dataclass(frozen=True)
 class ReceivedPart:
-    """What came: a file, or None where it was only compared; its size in bytes and SHA-256."""
+    """A received part: its file (None if it was only compared), size in bytes, and SHA-256."""
 
     scratch: Path | None
     size: int
@@ -89,8 +88,8 @@ _PART = (
     .where(_part.release == _release.id)
     .where(_release.id == bindparam("release"), _part.number == bindparam("number"))
 )
-"""A part with the state of its release, and whether anything of that arrived. Tables are asked, not
-objects: it is asked for each part, the text of a plan is long, and objects take longer."""
+"""A part, its release's state, and whether any part arrived. It selects single columns because it
+runs for each part: the text of a plan is long, and row objects are slow."""
 
 
 def expect_part(
@@ -102,7 +101,7 @@ def expect_part(
     media: str,
     length: int | None,
 ) -> ExpectedPart:
-    """Check that a part may come. Raises NotFound, LimitExceeded, PartInvalid, Conflict."""
+    """Check that a part may be sent. Raises NotFound, LimitExceeded, PartInvalid, Conflict."""
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
     found = session.execute(_PART, {"release": release, "number": number}).first()
     if found is None:
@@ -111,7 +110,7 @@ def expect_part(
     if found.state == "withdrawn" or not stored:
         require_state(release, found.state, "open")
     for size in (length or 0, found.bytes):
-        remedy = "Send less at once; a release may have many parts."
+        remedy = "Split the records into smaller parts."
         require_at_most(size, limit, "bytes of a part", remedy=remedy)
     expected = ExpectedPart(
         release,
@@ -131,7 +130,7 @@ def expect_part(
 def take_part(
     services: Services, expected: ExpectedPart, arrived: ReceivedPart, digest_header: str | None
 ) -> bool:
-    """Check, store and acknowledge a part; say whether it is new.
+    """Check, store and acknowledge a part. Return whether it is new.
 
     Raises PartInvalid, Conflict, StorageFull, NotReady, BudgetExceeded, NotFound.
     """
@@ -143,9 +142,9 @@ def take_part(
         keys, _ = decode(schema, file.read_buffer(), expected.media)
     if len(keys) != expected.records:
         raise PartInvalid(
-            f"Part {expected.number} holds {len(keys)} records; {expected.records} were announced.",
+            f"Part {expected.number} has {len(keys)} records; {expected.records} were announced.",
             where=str(expected.number),
-            remedy="Announce another release, with the right numbers.",
+            remedy="Announce a new release with the correct counts.",
         )
     services.segments.put_part(expected.release, expected.number, arrived.scratch)
     with services.database.write() as session:
@@ -153,7 +152,7 @@ def take_part(
 
 
 def receipt_of(expected: ExpectedPart) -> PartReceipt:
-    """Return what says that a part is stored."""
+    """Return the receipt for a stored part."""
     return PartReceipt(
         release=expected.release,
         number=expected.number,
@@ -166,13 +165,12 @@ def _require_bytes(
     expected: ExpectedPart, size: int, digest: bytes, digest_header: str | None
 ) -> None:
     found = digest.hex()
-    told = f"sha-256=:{b64encode(digest).decode()}:"
-    if digest_header is not None and digest_header.strip() != told:
+    expected_header = f"sha-256=:{b64encode(digest).decode()}:"
+    if digest_header is not None and digest_header.strip() != expected_header:
         raise PartInvalid(
-            f"Part {expected.number} was damaged on its way: it does not have the digest in its"
-            " header.",
+            f"Part {expected.number} was damaged in transit: its digest differs from its header.",
             where=str(expected.number),
-            remedy="Send it again.",
+            remedy="Send the part again.",
         )
     if expected.stored and expected.sha256 != found:
         raise _conflict(expected)
@@ -183,10 +181,10 @@ def _require_bytes(
 def _acknowledge(
     services: Services, session: Session, expected: ExpectedPart, now: datetime
 ) -> bool:
-    """Note that a part is on disk, or that it was before; say whether it is new."""
+    """Record that a part is on disk; return whether it is new."""
     release, number = expected.release, expected.number
     found = session.execute(_PART, {"release": release, "number": number}).first()
-    if found is None:  # it was withdrawn, or its study was deleted
+    if found is None:  # the release was withdrawn, or its study deleted
         services.segments.drop_part(release, number)
         raise _no_part(find_release(session, release))
     if found.state != "open":
@@ -215,7 +213,7 @@ _ARRIVED = (
 
 
 def require_state(release: str, state: str, wanted: str) -> None:
-    """Check the state of a release. Raises Conflict."""
+    """Check that a release has a state. Raises Conflict."""
     if state != wanted:
         raise Conflict(
             f"The release is {state}.",
@@ -225,7 +223,7 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 
 def _no_part(row: ReleaseRow) -> PramanaError:
-    """Return the error for a part that a release does not have. Raises Conflict."""
+    """Return the error for a part that a release lacks. Raises Conflict for a withdrawn release."""
     if row.state == "withdrawn":
         require_state(row.id, row.state, "open")
     return no_such("part")
@@ -234,14 +232,14 @@ def _no_part(row: ReleaseRow) -> PramanaError:
 def decode(
     schema: RecordSchema, body: bytes | pa.Buffer, media: str
 ) -> tuple[Pseudonyms, dict[str, Values]]:
-    """Read the records of a part. Raises PartInvalid."""
+    """Decode the records of a part. Raises PartInvalid."""
     if media == PART_JSON_MEDIA_TYPE:
         return decode_part_json(schema, memoryview(body).tobytes())
     return decode_part(schema, body)
 
 
 def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
-    """Return the columns of a release's parts. Raises NotFound, Conflict: it is no more."""
+    """Return the columns of a release's parts. Raises NotFound; Conflict for a closed release."""
     known: RecordSchema | None = _SCHEMAS.cache.get(expected.content)  # type: ignore[attr-defined]
     if known is not None:
         return known
@@ -252,21 +250,21 @@ def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
 
 
 _SCHEMAS = cached_by_content(lambda row: kind_of_release(row).schema_of(content_of(row)))
-"""A plan is long to read, and each part needs it."""
+"""Parsing a plan is slow, and each part needs its columns."""
 
 
 def _conflict(part: ExpectedPart) -> Conflict:
     return Conflict(
-        f"Part {part.number} is stored with other bytes; those are unchanged.",
+        f"Part {part.number} is already stored with different bytes. It is unchanged.",
         where=str(part.number),
-        remedy="Send the bytes announced; other content is another release.",
+        remedy="Send the announced bytes. For different content, publish a new release.",
     )
 
 
 def _other_length(part: ExpectedPart, found: str) -> PartInvalid:
     has = found if "bytes" in found else f"{found} bytes"
     return PartInvalid(
-        f"Part {part.number} has {has}; announced were {part.bytes} bytes with {part.sha256}."
+        f"Part {part.number} has {has}; {part.bytes} bytes with {part.sha256} were announced."
         " Nothing was stored.",
         where=str(part.number),
         remedy="Send the bytes that the manifest describes.",

@@ -1,6 +1,6 @@
-"""Reports of single records: a plan is published, batches are counted, jobs use the counts.
+"""Reports of single records: publishing a plan, counting batches, and releasing the counts.
 
-Stored is how often each row of codes was reported: not by whom, when or in which batch.
+Only the count of each row of codes is stored, not who reported it, when, or in which batch.
 """
 
 from __future__ import annotations
@@ -56,31 +56,31 @@ from pramana_core.wire.reports import (
 
 
 def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[PublishedPlan, bool]:
-    """Publish the plan by which single records are reported, or find the same one; say which.
+    """Publish the plan for single records, or find the identical one. Return whether it is new.
 
     Raises LimitExceeded, PlanError, ChannelError, DomainError, Conflict, StudyPlanNotFollowed,
     BudgetExceeded.
     """
-    plan = _checked(services, body)
+    plan = _check_plan(services, body)
     with services.database.write() as session:
         row = session.get(ReportPlanRow, study)
         if row is not None:
             if (row.digest, row.owner) != (plan.digest, body.owner):
                 raise Conflict(
-                    f"Study {study} has published another plan of single records"
-                    f" ({row.digest[:12]}..., of {row.owner}); it is unchanged.",
+                    f"Study {study} already has a plan for single records ({row.digest[:12]}... of"
+                    f" {row.owner}). That plan is unchanged.",
                     where=study,
-                    remedy="Who has answered by it must not answer by another one: open a study"
-                    " of its own for that.",
+                    remedy="People who reported under one plan must not report under another. Use"
+                    " a new study for the new plan.",
                 )
             return PublishedPlan.of(study, row.owner, _state(row), plan), False
         if body.owner in awaited_owners(session, study, services.now()) or releases_of(
             session, study, body.owner
         ):
             raise Conflict(
-                f"{body.owner} is an owner of study {study}, or was, or is invited to it.",
+                f"{body.owner} is, or was, an owner of study {study}, or is invited to it.",
                 where="owner",
-                remedy="Choose another name for the holders of single records.",
+                remedy="Choose another name for the reports of single records.",
             )
         require_followed(session, study, body.owner, KINDS[RANDOMIZED], plan)
         require_plan_within_budget(session, study, body.owner, plan)
@@ -89,17 +89,17 @@ def publish(services: Services, study: str, body: ReportPlanCreate) -> tuple[Pub
     return PublishedPlan.of(study, body.owner, "open", plan), True
 
 
-def _checked(services: Services, body: ReportPlanCreate) -> Plan:
+def _check_plan(services: Services, body: ReportPlanCreate) -> Plan:
     plan: Plan = checked_content(services.settings.limits, KINDS[RANDOMIZED], body.plan)
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
-            "The plan is an owner's part of a study plan, whose coin holders of single records do"
-            " not have.",
+            "The plan is an owner's part of a study plan. People who report single records do"
+            " not have its coin.",
             where="plan",
-            remedy="Publish a plan that samples its blocks record by record.",
+            remedy="Publish a plan that samples its blocks independently for each record.",
         )
     if KEY_COLUMN in plan.domain.names:
-        raise PlanError(f"No variable may be called {KEY_COLUMN}.", where="plan")
+        raise PlanError(f"The variable name {KEY_COLUMN} is reserved.", where="plan")
     remedy = "Publish fewer variables, or a channel with fewer codes."
     width = CellFormat.of(plan).width
     require_at_most(width, rows.CELL_BYTES, "bytes of a report", "plan", remedy)
@@ -107,7 +107,7 @@ def _checked(services: Services, body: ReportPlanCreate) -> Plan:
 
 
 def published(session: Session, study: str) -> PublishedPlan:
-    """Return the plan of a study's single records. Raises NotFound."""
+    """Return a study's plan for single records. Raises NotFound."""
     row = find_reports(session, study)
     return PublishedPlan.of(study, row.owner, _state(row), report_plan_of(row))
 
@@ -115,21 +115,21 @@ def published(session: Session, study: str) -> PublishedPlan:
 def count(
     services: Services, study: str, gateway: str, body: ReportBatch
 ) -> tuple[BatchReceipt, bool]:
-    """Count a batch, or find it counted before; say which.
+    """Count a batch, or find its receipt. Return whether the batch is new.
 
     Raises NotFound, PlanConflict, LimitExceeded, InputError, Conflict.
     """
     most = services.settings.limits.batch_reports
-    remedy = "Send them in several batches, each with a name of its own."
+    remedy = "Split the reports into several batches with different names."
     require_at_most(len(body.reports), most, "reports in the batch", "reports", remedy)
     with services.database.read() as session:
         plan = report_plan_of(find_reports(session, study))
     if body.plan_digest != plan.digest:
         raise PlanConflict(
-            f"The reports were made by plan {body.plan_digest[:12]}..., and the study published"
+            f"The reports use the plan {body.plan_digest[:12]}..., but the study's plan is"
             f" {plan.digest[:12]}.... Nothing was counted.",
             where="plan_digest",
-            remedy=f"Send reports made by the plan at /v1/studies/{study}/reports/plan.",
+            remedy=f"Send reports under the plan at /v1/studies/{study}/reports/plan.",
         )
     form = CellFormat.of(plan)
     cells = form.pack(body.reports)
@@ -140,9 +140,9 @@ def count(
         known = session.get(ReportBatchRow, key)
         if known is not None and known.digest != digest:
             raise Conflict(
-                "A batch of this name was counted with other reports; nothing was counted now.",
+                "A batch with this name but different reports exists. Nothing was counted.",
                 where="batch",
-                remedy="Other reports are another batch and need a name of their own.",
+                remedy="Send these reports as a batch with another name.",
             )
         if known is None:
             row = find_reports(session, study)
@@ -153,7 +153,7 @@ def count(
 
 
 def counts(session: Session, study: str) -> ReportCounts:
-    """Return how many reports there are. Raises NotFound."""
+    """Return the counts of a study's reports. Raises NotFound."""
     row = find_reports(session, study)
     used = releases_in_use(session, study).get(row.owner)
     return ReportCounts(
@@ -175,7 +175,7 @@ def _state(row: ReportPlanRow) -> ReportsState:
 
 
 def close(services: Services, study: str) -> ReportCounts:
-    """Take no more reports; again is harmless. Raises NotFound, Conflict: they were withdrawn."""
+    """Accept no more reports; can be repeated. Raises NotFound; Conflict if they were withdrawn."""
     with services.database.write() as session:
         row = find_reports(session, study)
         if row.state == "withdrawn":
@@ -186,8 +186,8 @@ def close(services: Services, study: str) -> ReportCounts:
 
 
 def withdraw(services: Services, study: str) -> ReportCounts:
-    """Delete the counts and withdraw their releases; sums keep them. Raises NotFound."""
-    with services.database.exclusive(_releasing(study)):
+    """Delete the counts and withdraw their releases; privacy sums keep them. Raises NotFound."""
+    with services.database.exclusive(_lock_name(study)):
         with services.database.write() as session:
             row = find_reports(session, study)
             row.state = "withdrawn"
@@ -204,22 +204,21 @@ def _taken_no_more(row: ReportPlanRow) -> Conflict:
     return Conflict(
         f"The reports of study {row.study} are {row.state}; nothing was counted.",
         where=row.study,
-        remedy="Keep what was not counted out of this study.",
+        remedy="Do not send further reports to this study.",
     )
 
 
-# A release has a record for each report, under a pseudonym that is its place: rows lie in the order
-# of their codes, so that neither says anything that the counts do not. The same counts make the
-# same bytes, and so an interrupted release is taken up again by making it again. Releases of more
-# and more reports replace each other; places are told apart by how many records a release has, so
-# that nobody takes two reports for two of one person.
+# A release has one record per report, sorted by codes, with the position as pseudonym, so it
+# reveals no more than the counts. Equal counts give equal bytes, so an interrupted release is
+# simply repeated. A later release with more reports replaces an earlier one. Pseudonyms include the
+# count of records, so that equal positions in two releases never look like one person.
 _PART = 1 << 17
-"""The most records of a part."""
+"""Maximum records of a part."""
 
 
 def release(services: Services, study: str) -> tuple[Release, bool]:
-    """Put the counts into use; say whether they were not. Raises NotFound, Conflict, NotReady."""
-    with services.database.exclusive(_releasing(study)):
+    """Put the counts into use; return whether this is new. Raises NotFound, Conflict, NotReady."""
+    with services.database.exclusive(_lock_name(study)):
         scratch: list[Path] = []
         try:
             return _release(services, study, scratch)
@@ -228,7 +227,7 @@ def release(services: Services, study: str) -> tuple[Release, bool]:
                 path.unlink(missing_ok=True)
 
 
-def _releasing(study: str) -> str:
+def _lock_name(study: str) -> str:
     return f"releasing reports of {study}"
 
 
@@ -237,10 +236,10 @@ def _release(services: Services, study: str, scratch: list[Path]) -> tuple[Relea
         row = find_reports(session, study)
         if row.state == "withdrawn" or not row.records:
             raise Conflict(
-                f"No reports of study {study} are counted"
+                f"Study {study} has no counted reports"
                 + (": they were withdrawn." if row.state == "withdrawn" else " yet."),
                 where=study,
-                remedy="Wait until a gateway has brought some.",
+                remedy="Wait until a gateway has submitted reports.",
             )
         owner, plan, records = row.owner, report_plan_of(row), row.records
         schema, form = RecordSchema.of(plan), CellFormat.of(plan)
@@ -264,10 +263,10 @@ def _release(services: Services, study: str, scratch: list[Path]) -> tuple[Relea
         digest=digest,
         draws=draws_of_reports(study, plan),
     )
-    return _stored(services, study, owner, plan, manifest, scratch)
+    return _store_release(services, study, owner, plan, manifest, scratch)
 
 
-def _stored(
+def _store_release(
     services: Services,
     study: str,
     owner: str,
@@ -275,7 +274,7 @@ def _stored(
     manifest: ReleaseCreate,
     scratch: list[Path],
 ) -> tuple[Release, bool]:
-    """Announce a release, keep its parts and seal it, from wherever an interruption left it."""
+    """Announce a release, store its parts and seal it; resume after an interruption."""
     with services.database.write() as session:
         if find_reports(session, study).state == "withdrawn":
             raise no_such("plan of single records")
@@ -284,7 +283,7 @@ def _stored(
         )
         if row.state == "sealed":
             return release_message(session, row), False
-        row.state = "open"  # also where it was given up half done, and taken for abandoned
+        row.state = "open"  # also after an interrupted attempt that was withdrawn as abandoned
         identifier = row.id
     for part, path in zip(manifest.parts, scratch, strict=True):
         services.segments.put_part(identifier, part.number, path)
@@ -301,7 +300,7 @@ def _stored(
 def _records(
     counted: Iterator[CountedCells], records: int
 ) -> Iterator[tuple[Pseudonyms, np.ndarray]]:
-    """Yield pseudonyms and cells of every record, part by part, ascending."""
+    """Yield the pseudonyms and cells of all records, part by part, ascending."""
     step = ((1 << 64) - 1) // records
     start = 0
     for some in counted:

@@ -1,7 +1,7 @@
-"""What all releases of a study disclose of a record, and whether the budget has room for more.
+"""The disclosure of all releases of a study about a record, and the remaining budget.
 
-A release counts from its first part. The budget also reserves what is announced, so that two owners
-cannot both take what is left. Releases without a gamma are in no sum.
+A release counts from its first part. The budget also reserves announced releases, so that two
+owners cannot both use the remainder. Sums exclude releases without a gamma.
 """
 
 from __future__ import annotations
@@ -60,43 +60,43 @@ from pramana_core.wire.privacy import (
 )
 
 _SLACK = 1 + 1e-9
-"""Epsilons are logarithms of rounded numbers: a budget is kept to nine digits."""
+"""Epsilons are logarithms of rounded numbers, so budgets are checked to nine digits."""
 
 
 @dataclass(frozen=True)
 class AnnouncedReleases:
-    """Losses that `left` and those to come; `apart`: owners have different people."""
+    """Losses of arrived (`left`) and announced releases; `disjoint`: owners share no people."""
 
     left: tuple[BlockDisclosure, ...]
     to_come: tuple[BlockDisclosure, ...]
     unbounded: tuple[Unbounded, ...] = ()
     changed: tuple[ChangedReports, ...] = ()
-    apart: bool = False
+    disjoint: bool = False
     removed: tuple[str, ...] = ()
     arrived: Arrived = ()
     single: bool = False
 
     def with_other(self, disclosures: Iterable[BlockDisclosure]) -> AnnouncedReleases:
-        """Return the same with another release that left."""
+        """Return a copy with the losses of another arrived release."""
         return replace(self, left=(*self.left, *disclosures))
 
     def seen_by(self, owner: str | None) -> AnnouncedReleases:
-        """Return what an owner may see of it, or, without one, all."""
+        """Return an owner's view, or everything without an owner."""
         mine = tuple(one for one in self.changed if owner in (None, one.owner))
         return replace(self, changed=mine)
 
     @property
     def owed(self) -> StudyDisclosure:
-        """What a budget must cover; whose records match never counts in it.
+        """The loss that a budget must cover, independent of matching records.
 
-        An owner could otherwise read off from a refusal whether others know a person.
+        Otherwise a rejected release would reveal whether other owners have a person.
         """
         all_of_them = (*self.left, *self.to_come)
-        return total_loss(all_of_them, different_people=self.apart, removed=self.removed)
+        return total_loss(all_of_them, different_people=self.disjoint, removed=self.removed)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
-    """Return what the releases of a study, but one of them, disclosed or will disclose."""
+    """Return the past and announced losses by a study's releases, excluding the release `but`."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
     there = list[tuple[ReleaseRow, list[BlockDisclosure]]]()
@@ -110,20 +110,20 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
         elif row.state == "open" and row.owner in active:
             to_come += losses_of(row)
     single = False
-    for disclosures, arrived in _of_single_records(session, study):
+    for disclosures, arrived in _single_record_losses(session, study):
         if arrived:
             left += disclosures
             single = True
         else:
             to_come += disclosures
     changed = changed_reports(row for row, _ in there)
-    apart = people.find_study(session, study).people == "different"
+    disjoint = people.find_study(session, study).people == "different"
     return AnnouncedReleases(
         tuple(left),
         tuple(to_come),
         tuple(unbounded),
         tuple(changed),
-        apart,
+        disjoint,
         tuple(removed_owners(session, study)),
         there,
         single,
@@ -131,11 +131,11 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
 
 
 def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
-    """Return what a release discloses, by block; of one that nothing bounds, its public columns."""
+    """Return a release's losses by block; for an unbounded release, its public columns."""
     bound = bound_of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
-        # Two owners may draw the same small tree, each from its own records.
+        # Two owners may release the same small tree, each from its own records.
         draw = f"{row.owner} {row.content_digest}"
         return [BlockDisclosure(row.owner, names, Amplification(bound.epsilon), draw)]
     if (found := unbounded_of(row)) is not None:
@@ -146,10 +146,10 @@ def losses_of(row: ReleaseRow) -> list[BlockDisclosure]:
     return _losses(row.owner, costs_of(row), draws_of(row), anew=row.id)
 
 
-def _of_single_records(
+def _single_record_losses(
     session: Session, study: str
 ) -> Iterator[tuple[list[BlockDisclosure], bool]]:
-    """Yield what reports of single records disclose, and whether any arrived."""
+    """Yield the losses by single-record reports, and whether any report arrived."""
     row = session.get(ReportPlanRow, study)
     if row is not None and (row.records or row.state == "open"):
         plan = report_plan_of(row)
@@ -158,7 +158,7 @@ def _of_single_records(
 
 
 def draws_of_reports(study: str, plan: Plan) -> list[str]:
-    """Return what identifies the draws of each block of single records' permanent reports."""
+    """Return the ids of the draws of single records' permanent reports, by block."""
     return [
         hashlib.sha256(f"pramana/reports/1\0{study}\0{block.digest}".encode()).hexdigest()
         for block in plan.blocks
@@ -166,7 +166,7 @@ def draws_of_reports(study: str, plan: Plan) -> list[str]:
 
 
 def require_plan_within_budget(session: Session, study: str, owner: str, plan: Plan) -> None:
-    """Check that a plan of single records fits the budget. Raises BudgetExceeded."""
+    """Check that a plan for single records fits the budget. Raises BudgetExceeded."""
     row, found = people.find_study(session, study), announced(session, study)
     disclosures = _losses(owner, costs(plan), draws_of_reports(study, plan), anew=study)
     excess = _excess(row, found.owed, found.with_other(disclosures).owed)
@@ -175,16 +175,16 @@ def require_plan_within_budget(session: Session, study: str, owner: str, plan: P
 
 
 def losses_of_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
-    """Return what a release would disclose; all of it is new without `draws`. Nothing is kept."""
+    """Return the losses of a planned release without storing them; without `draws` all are new."""
     return _losses(owner, costs(plan), draws, anew="asked")
 
 
 def study_privacy(
     services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return what all releases of a study come to, as an owner or others may see it.
+    """Return the disclosure of all releases of a study, as seen by an owner or by others.
 
-    An owner's view depends on what the study says of its people, never on matching pseudonyms.
+    An owner's view depends on the study's declaration about people, never on matching pseudonyms.
     """
     row = people.find_study(session, study)
     plan = find_study_plan(session, study)
@@ -203,7 +203,7 @@ def forecast(
     *,
     shown_to_owner: str | None,
 ) -> PrivacyForecast:
-    """Return a study's sums before and after another release, and why it is refused."""
+    """Return a study's sums before and after a further release, and why the release is rejected."""
     row = people.find_study(session, study)
     found = announced(session, study)
     central, found = _central(services, found, shown_to_owner), found.seen_by(shown_to_owner)
@@ -235,8 +235,8 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 def _losses(
     owner: str, costs: Sequence[BlockCost], draws: Sequence[str] | None, *, anew: str
 ) -> list[BlockDisclosure]:
-    # A block's digest is part of the identity: whatever an owner says, another channel is another
-    # draw.
+    # The block's digest is part of the id: a different channel is a different draw, whatever the
+    # owner states.
     return [
         BlockDisclosure(
             owner,
@@ -253,7 +253,7 @@ def _losses(
 def _excess(
     study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
 ) -> BudgetExceeded | None:
-    """Return why what a release adds does not fit into the budget, or None if it does."""
+    """Return the error if a release's additional loss exceeds the budget, or None."""
     of_record = study.max_epsilon_record, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
     checked += [
@@ -269,32 +269,32 @@ def _excess(
     for what, where, limit, now, then in checked:
         if limit is not None and then.epsilon > limit * _SLACK and then > now:
             return BudgetExceeded(
-                f"This release would bring what is told of {what} over the study from epsilon"
-                f" {now.epsilon:.4g} to {then.epsilon:.4g}; the study's budget for it is"
-                f" {limit:.4g}, of which {max(limit - now.epsilon, 0.0):.4g} is left.",
+                f"This release would raise the disclosure about {what} in this study from epsilon"
+                f" {now.epsilon:.4g} to {then.epsilon:.4g}. The budget is {limit:.4g}, and"
+                f" {max(limit - now.epsilon, 0.0):.4g} of it remains.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
-                " --epsilon` designs for what is left. A private tree needs a smaller epsilon.",
+                " --epsilon` finds a plan for the rest. Give a private tree a smaller epsilon.",
             )
     return None
 
 
 def _central(services: Services, found: AnnouncedReleases, shown_to: str | None) -> CentralMessage:
-    """Return the central bound, which shows an owner nothing about whose records are whose."""
+    """Return the central bound; an owner's view reveals nothing about matching records."""
     if shown_to is not None and any(row.owner != shown_to for row, _ in found.arrived):
         return CentralMessage(
-            unstated="it depends on which records the owners share, which an owner may not learn."
+            unstated="it depends on the records that owners share, which an owner may not learn."
         )
     return _SINGLE if found.single else central_of(services, found.arrived)
 
 
-_SINGLE = CentralMessage(unstated="reports of single records have a local bound only.")
+_SINGLE = CentralMessage(unstated="reports of single records have only a local bound.")
 
 
 def central_of_releases(
     services: Services, session: Session, study: str, rows: Sequence[ReleaseRow]
 ) -> CentralMessage:
-    """Return the central bound of what is learned from some releases of a study alone."""
+    """Return the central bound for results learned from some releases of a study only."""
     single = session.get(ReportPlanRow, study)
     if single is not None and any(row.owner == single.owner for row in rows):
         return _SINGLE
@@ -310,7 +310,7 @@ def _message(
 ) -> StudyPrivacy:
     together = total_loss(found.left)
     disclosure = together
-    if facts.apart:
+    if facts.disjoint:
         disclosure = total_loss(found.left, different_people=True, removed=found.removed)
     owed = found.owed
     limit = study.max_epsilon_column
@@ -340,9 +340,9 @@ def _message(
         ],
         record=ExtremesMessage.of(disclosure.record),
         central=central,
-        different_people=facts.apart,
+        different_people=facts.disjoint,
         people=facts.people,
-        at_several=ExtremesMessage.of(together.record) if facts.apart else None,
+        at_several=ExtremesMessage.of(together.record) if facts.disjoint else None,
         budget=PrivacyBudget(
             max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
@@ -360,16 +360,16 @@ def _message(
         changed=list(found.changed),
         warnings=[
             *facts.warnings,
-            *(_warnings_of_removed(found) if facts.apart else []),
+            *(_warnings_of_removed(found) if facts.disjoint else []),
             *warnings_of_changes(found.changed),
             *_warnings(disclosure, plan, facts),
-            *warnings_of(found.unbounded, _randomized(found)),
+            *warnings_of(found.unbounded, _randomized_columns(found)),
         ],
     )
 
 
-def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
-    """Return owner and name of each column that left randomized."""
+def _randomized_columns(found: AnnouncedReleases) -> list[tuple[str, str]]:
+    """Return owner and name of each column that was released randomized."""
     return [
         (block.owner, name)
         for block in found.left
@@ -381,38 +381,38 @@ def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
 def _warnings(
     disclosure: StudyDisclosure, plan: StudyPlan | None, declared: PeopleDeclaration
 ) -> list[str]:
-    """Return where a record has lost more than an owner, or all that agreed, can see."""
+    """Return warnings if a record lost more than one owner, or the study plan, states."""
     record = disclosure.record.determined
     each = {owner: extremes.determined for owner, extremes in disclosure.owners.items()}
     most = max(each.values(), default=NOTHING)
     if plan is not None and record.epsilon > plan.amplification.epsilon * _SLACK:
         sentence = (
-            f"Of a record epsilon {record.epsilon:.4g} was told, more than the"
-            f" {plan.amplification.epsilon:.4g} of the study's plan: something was drawn anew."
+            f"Releases disclosed epsilon {record.epsilon:.4g} about a record, more than the"
+            f" study plan's {plan.amplification.epsilon:.4g}: some reports were drawn again."
         )
         return [sentence]
-    if plan is not None or declared.apart or record.epsilon <= most.epsilon * _SLACK:
+    if plan is not None or declared.disjoint or record.epsilon <= most.epsilon * _SLACK:
         return []
     owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
     sentence = (
-        f"All owners together tell epsilon {record.epsilon:.4g} (gamma {record.written_gamma}) of a"
-        f" record that they all have: the owners' own losses add ({owners})."
+        f"All owners together disclose epsilon {record.epsilon:.4g} (gamma {record.written_gamma})"
+        f" about a record that they all have: the losses of the owners add ({owners})."
     )
     advice = (
-        " A study plan, agreed on before anything is released, bounds them together: `owner-agent"
-        " design --write-study-plan FILE` makes one."
+        " A study plan, agreed on before the first release, bounds the sum: `owner-agent design"
+        " --write-study-plan FILE` designs one."
     )
     return [sentence + (advice if declared.people != "different" else "")]
 
 
 def _warnings_of_removed(found: AnnouncedReleases) -> list[str]:
-    """Return what removed owners mean for the sums of a study of different people."""
+    """Return a warning about removed owners in a study of different people."""
     gone = [name for name in found.removed if any(one.owner == name for one in found.left)]
     if not gone:
         return []
     sentence = (
-        f"What {first_few(gone)} released before leaving the study counts for every other owner's"
-        " people: they may have joined again under another name."
+        f"Releases of the removed owners {first_few(gone)} count for the people of all other"
+        " owners, because a removed owner may have joined again under another name."
     )
     return [sentence]
 

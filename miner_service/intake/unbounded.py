@@ -1,4 +1,4 @@
-"""What no epsilon bounds: releases without a plan, and records reported differently by one draw."""
+"""Disclosures without an epsilon: releases without a plan, and changed reports by the same draw."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
 
 @dataclass(frozen=True)
 class Unbounded:
-    """A release that nothing bounds, and the identity of its content."""
+    """A release without any bound, and the digest of its content."""
 
     digest: str
     message: UnboundedRelease
@@ -26,7 +26,7 @@ class Unbounded:
 
 @dataclass(frozen=True)
 class Bound:
-    """What bounds a release as a whole, or why nothing does, and the columns it speaks of."""
+    """A release's columns, with its bound as a whole or a statement of why it has none."""
 
     columns: Mapping[str, bool]
     epsilon: float | None
@@ -35,13 +35,13 @@ class Bound:
 
 @cached_by_content
 def bound_of(row: ReleaseRow) -> Bound:
-    """Return what bounds a release as a whole."""
+    """Return the bound on a release as a whole."""
     kind, content = kind_of_release(row), content_of(row)
     return Bound(kind.columns(content), kind.epsilon(content), kind.unbounded(content))
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
-    """Return the statement on a release that nothing bounds; None for one that something does."""
+    """Return the statement on an unbounded release; None for a bounded one."""
     bound = bound_of(row)
     if bound.statement is None:
         return None
@@ -56,7 +56,7 @@ def unbounded_of(row: ReleaseRow) -> Unbounded | None:
 
 
 def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
-    """Check that nothing must bound a release. Raises BudgetExceeded."""
+    """Check that a release is bounded or the study has no budget. Raises BudgetExceeded."""
     found = unbounded_of(row)
     limits = {"a record": study.max_epsilon_record, "a column": study.max_epsilon_column}
     if found is None or all(limit is None for limit in limits.values()):
@@ -65,22 +65,22 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
         f"{limit:.4g} for {of}" for of, limit in limits.items() if limit is not None
     )
     raise BudgetExceeded(
-        f"{found.message.statement} The study has a budget of epsilon {words}, into which no such"
-        " release fits. Nothing was stored.",
+        f"{found.message.statement} Such a release does not fit the study's budget of epsilon"
+        f" {words}. Nothing was stored.",
         where="kind",
-        remedy="Release what something bounds: records that a plan randomizes, or a differentially"
-        " private tree; or ask whoever runs the study for one without a budget.",
+        remedy="Release records randomized by a plan, or a differentially private tree, or ask the"
+        " operator for a study without a budget.",
     )
 
 
 def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) -> list[str]:
-    """Return warnings about releases that sums leave out, given columns that a plan randomizes."""
+    """Return warnings about releases excluded from sums, given the randomized columns."""
     if not releases:
         return []
     owners = sorted({one.message.owner for one in releases})
     sentence = (
-        f"The sums leave out {len(releases)} releases that carry no gamma (of {first_few(owners)}):"
-        " for a record in one of them, no figure here is a bound on all that was told of it."
+        f"The sums exclude {len(releases)} releases without a gamma (of {first_few(owners)}). For a"
+        " record in such a release, no figure here bounds the whole disclosure."
     )
     return [sentence, *_twice(releases), *_both(releases, randomized)]
 
@@ -92,8 +92,8 @@ def _twice(releases: Sequence[Unbounded]) -> Iterator[str]:
     for owner, digests in by_owner.items():
         if len(digests) > 1:
             yield (
-                f"{owner} has sent {len(digests)} different releases that carry no gamma. If their"
-                " records overlap, the difference between them can give values away exactly."
+                f"{owner} has sent {len(digests)} different releases without a gamma. If their"
+                " records overlap, the difference between them can reveal exact values."
             )
 
 
@@ -106,14 +106,14 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
     both = sorted(columns & set(randomized))
     if both:
         yield (
-            f"Columns were sent both randomized and without a bound"
-            f" ({first_few(f'{name} of {owner}' for owner, name in both)}): what the channel of"
-            " such a column states does not hold for what both tell together."
+            f"Some columns were sent both randomized and without a bound"
+            f" ({first_few(f'{name} of {owner}' for owner, name in both)}). The stated loss of"
+            " such a column's channel does not cover both together."
         )
 
 
 def draws_of(row: ReleaseRow) -> list[str] | None:
-    """Return the identity of each block's draws, anew where reports changed; None: all its own."""
+    """Return the id of each block's draws, new for changed reports; None if all draws are new."""
     if row.draws is None:
         return None
     anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
@@ -138,12 +138,12 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
                     [*(one for group in same for one in group.rows), row],
                 )
             )
-    found = (_changed(group) for known in groups.values() for group in known)
+    found = (_count_changes(group) for known in groups.values() for group in known)
     return [change for change in found if change.records or change.not_compared]
 
 
 def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
-    """Return what a reader of a study's sums must know of reports that changed under one draw."""
+    """Return warnings about reports that changed under the same draw."""
     sentences = []
     for owner in dict.fromkeys(one.owner for one in changes):
         mine = [one for one in changes if one.owner == owner]
@@ -155,33 +155,33 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
             are = "is" if most.records == 1 else "are"
             sentences.append(
                 f"{at_least}{most.records:,} of {most.of:,} records of owner {owner} {are} reported"
-                f" differently in {most.releases} releases by the same draws ({first_few(each)}):"
-                " whoever has these releases knows whose values changed, and no epsilon bounds what"
-                " the reports tell of these people together. The sums count the further reports as"
-                " drawn anew."
+                f" differently in {most.releases} releases by the same draws ({first_few(each)}). A"
+                " reader of these releases learns whose values changed, and no epsilon bounds what"
+                " the reports of these people disclose together. The sums count the later reports"
+                " as new draws."
             )
         if missing := max(one.not_compared for one in mine):
             some = f"{missing:,} releases" if missing > 1 else "1 release"
             sentences.append(
                 f"{some} of owner {owner} could not be compared with others by the same draws"
-                " (withdrawn, or not readable): that no record is reported differently in them is"
-                " the owner's word, and the sums rest on it."
+                " (withdrawn or unreadable). The sums assume, as the owner states, that no record"
+                " is reported differently in them."
             )
     return sentences
 
 
 @dataclass(frozen=True, eq=False)
 class _SameDraws:
-    """Releases that have a block by the same draws, and all that identifies these."""
+    """Releases that share a block by the same draws, and the ids of these draws."""
 
     names: tuple[str, ...]
     draws: frozenset[str]
     rows: list[ReleaseRow]
 
 
-def _changed(same: _SameDraws) -> ChangedReports:
+def _count_changes(same: _SameDraws) -> ChangedReports:
     names, group = same.names, same.rows
-    # Those that are open are compared when they are sealed.
+    # Open releases are compared at their seal.
     sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)
     entries = [
         next((one for one in repeated_of(row) or () if tuple(one.variables) == names), None)
@@ -197,7 +197,7 @@ def _changed(same: _SameDraws) -> ChangedReports:
     }
     most = max((entry for entry in entries if entry), key=lambda entry: entry.changed, default=None)
     return ChangedReports(
-        owner=group[-1].owner,  # under the name it has now
+        owner=group[-1].owner,  # under its current name
         variables=list(names),
         releases=len(differing),
         records=0 if most is None else most.changed,
@@ -208,7 +208,7 @@ def _changed(same: _SameDraws) -> ChangedReports:
 
 @dataclass(frozen=True)
 class BlockCost:
-    """All that sums need of a block: a plan may hold whole matrices, and many are remembered."""
+    """The summary of a block for sums. It is cached, because plans may contain whole matrices."""
 
     names: tuple[str, ...]
     digest: str
@@ -219,13 +219,13 @@ class BlockCost:
 
 @cached_by_content
 def costs_of(row: ReleaseRow) -> tuple[BlockCost, ...]:
-    """Return what the blocks of a release's plan cost."""
+    """Return the costs of the blocks of a release's plan."""
     plan = kind_of_release(row).plan(content_of(row))
     return () if plan is None else costs(plan)
 
 
 def costs(plan: Plan) -> tuple[BlockCost, ...]:
-    """Return what the blocks of a plan cost."""
+    """Return the costs of a plan's blocks."""
     return tuple(
         BlockCost(block.names, block.digest, not block.channel.is_identity, *_cost(block))
         for block in plan.blocks
@@ -236,25 +236,25 @@ def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
     try:
         return Amplification.of(block.channel), CoinDisclosure.of(block.channel)
     except LimitExceeded:
-        # A bound that cannot be computed bounds nothing.
+        # Without a computable bound, the loss counts as infinite.
         return Amplification(math.inf), None
 
 
 @dataclass(frozen=True)
 class DrawnBlock:
-    """A randomized block and the identities of its draws; `digest`: of variables and channel."""
+    """A randomized block and the ids of its draws; `digest` is that of variables and channel."""
 
     digest: str
     names: tuple[str, ...]
     draws: frozenset[str]
 
     def repeats(self, other: DrawnBlock) -> bool:
-        """Whether a record that both have is reported the same unless its value was changed."""
+        """Whether both blocks report a record identically unless its value changed."""
         return self.digest == other.digest and bool(self.draws & other.draws)
 
 
 def drawn(row: ReleaseRow) -> list[DrawnBlock]:
-    """Return the randomized blocks whose draws a release names."""
+    """Return the randomized blocks of a release with stated draws."""
     blocks = costs_of(row)
     named = [json.loads(draws) for draws in (row.draws, row.keyed_draws) if draws is not None]
     if not named:

@@ -1,4 +1,4 @@
-"""How a release goes: its records are deleted, and what was to be learned from them ends."""
+"""Withdrawing a release: its records are deleted, and unfinished jobs on it fail."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pramana_core.wire.services import ProblemDetail, problem_of
 
 
 def closing(release: str) -> str:
-    """Return the name that is locked while a release is sealed or withdrawn."""
+    """Return the lock name for sealing or withdrawing a release."""
     return f"closing {release}"
 
 
 def withdraw(services: Services, release: str) -> Release:
-    """Withdraw a release: its records go, its row stays, unfinished jobs fail; again is harmless.
+    """Withdraw a release: delete its records, keep its row, fail unfinished jobs. Can be repeated.
 
-    A shared tree is deleted, too, with the models that contain it.
+    A shared tree is also deleted, with the models that contain it.
     """
     with services.database.exclusive(closing(release)):
         with services.database.write() as session:
@@ -43,18 +43,18 @@ def withdraw(services: Services, release: str) -> Release:
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
-    """Return the problem of a job whose release went away."""
+    """Return the problem of a job whose release was withdrawn or deleted."""
     return problem_of(
         Conflict(
-            f"Release {row.name} of {row.owner} was {how} before the job had finished.",
+            f"Release {row.name} of {row.owner} was {how} before the job finished.",
             where=row.id,
-            remedy="Create the job again; it will use the releases there are then.",
+            remedy="Create the job again; it will use the current releases.",
         )
     )
 
 
 def recover(services: Services) -> None:
-    """Make the directories, and sweep what no release needs. Raises StoreCorrupt, NotReady."""
+    """Create the directories and remove unneeded files. Raises StoreCorrupt, NotReady."""
     services.segments.prepare()
     require_one_store(services.database, services.segments, begin=True)
     sweep(services)
@@ -71,7 +71,7 @@ def orphans(services: Services) -> list[str]:
 
 
 def states_of_releases(services: Services) -> dict[str, str]:
-    """Return the state of every release there is, by its id."""
+    """Return the state of every release, by id."""
     with services.database.read() as session:
         found = session.execute(select(ReleaseRow.id, ReleaseRow.state))
         return {name: state for name, state in found}  # noqa: C416

@@ -1,4 +1,4 @@
-"""Jobs from their rows to their models, each run in a process under a supervisor.
+"""Jobs from creation to model. A supervisor runs each job in its own process.
 
-What a job learns is in `miner_service.kinds`; the queue is in `miner_service.store`.
+The computations are in `miner_service.kinds`; the queue is in `miner_service.store`.
 """

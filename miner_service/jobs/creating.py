@@ -1,4 +1,4 @@
-"""Jobs created as rows, and cancelled."""
+"""Creating, renaming and cancelling jobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pramana_core.wire.releases import Alignment, secrets_differ
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
-    """Create a job, or find the same one; say whether it is to run.
+    """Create a job, or find the existing one. Return its message and whether it was queued.
 
     Raises StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded.
     """
@@ -61,19 +61,19 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         if to_run:
             if prepared.alignment.secrets == "different" and row.records == "any":
                 warning = (
-                    f"Warning: {secrets_differ(prepared.alignment.secret_groups)} A person whom"
-                    " several owners know counts once for each of them."
+                    f"Warning: {secrets_differ(prepared.alignment.secret_groups)} A person known"
+                    " to several owners counts once for each owner."
                 )
                 add_line(session, row, warning, services.now())
-            for told in prepared.copied:
-                add_line(session, row, f"Warning: {told}", services.now())
+            for warning in prepared.copied:
+                add_line(session, row, f"Warning: {warning}", services.now())
         return job_message(session, row, services.now()), to_run
 
 
 def settled(
     services: Services, session: Session, study: str, wanted: JobSpec
 ) -> tuple[JobSpec, PreparedJob]:
-    """Return a job as it would run, and on what. Raises as `create` does."""
+    """Return a specification with all options chosen, and the prepared job; see `create`."""
     if getattr(wanted, "records", "identical") is None:
         people = study_message(find_study(session, study)).people
         wanted = wanted.model_copy(update={"records": default_records(people)})
@@ -83,21 +83,21 @@ def settled(
 
 
 def _default_key(spec: JobSpec, alignment: Alignment) -> str:
-    """Return the key of a job that names none: equal for equal work on equal data."""
+    """Return the default key of a job: equal for equal work on equal data."""
     work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     content = f"{work}\n{alignment.digest}"
     return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _name(study: str, spec: JobSpec, prepared: PreparedJob, now: datetime) -> str:
-    """Return a name that people can tell from others: what is learned, and when that was asked."""
+    """Return a distinctive name for a job: what it learns, and when it was created."""
     learned = spec.kind.replace("-", " ").replace("bayes", "Bayes")
     columns = f" of {prepared.columns} columns" if prepared.columns else ""
     return f"{study}: {learned}{columns}, {now.day} {now:%b %H:%M}"
 
 
 def rename(services: Services, identifier: str, name: str) -> Job:
-    """Give a job, and its model, another name. Raises NotFound."""
+    """Rename a job and its model. Raises NotFound."""
     with services.database.write() as session:
         row = find_job(session, identifier)
         row.name = name
@@ -107,13 +107,13 @@ def rename(services: Services, identifier: str, name: str) -> Job:
 
 
 def _same(known: JobSpec, wanted: JobSpec) -> bool:
-    """Whether a job is the one wanted; what it left open was settled as in that."""
+    """Whether a job has the wanted specification, whatever was chosen for its open options."""
     left = [name for name in ("estimator", "order", "records") if getattr(wanted, name, 0) is None]
     return known == wanted.model_copy(update={name: getattr(known, name, None) for name in left})
 
 
 def cancel(services: Services, identifier: str) -> Job:
-    """Cancel a job; one that is finished stays as it is. Raises NotFound."""
+    """Cancel an unfinished job. Raises NotFound."""
     with services.database.write() as session:
         row = find_job(session, identifier)
         if row.state in UNFINISHED:
@@ -122,12 +122,12 @@ def cancel(services: Services, identifier: str) -> Job:
 
 
 def record_loss(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
-    """Return the loss of a whole record by releases, if columns determine each other.
+    """Return the loss of a whole record by releases, for columns that determine each other.
 
-    It is infinite if a release has no gamma, or nothing is randomized.
+    The loss is infinite if a release has no gamma or no column is randomized.
     """
     disclosures = [block for row in rows for block in losses_of(row)]
     if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in disclosures):
         return Amplification(math.inf)
-    apart = find_study(session, study).people == "different"
-    return privacy.total_loss(disclosures, different_people=apart).record.determined
+    disjoint = find_study(session, study).people == "different"
+    return privacy.total_loss(disclosures, different_people=disjoint).record.determined

@@ -1,4 +1,4 @@
-"""One run of a job in a process of its own, forked from a server that has loaded what jobs need."""
+"""One run of a job in its own process, forked from a server with preloaded modules."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # A process that forks must not have the thread that Arrow starts when it is loaded.
+    # A forking process must not have the background thread that Arrow starts at import.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 _SLACK = 256 << 20
 _NICER = 10
 
 _PAUSE_SECONDS = 2.0
-"""The pause before a job is queued again that waits for a store or a cluster."""
+"""The pause before a job is queued again if the store or a cluster was unavailable."""
 
 STORE_AWAY = 75
-"""The status with which a run's process ends that the store was away for: EX_TEMPFAIL."""
+"""The exit status of a run's process if the store was unavailable: EX_TEMPFAIL."""
 
 _PROGRESS_SECONDS = 0.5
-"""Progress is written at most this often."""
+"""Minimum time between two writes of progress."""
 
 
 @cache
 def processes() -> ForkServerContext:
-    """Return what starts the processes of jobs, from one server that has loaded their modules."""
+    """Return the fork server for jobs, with their modules preloaded."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["miner_service.jobs.runner"])
     os.environ.update(_ONE_THREAD)
@@ -54,12 +54,12 @@ def processes() -> ForkServerContext:
 
 
 def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> None:
-    """Run a leased job to its end; `learn` does the work in place of its kind."""
+    """Run a leased job to its end; `learn` replaces the work of its kind."""
     from miner_service.jobs.runner import learn_model, work_once
     from miner_service.services import open_services
 
     end_with_parent()
-    # The supervisor decides: Ctrl-C reaches all processes of a terminal.
+    # Ctrl-C reaches all processes of a terminal, but only the supervisor may end a run.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICER)
     bound_memory(settings.limits.job_bytes)
@@ -69,7 +69,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
         try:
             work_once(services, lease, learn or learn_model, _Progress(services, lease))
         except (NotReady, StorageFull) as error:
-            time.sleep(_PAUSE_SECONDS)  # given back at once, it would run again at once
+            time.sleep(_PAUSE_SECONDS)  # without a pause the job would run again immediately
             with services.database.write() as session:
                 if (row := leased(session, lease)) is not None:
                     give_back(session, row, error.message, utc_now())
@@ -79,7 +79,7 @@ def run_job(settings: Settings, lease: Lease, learn: Learn | None = None) -> Non
 
 
 def bound_memory(job_bytes: int) -> None:
-    """Let allocations beyond what a job may take fail."""
+    """Make allocations beyond a job's memory limit fail."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = job_bytes + _SLACK
     soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -87,13 +87,13 @@ def bound_memory(job_bytes: int) -> None:
 
 
 def _end_first() -> None:
-    """Let the kernel, where memory runs out, end this process and not the service."""
-    with suppress(OSError):  # there is no such file on other systems than Linux
+    """Make the kernel kill this process rather than the service when memory runs out."""
+    with suppress(OSError):  # the file exists only on Linux
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def end_with_parent() -> None:
-    """Let the kernel end this process when its supervisor ends: by SIGIO from the pipe."""
+    """Make the kernel end this process when its supervisor ends, by SIGIO from the pipe."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -101,12 +101,12 @@ def end_with_parent() -> None:
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
-    if select.select([pipe], [], [], 0)[0]:  # it ended before
+    if select.select([pipe], [], [], 0)[0]:  # it has already ended
         raise SystemExit(0)
 
 
 class _Progress:
-    """Writes the progress of a run to its row; where the store is away, later steps do."""
+    """Writes a run's progress to its row; skips a step if the store is unavailable."""
 
     def __init__(
         self, services: Services, lease: Lease, clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""One run of a job, from its row to its model; only the run that holds the lease ends the job."""
+"""One run of a job, from its row to its model. Only the run that has the lease may end the job."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 Learn = Callable[[JobSpec, PreparedJob, Services, Progress], JobResult]
-"""Does the work of a job; calls back after each step, and lets errors of that call through."""
+"""Does the work of a job, calls back after each step, and passes on that call's errors."""
 
 
 def learn_model(
@@ -43,9 +43,9 @@ def learn_model(
 
 
 def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress) -> bool:
-    """Run a leased job to its end; store its model or why it failed, if the lease still holds.
+    """Run a leased job, and store its model or its error if the lease is still valid.
 
-    Returns whether this run ended the job. Raises NotReady, StorageFull: the job is unchanged.
+    Return whether this run ended the job. Raises NotReady, StorageFull; the job is unchanged then.
     """
     try:
         with services.database.read() as session:
@@ -54,16 +54,16 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
             return False
         spec = read_job_spec(row.spec)
         learned = learn(spec, _prepare_again(services, row, spec), services, on_step)
-        made = _made(_model_message(services, row, spec, learned), kind_of(spec).makes)
+        made = _finished_model(_model_message(services, row, spec, learned), kind_of(spec).makes)
     except (NotReady, StorageFull):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
+    except Exception as error:  # noqa: BLE001 - any error is stored for the job's reader
         return _fail(services, lease, error)
-    return _ended(services, lease, lambda s, wanted: succeed(s, wanted, made, services.now()))
+    return _end_job(services, lease, lambda s, wanted: succeed(s, wanted, made, services.now()))
 
 
-def _ended(services: Services, lease: Lease, end: Callable[[Session, JobRow], None]) -> bool:
-    """End a job that this run still has, and say whether it had it."""
+def _end_job(services: Services, lease: Lease, end: Callable[[Session, JobRow], None]) -> bool:
+    """End a job if this run still has its lease; return whether it had the lease."""
     pause, until = _FIRST_PAUSE, time.monotonic() + services.settings.jobs.lease_seconds
     while True:
         try:
@@ -79,7 +79,7 @@ def _ended(services: Services, lease: Lease, end: Callable[[Session, JobRow], No
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _made(message: ModelHead, kind: str) -> FinishedModel:
+def _finished_model(message: ModelHead, kind: str) -> FinishedModel:
     tests = [test.model_dump(mode="json") for test in message.lack_of_fit]
     return FinishedModel(
         kind=kind,
@@ -94,10 +94,9 @@ def _fail(services: Services, lease: Lease, error: Exception) -> bool:
     if isinstance(error, MemoryError):
         allowed = services.settings.limits.job_bytes / MEBIBYTE
         error = LimitExceeded(
-            "The job asked for more memory than there is for it and was stopped;"
-            f" {allowed:.0f} MiB are allowed.",
+            f"The job was stopped because it needs too much memory; {allowed:.0f} MiB are allowed.",
             where="job_bytes",
-            remedy="Ask for less: fewer variables, categories or parents.",
+            remedy="Choose fewer variables, categories or parents.",
         )
     if isinstance(error, PramanaError):
         document = problem_of(error)
@@ -108,17 +107,17 @@ def _fail(services: Services, lease: Lease, error: Exception) -> bool:
     def fail(session: Session, row: JobRow) -> None:
         finish(session, row, "failed", services.now(), problem=document)
 
-    return _ended(services, lease, fail)
+    return _end_job(services, lease, fail)
 
 
 def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJob:
-    """Check again, on the releases the job was created for, that it can run."""
+    """Check again that a job can run on the releases for which it was created."""
     kind = kind_of(spec)
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
     lost = [row.name for row in rows if row.state != "sealed"]
     if lost:
-        raise Conflict(f"Releases {lost} are no longer there.", remedy="Create the job again.")
+        raise Conflict(f"Releases {lost} were withdrawn.", remedy="Create the job again.")
     services.verify(rows)
     releases = [release_content(row) for row in rows]
     alignment = services.aligner.align(

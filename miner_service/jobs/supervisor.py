@@ -1,6 +1,6 @@
-"""A supervisor leases jobs, runs each in a process, and ends what must end.
+"""A supervisor leases jobs, runs each in a process, and ends runs that exceed a limit.
 
-`serve` has one in a thread; `miner-service worker` is one.
+`serve` runs one in a thread; `miner-service worker` is one.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BEATS = 5
-"""Signs of life in the time of a lease."""
+"""Signs of life per lease time."""
 
 _RENEWED = 2 / 3
-"""The share of a lease's time after which a run is ended whose lease could not be renewed."""
+"""Share of the lease time after which a run without renewed lease is ended."""
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class Watch(Generic[KeyT]):
-    """Finds who gave no sign of life (a changing number) for too long, by its own clock."""
+    """Finds keys whose sign of life, a counter, stays unchanged too long by the local clock."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._seen: dict[KeyT, tuple[int, float]] = {}
 
     def look(self, signs: Mapping[KeyT, int], now: float) -> set[KeyT]:
-        """Take note of all signs there are; return whose last one is older than it may be."""
+        """Record the current signs; return the keys whose sign is outdated."""
         before = self._seen
         self._seen = {
             key: before[key] if key in before and before[key][0] == sign else (sign, now)
@@ -64,7 +64,7 @@ class Watch(Generic[KeyT]):
 
 @dataclass
 class Run:
-    """A job in its process. `reason` is why the supervisor ended it: an error is the job's own."""
+    """A job in its process. `reason` is why the supervisor ended it: an error fails the job."""
 
     lease: Lease
     process: BaseProcess
@@ -73,14 +73,14 @@ class Run:
     status: int | None = None
 
     def end(self, reason: LimitExceeded | str) -> None:
-        """Kill the process, whatever it computes."""
+        """Kill the process immediately."""
         if self.process.is_alive():
             self.reason = reason
             self.process.kill()
 
 
 class Supervisor:
-    """Runs jobs until it is stopped, under a name of its own; `learn` replaces a kind's work."""
+    """Runs jobs until it is stopped, under a unique name; `learn` replaces the work of a kind."""
 
     def __init__(
         self, settings: Settings, database: Database, name: str, learn: Learn | None = None
@@ -99,15 +99,15 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether a turn ended well within the time of a lease."""
+        """Whether the last successful turn is more recent than a lease time."""
         return time.monotonic() - self._turned < self._settings.jobs.lease_seconds
 
     def wake(self) -> None:
-        """Say that a job was queued or cancelled."""
+        """Signal that a job was queued or cancelled."""
         self._wake.set()
 
     def ask_to_stop(self) -> None:
-        """Give back the jobs and end."""
+        """Give back all jobs and end."""
         self._stopping.set()
         self._wake.set()
 
@@ -118,7 +118,7 @@ class Supervisor:
                 try:
                     self._turn()
                     self._turned = time.monotonic()
-                except Exception:  # the loop outlives any one turn
+                except Exception:  # a failed turn must not end the loop
                     log.exception("a turn of the supervisor of jobs failed")
                 self._wake.wait(self._settings.jobs.beat_seconds)
                 self._wake.clear()
@@ -134,14 +134,14 @@ class Supervisor:
             while len(self.runs) < self._settings.jobs.workers and self._begin_run():
                 pass
         except (NotReady, StorageFull) as error:
-            if isinstance(error, StorageFull):  # it answers, and nobody else can write either
+            if isinstance(error, StorageFull):  # it answers, and others cannot write either
                 self._renewed = time.monotonic()
             if not self._away:
                 log.warning("jobs wait for the store: %s", error.message)
             self._away = True
 
     def _end_late_runs(self, now: float) -> None:
-        """End runs that take too long, or whose lease a store that is away cannot renew."""
+        """End runs that take too long, or whose lease an unavailable store cannot renew."""
         limit, lease = self._settings.limits.job_seconds, self._settings.jobs.lease_seconds
         lost = self._renewed is not None and now - self._renewed > _RENEWED * lease
         for run in self.runs:
@@ -149,7 +149,7 @@ class Supervisor:
                 error = LimitExceeded(
                     f"The job ran for more than {limit:g} seconds and was stopped.",
                     where="job_seconds",
-                    remedy="Ask for less: fewer variables, parents, draws or itemsets.",
+                    remedy="Choose fewer variables, parents, draws or itemsets.",
                 )
                 run.end(error)
             elif lost and self._away:
@@ -161,19 +161,19 @@ class Supervisor:
                 wanted = queue.wanted(session, self.name)
             for run in self.runs:
                 if run.lease not in wanted:
-                    run.end("it is not wanted.")
+                    run.end("it is no longer wanted.")
 
     def _reap(self) -> None:
-        """Take leave of processes that have ended."""
+        """Collect processes that have ended."""
         for run in [run for run in self.runs if not run.process.is_alive()]:
             run.process.join()
             run.status = run.process.exitcode
-            run.process.close()  # were only the fork server gone, this ends the process
+            run.process.close()  # if only the fork server died, this ends the process
             self.runs.remove(run)
             self._ended.append(run)
 
     def _write(self, now: float) -> None:
-        """Note how runs ended, and renew the leases; take back what nobody runs any more."""
+        """Store the ends of runs, renew leases, and queue jobs again whose supervisor is gone."""
         lease_seconds = self._settings.jobs.lease_seconds
         due = self._renewed is None or now - self._renewed >= lease_seconds / _BEATS
         ended = list(self._ended)
@@ -195,7 +195,7 @@ class Supervisor:
             queue.take_back(session, self.name, moment)
         queue.show_up(session, self.name, socket.gethostname(), workers, moment)
         queue.beat(session, here)
-        for lease in queue.wanted(session, self.name) - here:  # the answer to a claim was lost
+        for lease in queue.wanted(session, self.name) - here:  # the response to a claim was lost
             if (row := leased(session, lease)) is not None:
                 queue.give_back(session, row, "it had not begun.", moment)
         for lease in self._silent_runs.look(queue.signs(session), now):
@@ -207,11 +207,11 @@ class Supervisor:
                 queue.leave(session, name)
 
     def _begin_run(self) -> bool:
-        """Begin the job whose turn it is; say whether there is one."""
+        """Start the next job; return whether one was queued."""
         with self._database.read() as session:
             if queue.next_job(session) is None:
                 return False
-        if not self._warm:  # loading what jobs need takes longer than a lease should wait for
+        if not self._warm:  # loading the modules takes longer than a lease should wait
             first = processes().Process(target=int, daemon=True)
             first.start()
             first.join()
@@ -228,9 +228,9 @@ class Supervisor:
         return True
 
     def _end(self) -> None:
-        """End all processes and give their jobs back; others do that where the store is away."""
+        """End all processes and queue their jobs again, if the store is available."""
         for run in self.runs:
-            run.end("its supervisor was asked to end.")
+            run.end("its supervisor stopped.")
             run.process.join()
         self._reap()
         with suppress(NotReady, StorageFull), self._database.write() as session:
@@ -240,14 +240,14 @@ class Supervisor:
 
 
 def _note_end(session: Session, run: Run) -> None:
-    """Note how a run ended, if it did not note that itself."""
+    """Store how a run ended, unless the run did so."""
     row, now = leased(session, run.lease), utc_now()
     if row is None:
         return
     if isinstance(run.reason, LimitExceeded):
         finish(session, row, "failed", now, problem=problem_of(run.reason))
     elif run.reason is not None or run.status == STORE_AWAY:
-        queue.give_back(session, row, run.reason or "The store was away.", now)
+        queue.give_back(session, row, run.reason or "the store was unavailable.", now)
     else:
         why = f"its process ended with status {run.status}."
         queue.break_off(session, row, why, now)
@@ -259,9 +259,9 @@ def supervise(settings: Settings) -> None:
     with closing(open_database(settings)) as database:
         if not require_one_store(database, open_segments(settings)):
             raise NotReady(
-                f"No service has started on the database {database.place} yet.",
+                f"No service has been started on the database {database.place} yet.",
                 where="database",
-                remedy="Start `miner-service serve` on it first; workers join it.",
+                remedy="Start `miner-service serve` on this database before its workers.",
             )
         supervisor = Supervisor(settings, database, secrets.token_hex(4))
         for number in (signal.SIGTERM, signal.SIGINT):

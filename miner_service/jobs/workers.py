@@ -1,4 +1,4 @@
-"""The workers of a service: processes of its own, or supervisors on other machines."""
+"""The workers of a service: local processes, or supervisors on other machines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STOP_SECONDS = 10.0
 
 
 class WorkerPool:
-    """The workers of a service from its start to its end: supervisors on other machines."""
+    """The workers of a service if they all run under supervisors on other machines."""
 
     def __init__(self, services: Services) -> None:
         self._database = services.database
@@ -27,31 +27,31 @@ class WorkerPool:
 
     @property
     def alive(self) -> bool:
-        """Whether jobs are being run: a supervisor gave a sign of life lately. Raises NotReady."""
+        """Whether a supervisor gave a recent sign of life. Raises NotReady."""
         with self._database.read() as session:
             signs = queue.supervisor_signs(session)
         return bool(set(signs) - self._silent.look(signs, time.monotonic()))
 
     def start(self) -> None:
-        """Start to run jobs; other machines do that on their own."""
+        """Do nothing: other machines start their workers."""
 
     def wake(self) -> None:
-        """Report a queued or cancelled job; other machines look for jobs on their own."""
+        """Do nothing: other machines poll for jobs."""
 
     def stop(self) -> None:
-        """Give running jobs back, which run again at the next start, and end."""
+        """Do nothing: other machines stop their workers."""
 
 
 CrewMaker = Callable[["Services"], WorkerPool]
-"""Makes the workers of a service."""
+"""Creates the workers of a service."""
 
 
 class LocalWorkers(WorkerPool):
-    """Runs jobs in processes of this machine, which a thread of the service supervises."""
+    """Runs jobs in processes of this machine, supervised by a thread of the service."""
 
     def __init__(self, services: Services, learn: Learn | None = None) -> None:
         super().__init__(services)
-        # One service at a time has a data directory.
+        # Only one service at a time uses a data directory, so its path identifies the service.
         place = str(services.settings.data_dir.resolve())
         name = hashlib.sha256(place.encode()).hexdigest()[:8]
         self.supervisor = Supervisor(services.settings, services.database, name, learn)
@@ -59,7 +59,7 @@ class LocalWorkers(WorkerPool):
 
     @property
     def alive(self) -> bool:
-        """Whether the supervisor lives and makes its turns."""
+        """Whether the supervisor's thread runs and makes its turns."""
         return self._thread.is_alive() and self.supervisor.alive
 
     def start(self) -> None:
@@ -71,11 +71,11 @@ class LocalWorkers(WorkerPool):
         self.supervisor.wake()
 
     def stop(self) -> None:
-        """Ask to stop, and wait for the end."""
+        """Stop the supervisor and wait for its end."""
         self.supervisor.ask_to_stop()
         self._thread.join(_STOP_SECONDS)
 
 
 def workers_of(services: Services) -> WorkerPool:
-    """Return the workers that the settings ask for."""
+    """Return the configured workers."""
     return LocalWorkers(services) if services.settings.jobs.workers else WorkerPool(services)

@@ -1,4 +1,4 @@
-"""The kinds of jobs and of models: one class each; every module here is found by itself.
+"""The kinds of jobs and models, one class per kind; all modules of this package are registered.
 
 Learners are in `pramana_core.learn`; `miner_service.jobs` runs the jobs.
 """
@@ -27,7 +27,7 @@ JOB_KINDS: Mapping[type, JobKind[Any, Any, Any]] = {kind.spec: kind for kind in 
 """The kinds of jobs by the class of their specification."""
 
 MODEL_KINDS: Mapping[str, JobKind[Any, Any, Any]] = {kind.makes: kind for kind in _KINDS}
-"""A kind of job that makes them, by the name of a kind of model."""
+"""The kind of job that produces each kind of model, by the model kind's name."""
 
 
 def kind_of(spec: JobSpec) -> JobKind[Any, Any, Any]:

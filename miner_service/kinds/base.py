@@ -1,6 +1,6 @@
-"""A kind of job: how it is prepared and run, and how its model is read.
+"""The base class of job kinds: preparing and running a job, and writing its model.
 
-`prepare` decides from metadata whether a job can run, at creation and again at its run.
+`prepare` decides from metadata whether a job can run, at its creation and again at its start.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from pramana_core.wire.release_kinds import ReleaseKindName
 from pramana_core.wire.releases import Alignment
 
 Content = dict[str, Any]
-"""What a model's message says besides its head."""
+"""The fields of a model's message after its head."""
 
 ReleaseContent = tuple[AlignedSource, Any]
-"""A sealed release as a source of records, and what it holds: a plan, or a masked table."""
+"""A sealed release as a source of records, and its content: a plan or a masked table."""
 
 
 @dataclass(frozen=True)
 class PreparedJob:
-    """A job that can run: the releases it uses, and how their records align."""
+    """A job that can run: its releases and the alignment of their records."""
 
     sources: tuple[AlignedSource, ...]
     alignment: Alignment
 
     @property
     def columns(self) -> int:
-        """How many columns it learns from; 0 where it learns from none."""
+        """The count of columns that the job learns from; 0 without columns."""
         return 0
 
     @property
     def copied(self) -> list[str]:
-        """A sentence for each two of the releases in use which are the same."""
+        """A warning for each pair of identical releases in use."""
         used = {source.release for source in self.sources}
         return [one.told for one in self.alignment.same if used.issuperset(one.releases)]
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a job makes, of how many records; `filled_in`: tables made of smaller ones."""
+    """The content of a model, its count of records, and tables filled in from smaller ones."""
 
     records: int
     content: Content
@@ -70,12 +70,12 @@ _MEDIA = {"page": "text/html", "svg": "image/svg+xml", "document": "application/
 
 
 def media_type_of(form: str) -> str:
-    """Return the media type of a form in which a model can be read."""
+    """Return the media type of a model's form."""
     return _MEDIA.get(form, "text/csv" if form.endswith("csv") else "text/plain")
 
 
 class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
-    """A kind of job on releases of one `release_kind`, and the kind of model that it makes."""
+    """A kind of job on releases of one `release_kind`, and the kind of model it produces."""
 
     release_kind: ClassVar[ReleaseKindName]
     spec: type[SpecT]
@@ -84,11 +84,11 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
 
     @property
     def makes(self) -> str:
-        """The `kind` of the models that it makes."""
+        """The `kind` of the resulting models."""
         return str(self.message.model_fields["kind"].default)
 
     def check(self, spec: SpecT) -> None:
-        """Raise what is wrong with a specification, whatever the releases are."""
+        """Check a specification independently of releases; raise its first error."""
 
     @abstractmethod
     def prepare(
@@ -99,10 +99,10 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         limits: Limits,
         aligner: Aligner,
     ) -> PreparedT:
-        """Check that a job can run on these releases, all of the kind that it uses; may raise."""
+        """Check that a job can run on these releases, all of its `release_kind`; raise if not."""
 
     def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
-        """Return the specification of a job that can run, with what was left to its records."""
+        """Return the specification of a job that can run, with all open options chosen."""
         return spec
 
     @abstractmethod
@@ -113,7 +113,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Do a job's work. Raises EstimationError, SingularChannel, TableError, LimitExceeded."""
+        """Run a job. Raises EstimationError, SingularChannel, TableError, LimitExceeded."""
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
@@ -125,31 +125,31 @@ def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment
     if twice:
         listed = "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
         raise Conflict(
-            f"More than one owner reports {listed} of the same records."
+            f"More than one owner reports these variables for the same records: {listed}."
             + copies_in_words(alignment),
             where=", ".join(twice),
-            remedy="Each variable of a record must come from one owner; rename one of them, or ask"
-            ' for `"records": "any"` if the owners know different people.',
+            remedy="Rename the variable at all owners but one. If the owners have different people,"
+            ' set `"records": "any"`.',
         )
 
 
 def copies_in_words(alignment: Alignment) -> str:
-    """Return a sentence for each two releases that are the same."""
+    """Return a sentence for each pair of identical releases."""
     return "".join(f" {one.told}" for one in alignment.same)
 
 
 def read_document(message: Any) -> str:
-    """Return the JSON of a model's document, from which it is read."""
+    """Return a model's document as JSON text for the readers of models."""
     return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
 
 
 def write_document(message: Any) -> str:
-    """Return a model's document in lines, for a file."""
+    """Return a model's document as indented JSON, for a file."""
     return write_json(message.document)
 
 
 def render(template: str, model: ModelHead, **shown: Any) -> str:
-    """Return the HTML page of a model by a file of `templates`, with what that names."""
+    """Return a model's HTML page from a file of `templates` and the variables it uses."""
     environment = Environment(
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )
@@ -161,11 +161,11 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
 
 
 def in_words(model: ModelHead) -> str:
-    """Return in a sentence what a model's releases disclose of one person."""
+    """Return a sentence on what a model's releases disclose about one person."""
     amplification = model.told.to_amplification()
     learned = f"Learned from {model.records:,} records"
     if math.isinf(amplification.epsilon):
-        return f"{learned}; no gamma bounds what these tell of a person."
+        return f"{learned}; no gamma bounds what they disclose about a person."
     words = f"{learned}; whole record: {amplification.told}"
     if model.central is None or model.central.epsilon is None:
         return f"{words}."
@@ -173,7 +173,7 @@ def in_words(model: ModelHead) -> str:
 
 
 def stated(model: ModelHead, form: str, written: str) -> str:
-    """Return a form of a model with its worth and that sentence, where people read it."""
+    """Return a form of a model, with its worth and disclosure added to texts and pictures."""
     words, worth = in_words(model), model.worth and model.worth.to_worth()
     if form == "svg":
         return captioned(written, f"{worth.verdict} {words}" if worth else words)

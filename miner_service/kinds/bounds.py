@@ -1,4 +1,4 @@
-"""Bounds on the tables and parameters of a job, from the plans of its records alone."""
+"""Limits on the tables and parameters of a job, checked from the plans of its records."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pramana_core.estimation.information import INFORMATION_CELLS
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.jobs import BayesNetParametersSpec, BayesNetStructureSpec, CountsSpec
 
-FEWER = "Ask for fewer variables, or for variables of fewer categories."
+FEWER = "Choose fewer variables, or variables with fewer categories."
 
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """The plans of a job's records, one per set of records that are reported alike."""
+    """The plans of a job's records: one plan for each set of records reported alike."""
 
     plans: tuple[Plan, ...]
 
     @cached_property
     def domain(self) -> Domain:
-        """All variables, as the first plan that has them lists them."""
+        """All variables, each as described by the first plan that has it."""
         found = {v.name: v for plan in reversed(self.plans) for v in reversed(tuple(plan.domain))}
         return Domain(tuple(reversed(found.values())))
 
@@ -48,16 +48,16 @@ class RecordLayout:
         return max(self.domain.project(tuple(whole)).size, *reported)
 
     def largest(self, nodes: Collection[str], most: int) -> tuple[str, ...]:
-        """Return the `most` variables whose own tables need the most cells."""
+        """Return the `most` variables whose one-way tables need the most cells."""
         return tuple(sorted(nodes, key=lambda name: -self.cells({name}))[:most])
 
     def reports(self, names: Collection[str]) -> bool:
-        """Whether some record may report all of these variables."""
+        """Whether a record may report all these variables."""
         return any(plan.reports_together(names) for plan in self.plans)
 
 
 class Extent(NamedTuple):
-    """What a job counts: its variables, how their records are reported, and how many these are."""
+    """The variables that a job counts, the layout of their records, and the count of records."""
 
     variables: tuple[str, ...]
     layout: RecordLayout
@@ -65,12 +65,12 @@ class Extent(NamedTuple):
 
 
 def weighs_reports(spec: CountsSpec) -> bool:
-    """Whether the estimator weighs reports one by one; then each must report all variables."""
+    """Whether the estimator weights single reports; then each report must have all variables."""
     return spec.estimator in ("moment", "sum")
 
 
 def can_estimate(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool:
-    """Whether the estimator has a table of some variables from reports of all of them."""
+    """Whether the estimator can compute a table over some variables from reports of all of them."""
     if spec.models:
         size = layout.domain.project(tuple(names)).size
         if len(names) > (spec.order or 2) or size > INFORMATION_CELLS:
@@ -81,7 +81,7 @@ def can_estimate(spec: CountsSpec, names: Collection[str], layout: RecordLayout)
 def require_table(
     spec: CountsSpec, names: Collection[str], layout: RecordLayout, limits: Limits, *, where: str
 ) -> None:
-    """Bound the table over some variables. Raises LimitExceeded."""
+    """Limit the table over some variables. Raises LimitExceeded."""
     most = limits.job_cells
     if spec.models or (spec.estimator == "ml" and spec.records == "any"):
         # The errors of such a table come from an information matrix over its cells.
@@ -98,7 +98,7 @@ def require_network(
     layout: RecordLayout,
     limits: Limits,
 ) -> None:
-    """Bound a network classifier whose features depend on `most` others. Raises LimitExceeded."""
+    """Limit a network classifier whose features depend on `most` others. Raises LimitExceeded."""
     require_table(
         spec, (target, *layout.largest(features, most + 1)), layout, limits, where="features"
     )
@@ -109,12 +109,12 @@ def require_network(
         limits.model_parameters,
         "parameters of the classifier",
         "model",
-        "Ask for naive Bayes, or leave out the features of many categories.",
+        "Choose naive Bayes, or omit features with many categories.",
     )
 
 
 def require_families(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Limits) -> None:
-    """Bound the table of each node with its parents. Raises LimitExceeded."""
+    """Limit the table of each node with its parents. Raises LimitExceeded."""
     parameters = sum(layout.domain.project((n, *p)).size for n, p in spec.structure.items())
     require_at_most(
         parameters, limits.model_parameters, "parameters of the network", "structure", FEWER
@@ -126,7 +126,7 @@ def require_families(spec: BayesNetParametersSpec, layout: RecordLayout, limits:
 def require_pairs(
     names: Collection[str], layout: RecordLayout, *, where: str, most: int = INFORMATION_CELLS
 ) -> None:
-    """Bound the largest table of two variables. Raises LimitExceeded."""
+    """Limit the largest table of two variables. Raises LimitExceeded."""
     pair = sorted(names, key=lambda name: -layout.domain[name].size)[:2]
     cells = layout.domain.project(pair).size
     require_at_most(cells, most, f"cells of the table over {pair}", where, FEWER)
@@ -135,23 +135,23 @@ def require_pairs(
 def require_search(
     spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout, limits: Limits
 ) -> None:
-    """Bound the largest table of a search and its samples. Raises LimitExceeded."""
+    """Limit the largest table of a search, and its bootstrap samples. Raises LimitExceeded."""
     require_at_most(
         len(nodes), limits.search_variables, "variables of the search", "variables", FEWER
     )
     search = spec.search.options()
     parents = search.max_parents
-    remedy = "Allow fewer parents, or leave out variables of many categories."
+    remedy = "Allow fewer parents, or omit variables with many categories."
     require_at_most(
         _most_parameters(layout.domain.project(nodes), parents),
         limits.model_parameters,
-        f"parameters with {parents} parents a node",
+        f"parameters with {parents} parents per node",
         "search.max_parents",
         remedy,
     )
     most = min(limits.job_cells, TEST_CELLS)
     if uses_pairs(spec, nodes, layout):
-        # Larger families than can be estimated are not learned (`chow_liu.FAMILY_CELLS`).
+        # Families too large to estimate are not learned (`chow_liu.FAMILY_CELLS`).
         require_pairs(nodes, layout, where="search.max_parents", most=most)
         return
     family = layout.largest(nodes, parents + 1)
@@ -161,16 +161,16 @@ def require_search(
         limits.bootstrap_cells,
         f"cells of {spec.draws} bootstrap samples of a table over {list(family)}",
         "draws",
-        "Ask for fewer draws, or allow fewer parents.",
+        "Choose fewer draws, or allow fewer parents.",
     )
-    # To exchange a parent for another is judged on a table that has both.
+    # Replacing one parent by another needs a table with both.
     family = layout.largest(nodes, parents + 1 + search.refine)
     what = f"cells of a table over {list(family)}"
     require_at_most(layout.cells(family), most, what, "search.max_parents", remedy)
 
 
 def uses_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
-    """Whether a search needs the tables of pairs alone (`structure_learning`)."""
+    """Whether a search needs only two-way tables (`structure_learning`)."""
     search = spec.search.options()
     if search.order is not None or search.method == "hill-climbing":
         return False
@@ -180,7 +180,7 @@ def uses_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: Record
 
 
 def _most_parameters(domain: Domain, most: int) -> int:
-    """Return how many parameters a network can have if each node has the largest parents."""
+    """Return the most parameters of a network if each node has the `most` largest parents."""
     sizes = sorted(domain.shape, reverse=True)
     return sum(
         size * math.prod((sizes[:place] + sizes[place + 1 :])[:most])

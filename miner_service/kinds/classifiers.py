@@ -1,4 +1,4 @@
-"""Decision trees, linear and Bayesian classifiers: what their jobs may cost, and their pages."""
+"""Decision trees, linear and Bayesian classifiers: limits of their jobs, and their pages."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from pramana_core.wire.models import (
 )
 
 MOST_NODES = 20_000
-"""The most nodes of a tree in a model."""
+"""Maximum nodes of a tree."""
 
 MOST_COLUMNS = 2_048
-"""The most columns of a linear classifier: products of all pairs of them are needed."""
+"""Maximum columns of a linear classifier, which needs the products of all pairs of columns."""
 
 MOST_CLASSES = 256
-"""The most classes of a linear classifier, each of which has a plane of its own."""
+"""Maximum classes of a linear classifier; each class has its own plane."""
 
 MOST_WEIGHTS = 1 << 14
-"""The most columns of all classes' planes together."""
+"""Maximum weights of all planes together."""
 
 MOST_DRAWN = 1 << 24
-"""The most records drawn from a network, times the classes."""
+"""Maximum product of the records drawn from a network and the classes."""
 
 _FORMS = ("svg", "text", "bif")
-"""The forms of a model, besides its page and its document, that can be asked for."""
+"""The forms in which a model is available, in addition to its page and its document."""
 
 SpecT = TypeVar("SpecT", bound=DecisionTreeSpec | LinearClassifierSpec | BayesClassifierSpec)
 MessageT = TypeVar("MessageT", bound=DocumentMessage)
@@ -72,7 +72,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         forms = [form for form in _FORMS if form in cls.learner.forms]
-        written = {form: partial(cls._written, form) for form in forms}
+        written = {form: partial(cls._write, form) for form in forms}
         cls.views = {"page": cls._page, **written, DOCUMENT: write_document}
 
     @classmethod
@@ -80,7 +80,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         return cls.learner.read(read_document(message))
 
     @classmethod
-    def _written(cls, form: str, message: MessageT) -> str:
+    def _write(cls, form: str, message: MessageT) -> str:
         return cls.learner.write(cls._model(message), form, message.study)
 
     @classmethod
@@ -91,35 +91,35 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
 
     @classmethod
     def shown(cls, model: Any) -> Mapping[str, Any]:  # noqa: ARG003
-        """Return what else a page of a model shows, besides the forms by their names."""
+        """Return further variables of a model's page."""
         return {}
 
     def check(self, spec: SpecT) -> None:
         spec.options()
-        named = self._named(spec) or ()
+        named = self._inputs(spec) or ()
         if len(set(named)) < len(named) or spec.target in named:
             where = self.learner.features
             raise OptionError(
-                "A variable is named twice, or is the class itself.",
+                "A variable is listed twice, or is the class itself.",
                 where=where,
-                remedy=f"Name in `{where}` other variables than the class, each once.",
+                remedy=f"List each variable once in `{where}`, without the class.",
             )
 
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
-        """Return what the class is told from, by default all that is reported, and the class."""
-        names = [name for name in self._named(spec) or reported.names if name != spec.target]
+        """Return the features, by default all reported variables, and last the class."""
+        names = [name for name in self._inputs(spec) or reported.names if name != spec.target]
         if not names:
             raise OptionError(
-                "Only the class is reported: there is nothing to predict it from.", where="target"
+                "Only the class is reported, so no variable can predict it.", where="target"
             )
         return (*names, spec.target)
 
-    def _named(self, spec: SpecT) -> list[str] | None:
+    def _inputs(self, spec: SpecT) -> list[str] | None:
         named: list[str] | None = getattr(spec, self.learner.features)
         return named
 
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:  # noqa: ARG002
-        """Bound the variables; each kind bounds what it counts besides."""
+        """Limit the variables; each kind also limits its tables."""
         require_at_most(
             len(extent.variables),
             limits.search_variables,
@@ -143,7 +143,7 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         return self.learner.worth(marginals, model, getattr(spec, "seed", 0))
 
     def require_readable(self, model: Any) -> None:
-        """Bound what was learned. Raises LimitExceeded."""
+        """Limit the size of the model. Raises LimitExceeded."""
 
 
 class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
@@ -157,7 +157,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         return {"through": model_note(model)}
 
     def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
-        """Bound variables, splits, and the tables of paths or of a model. Raises LimitExceeded."""
+        """Limit variables, splits, and the tables of paths or of a model. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         attributes = layout.domain.project(variables[:-1])
@@ -169,7 +169,7 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
             FEWER,
         )
         if not can_estimate(spec, variables, layout):
-            # Through a model that is learned of the class with one or two attributes.
+            # The tree is grown on a model learned from the class with one or two attributes.
             require_network(spec, spec.target, attributes.names, 1, layout, limits)
             return
         if weighs_reports(spec):
@@ -179,20 +179,20 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         require_table(spec, layout.largest(variables, most), layout, limits, where="max_depth")
 
     def require_readable(self, model: Any) -> None:
-        """Bound the nodes. Raises LimitExceeded."""
+        """Limit the nodes. Raises LimitExceeded."""
         require_at_most(
             sum(1 for _ in model.root),
             MOST_NODES,
             "nodes of the tree",
             "max_depth",
-            "Allow less depth, or ask for a smaller significance.",
+            "Lower the maximum depth or the significance level.",
         )
 
 
 def _require_few_classes(
     spec: LinearClassifierSpec, domain: Domain, columns: int, *, tabulated: bool
 ) -> None:
-    """Bound the planes, their weights, and the scores of records that are drawn."""
+    """Limit the planes, their weights, and the scores of drawn records."""
     classes, sample = domain[spec.target].size, spec.options().sample
     drawn = 0 if tabulated else classes * sample
     bounds = (
@@ -200,7 +200,7 @@ def _require_few_classes(
         (classes * columns, MOST_WEIGHTS, f"weights of {classes} classes", "features"),
         (drawn, MOST_DRAWN, f"scores of {sample} drawn records", "sample"),
     )
-    remedy = "Choose a class of fewer categories, fewer features or a smaller sample."
+    remedy = "Choose a class with fewer categories, fewer features or a smaller sample."
     for number, most, what, where in bounds:
         require_at_most(number, most, what, where, remedy)
 
@@ -222,7 +222,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
     def require_affordable(
         self, spec: LinearClassifierSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Bound columns, classes and tables. Raises LimitExceeded, UnknownVariable, OptionError."""
+        """Limit columns, classes and tables. Raises LimitExceeded, UnknownVariable, OptionError."""
         variables, layout, _records = extent
         domain = layout.domain.project(variables)
         features = domain.project(variables[:-1])
@@ -253,7 +253,7 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
         return {"name": NAMES[model.model], "structure": structure}
 
     def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
-        """Bound variables, the largest table and all parameters. Raises LimitExceeded."""
+        """Limit variables, the largest table and all parameters. Raises LimitExceeded."""
         variables, layout, _records = extent
         super().require_affordable(spec, extent, limits)
         most = spec.options().depends_on

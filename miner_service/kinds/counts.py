@@ -1,4 +1,4 @@
-"""Kinds of jobs on randomized records: they learn from counts estimated under their plans."""
+"""Base class of jobs on randomized records, which learn from counts estimated under their plans."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ SpecT = TypeVar("SpecT", bound=CountsSpec)
 MessageT = TypeVar("MessageT", bound=ModelHead)
 
 _LEARNING = 50
-"""The share of a job's progress that is learning, in percent; then the model is weighed."""
+"""Percentage of a job's progress for learning; computing the model's worth follows."""
 
 NeededBlocks = tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
-"""Releases with the blocks of their plans that a job needs."""
+"""Releases, each with the blocks of its plan that a job needs."""
 
 
 @dataclass(frozen=True)
 class CountsJob(PreparedJob):
-    """A job that can run: what it counts, the blocks it needs, and how counts are estimated."""
+    """A job that can run: its variables and records, the blocks it needs, and its specification."""
 
     extent: Extent
     planned: tuple[PlannedRelease, ...]
@@ -67,11 +67,11 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
-        """Return the variables it counts, given all that are reported; may raise."""
+        """Return the variables to count, given all reported ones; raise if that is impossible."""
 
     @abstractmethod
     def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:
-        """Raise LimitExceeded if a job on these variables costs too much."""
+        """Raise LimitExceeded if a job on these variables is too expensive."""
 
     @abstractmethod
     def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
@@ -85,11 +85,11 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         limits: Limits,
         aligner: Aligner,
     ) -> CountsJob:
-        """Check that a job can run on releases that hold plans."""
+        """Check that a job can run on releases with plans."""
         self.check(spec)
         require_aligned(alignment, spec.records)
         releases = tuple(PlannedRelease(source, plan) for source, plan in released)
-        reported = _reported(releases)
+        reported = _reported_domain(releases)
         variables = self.variables(spec, reported)
         _require_reported(variables, reported)
         blocks = tuple(
@@ -126,7 +126,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         return spec.model_copy(update={"estimator": chosen.estimator, "order": chosen.order})
 
     def _affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> SpecT:
-        """Return a job with the order given, or the highest default one that can be afforded."""
+        """Return a job with the given order, or with the highest affordable default order."""
         if not spec.models:
             spec = spec.model_copy(update={"order": spec.order or LEAST_ORDER})
         elif spec.order is None and self.settles_order:
@@ -146,7 +146,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Estimate the counts that a job needs and learn its model from them."""
+        """Estimate the counts of a job and learn its model from them."""
         steps = Repeating(on_step)
         spec = self.settled(spec, prepared)
         marginals = marginals_of(
@@ -172,38 +172,38 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
 
     @abstractmethod
     def worth(self, spec: SpecT, marginals: Marginals, content: Content) -> Worth | None:
-        """Return what a model is worth, given its content; None where that is not known."""
+        """Return the worth of a model, given its content; None if it is unknown."""
 
 
-def _reported(releases: Iterable[PlannedRelease]) -> Domain:
-    """Return the variables that are not withheld everywhere."""
+def _reported_domain(releases: Iterable[PlannedRelease]) -> Domain:
+    """Return the variables that at least one release reports."""
     blocks = [block for release in releases for block in release.plan.blocks]
     found: dict[str, Variable] = {}
     for variable in (v for b in blocks if not b.channel.withheld for v in b.variables):
-        # A variable of two owners is listed once; whether there may be two is checked later.
+        # A variable of two owners is listed once; `require_one_owner` checks it later.
         found.setdefault(variable.name, variable)
     return Domain(tuple(found.values()))
 
 
 def _require_reported(variables: Collection[str], domain: Domain) -> None:
-    """Check that each variable is reported by some record."""
+    """Check that at least one record reports each variable."""
     missing = sorted(set(variables) - set(domain.names))
     if missing:
         reported = sorted(domain.names)
         raise VariablesMissing(
             f"No sealed release in use reports {missing}{did_you_mean(missing, reported)}.",
             where=", ".join(missing),
-            remedy=f"The variables reported are {reported}.",
+            remedy=f"The reported variables are {reported}.",
         )
 
 
 def _require_all_reported(variables: Sequence[str], plans: Sequence[Plan]) -> None:
-    """Check that each record reports every variable: moments estimate nothing that is missing."""
+    """Check that each record reports all variables, as estimation by moments requires."""
     for plan in plans:
         reported = {n for b in plan.blocks if not b.channel.withheld for n in b.names}
         if absent := sorted(set(variables) - reported):
             raise OptionError(
-                f"Some records are reported without {absent}, which moments cannot estimate.",
+                f"Some records lack {absent}, so the moment estimators cannot be used.",
                 where="estimator",
                 remedy='Use the estimator "ml" with records "any".',
             )

@@ -29,33 +29,33 @@ from pramana_core.wire.jobs import AssociationRulesSpec
 from pramana_core.wire.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
-"""The most items of a job."""
+"""Maximum items of a job."""
 
 MOST_LISTED = 100_000
-"""The most itemsets, and the most rules, of a model."""
+"""Maximum itemsets, and maximum rules, of a model."""
 
 SHOWN = 500
-"""Longer lists are left to the CSV."""
+"""Maximum rows of a list on the page; the CSV has all rows."""
 
 _MINING_STEPS, _RULE_STEPS = 80, 20
-"""How much of a job's progress is the search for itemsets, and how much the rules."""
+"""Percentages of a job's progress for the search for itemsets, and for the rules."""
 
 _JOINED = " & "
 
 
-def _shortened(found: FoundItemsets) -> FoundItemsets:
-    """Return what was found without the itemsets that are not listed."""
+def _shorten(found: FoundItemsets) -> FoundItemsets:
+    """Return a search's result with only the itemsets to list."""
     levels = []
     for level in found.levels:
-        kept = _listed(level)
+        kept = _is_listed(level)
         arrays: dict[str, Any] = {f.name: getattr(level, f.name) for f in fields(level)}
         shorter = {name: a[kept] for name, a in arrays.items() if a is not None}
         levels.append(replace(level, **shorter))
     return replace(found, levels=tuple(levels))
 
 
-def _listed(level: Level) -> Flags:
-    """Return which itemsets of a level count as frequent or are not ruled out."""
+def _is_listed(level: Level) -> Flags:
+    """Return a mask of a level's itemsets that are frequent or undecided."""
     listed: Flags = level.chosen | (level.verdict != NOT_FREQUENT)
     return listed
 
@@ -66,7 +66,7 @@ def _word(model: AssociationRulesMessage, place: int) -> str:
 
 
 def _words(model: AssociationRulesMessage, items: Iterable[int]) -> str:
-    """Return items in words, joined."""
+    """Return the joined labels of items."""
     return _JOINED.join(_word(model, place) for place in items)
 
 
@@ -113,12 +113,12 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             raise OptionError(
                 "`items` cannot be given together with `variables` or `present`.",
                 where="items",
-                remedy="Give `items` alone, or leave it out.",
+                remedy="Give either `items`, or `variables` and `present`.",
             )
         for names in (spec.variables or (), *(spec.items or {}).values()):
             if len(set(names)) < len(names):
                 where = "items" if spec.items else "variables"
-                raise OptionError("A variable or an item is named twice.", where=where)
+                raise OptionError("A variable or an item is listed twice.", where=where)
 
     def variables(self, spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
         if spec.items is not None:
@@ -126,14 +126,14 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         names = tuple(spec.variables or reported.names)
         if spec.present is None or not set(names) <= set(reported.names):
             return names
-        # Of the other variables nothing needs to be counted.
+        # The other variables need no counts.
         items = items_of(reported.project(names), spec.present)
         return tuple(name for name, _ in items)
 
     def require_affordable(
         self, spec: AssociationRulesSpec, extent: Extent, limits: Limits
     ) -> None:
-        """Bound the variables, the items and, where tables tell itemsets, the largest of these."""
+        """Limit the variables, the items and, where itemsets need tables, the largest table."""
         variables, layout, _records = extent
         items = items_of(layout.domain.project(variables), spec.present, spec.items)
         require_at_most(
@@ -143,7 +143,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         if MARGINALS[spec.estimator or "moment"].makes_of_pairs(spec.order):
             require_pairs(variables, layout, where="variables")
             return
-        # By reports, longer itemsets whose table is too large are left undecided.
+        # Estimators on reports leave longer itemsets with too large tables undecided.
         longest = spec.options().max_length
         longest = min(longest, 2) if weighs_reports(spec) else longest
         family = layout.largest(variables, longest)
@@ -170,11 +170,11 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             part_of(on_step, 0, _MINING_STEPS),
         )
         require_at_most(
-            sum(int(_listed(level).sum()) for level in found.levels),
+            sum(int(_is_listed(level).sum()) for level in found.levels),
             MOST_LISTED,
             "itemsets of the model",
             "minimum_support",
-            "Raise the minimum support, or ask for fewer items.",
+            "Raise the minimum support, or choose fewer items.",
         )
         rules = derive_rules(
             found,
@@ -184,7 +184,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
             most=MOST_LISTED,
             on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
         )
-        document = write_findings(_shortened(found), rules)
+        document = write_findings(_shorten(found), rules)
         return {
             "items": document["items"],
             "examined": sum(map(len, found.levels)),

@@ -54,12 +54,12 @@ from pramana_core.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class TablesJob(PreparedJob):
-    """A job that can run; `apart`: its releases have different people."""
+    """A regression job that can run; with `disjoint`, its releases have different people."""
 
     variables: tuple[str, ...]
     releases: tuple[MaskedRelease, ...]
     needed: tuple[MaskedRelease, ...]
-    apart: bool
+    disjoint: bool
 
     @property
     def columns(self) -> int:
@@ -76,7 +76,7 @@ def _page(message: RegressionMessage) -> str:
         "regression.html.j2",
         message,
         regression=model,
-        said=summary(model),
+        summary=summary(model),
         effects=coefficients_chart(model).svg(),
         warnings=warnings(model),
         number=number,
@@ -115,14 +115,14 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
             raise VariablesMissing(
                 f"No masked release is in use in study {alignment.study}.",
                 where="kind",
-                remedy=f"Let an owner publish one: `{KINDS[MASKED].command}`.",
+                remedy=f"Ask an owner to publish one with `{KINDS[MASKED].command}`.",
             )
         require_aligned(alignment, spec.records)
-        described = _described(releases)
+        described = _columns_by_name(releases)
         variables = _variables(spec, described)
         needed = tuple(r for r in releases if set(variables) & set(r.columns))
-        apart = spec.records == "any"
-        if apart:
+        disjoint = spec.records == "any"
+        if disjoint:
             _require_whole(variables, needed)
             _require_different_people(needed, aligner, alignment)
         else:
@@ -130,11 +130,11 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
                 ((name, r.source.owner) for r in needed for name in variables if name in r.columns),
                 alignment,
             )
-        records = sum(r.source.records for r in needed) if apart else alignment.in_all or 0
+        records = sum(r.source.records for r in needed) if disjoint else alignment.in_all or 0
         columns = [described[name] for name in variables]
         _require_affordable(spec, columns, records, limits)
         sources = tuple(r.source for r in releases)
-        return TablesJob(sources, alignment, variables, releases, needed, apart)
+        return TablesJob(sources, alignment, variables, releases, needed, disjoint)
 
     def learned(
         self,
@@ -143,9 +143,9 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
         access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Put a job's tables together and learn its model from them."""
+        """Join the tables of a job and fit its model."""
         needed, variables = prepared.needed, prepared.variables
-        if prepared.apart:
+        if prepared.disjoint:
             table = rows_together(needed, variables, access.load)
         else:
             table = columns_together(
@@ -157,7 +157,7 @@ class RegressionKind(JobKind[RegressionSpec, TablesJob, RegressionMessage]):
             )
         *features, target = variables
         model = learn_regression(table, target, features, spec.options(), on_step)
-        notes = _units_warnings(table, needed) if prepared.apart else ()
+        notes = _units_warnings(table, needed) if prepared.disjoint else ()
         masking = [
             MaskingMessage(
                 release=release.source.release,
@@ -181,7 +181,7 @@ def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tup
     target = released.get(spec.target)
     if target is not None and target.type != "numeric":
         raise OptionError(
-            f"The target {spec.target!r} has categories; a regression explains a number.",
+            f"The target {spec.target!r} is categorical; a regression needs a numeric target.",
             where="target",
             remedy="Name a numeric column.",
         )
@@ -191,7 +191,7 @@ def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tup
         raise VariablesMissing(
             f"No masked release in use has {missing}.",
             where=", ".join(missing),
-            remedy=f"The columns released are {sorted(released)}.",
+            remedy=f"The released columns are {sorted(released)}.",
         )
     return (*names, spec.target)
 
@@ -199,7 +199,7 @@ def _variables(spec: RegressionSpec, released: Mapping[str, TableColumn]) -> tup
 def _require_affordable(
     spec: RegressionSpec, columns: Sequence[TableColumn], rows: int, limits: Limits
 ) -> None:
-    """Bound the columns and the numbers of the fit. Raises LimitExceeded."""
+    """Limit the columns and the numbers of the fit. Raises LimitExceeded."""
     features = [
         Feature(column.name, None if column.categories is None else tuple(column.categories))
         for column in columns
@@ -207,14 +207,14 @@ def _require_affordable(
     ]
     degree = spec.options().degree
     terms, where = count_terms(features, degree), "degree" if degree > 1 else "features"
-    remedy = "Choose fewer features, those of fewer categories, or a lower degree."
+    remedy = "Choose fewer features, features with fewer categories, or a lower degree."
     require_at_most(len(features), limits.search_variables - 1, "features", where, remedy)
     require_at_most(terms, MOST_TERMS, "terms of the regression", where, remedy)
     require_at_most(rows * (1 + terms), MOST_NUMBERS, "numbers of the fit", "features", remedy)
 
 
-def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
-    """Return all columns by name; one that is masked anywhere is a masked one."""
+def _columns_by_name(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
+    """Return all columns by name; a column masked by any owner counts as masked."""
     found: dict[str, TableColumn] = {}
     for release in releases:
         for name, column in release.columns.items():
@@ -225,17 +225,17 @@ def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
 
 
 def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) -> None:
-    """Check that each release has every variable, described alike."""
+    """Check that each release has every variable with the same description."""
     first = needed[0].columns
     for release in needed:
         own = release.columns
         if absent := sorted(set(variables) - set(own)):
             raise VariablesMissing(
-                f"The masked release of {release.source.owner} has no columns {absent}; with"
-                ' `"records": "any"` every owner must have all of them.',
+                f"The masked release of {release.source.owner} lacks the columns {absent}; with"
+                ' `"records": "any"` every owner must have all columns.',
                 where=", ".join(absent),
-                remedy='Choose columns that all have, or `"records": "identical"` or `"common"` if'
-                " the owners know the same people.",
+                remedy="Choose columns that all owners have. If the owners have the same people,"
+                ' set `"records": "identical"` or `"common"`.',
             )
         for name in variables:
             form = [(c[name].type, c[name].categories) for c in (own, first)]
@@ -244,12 +244,12 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
                     f"{release.source.owner} and {needed[0].source.owner} describe column {name!r}"
                     " differently: its type, or its categories and their order.",
                     where=name,
-                    remedy="Let both release it with the same categories in the same order.",
+                    remedy="Both owners must release the same categories in the same order.",
                 )
 
 
 def _units_warnings(table: MixedTable, releases: Sequence[MaskedRelease]) -> tuple[str, ...]:
-    """Return a warning for each number whose unit seems to differ between owners' records."""
+    """Return a warning for each number whose unit seems to differ between owners."""
     ends = np.cumsum([release.source.records for release in releases])[:-1]
     found = []
     for column in table.columns:
@@ -266,8 +266,8 @@ def _require_different_people(
     if len(needed) > 1 and not aligner.different_people([[r.source] for r in needed]):
         owners = sorted(r.source.owner for r in needed)
         raise Conflict(
-            f"Some records are at several of {owners}; put together they would count twice."
+            f"Several of the owners {owners} have the same records, which would count twice."
             f"{copies_in_words(alignment)}",
             where=", ".join(owners),
-            remedy='With `"records": "any"` the owners must know different people.',
+            remedy='With `"records": "any"`, the owners must have different people.',
         )

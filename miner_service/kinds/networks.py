@@ -1,4 +1,4 @@
-"""Bayesian networks: their parameters on a given structure, or their structure too."""
+"""Bayesian networks: parameters of a given structure, or structure and parameters."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from pramana_core.wire.models import BayesNetMessage
 NetworkSpecT = TypeVar("NetworkSpecT", BayesNetParametersSpec, BayesNetStructureSpec)
 
 PARAMETERS_SHOWN = 2_000
-"""A longer list of parameters is left to the JSON."""
+"""Maximum parameters on the page; the JSON has all parameters."""
 
 _SEARCH_STEPS, _PARAMETER_STEPS = 90, 10
-"""How much of a structure job's progress is the search, and how much its parameters."""
+"""Percentages of a structure job's progress for the search, and for the parameters."""
 
 
 def document_of(model: BayesNetMessage) -> NetworkDocument:
@@ -50,7 +50,7 @@ def _parameters(
 
 
 def _content(learned: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
-    """Return what a model says of a network, and of every link what was found out of it."""
+    """Return the fields of a model from a network and its learned links."""
     document = network_json(learned, links)
     return {name: part for name, part in document.items() if name != "kind"}
 
@@ -60,19 +60,19 @@ def _draw(model: BayesNetMessage) -> str:
     return draw_structure(document.network.structure, confidence=document.confidence).svg()
 
 
-_AT_A_GLANCE = 12
-"""The links in the first picture of a network of more variables or links."""
+_OVERVIEW_LINKS = 12
+"""Maximum links of the overview of a large network."""
 
 
-def _first(document: NetworkDocument) -> str:
-    """Return a picture of the links that are worth most, of a network too large for a glance."""
+def _overview(document: NetworkDocument) -> str:
+    """Return a picture of the links with the highest gain; "" for a small network."""
     structure = document.network.structure
-    if len(structure.nodes) <= _AT_A_GLANCE or len(structure.links) <= _AT_A_GLANCE:
+    if len(structure.nodes) <= _OVERVIEW_LINKS or len(structure.links) <= _OVERVIEW_LINKS:
         return ""
     worth = document.links
     if not worth:
         return ""
-    order = descending([link.gain for link in worth]).tolist()[:_AT_A_GLANCE]
+    order = descending([link.gain for link in worth]).tolist()[:_OVERVIEW_LINKS]
     links = [(worth[at].parent, worth[at].child) for at in order]
     parents = {
         node: tuple(parent for parent, child in links if child == node)
@@ -90,7 +90,7 @@ def _page(model: BayesNetMessage) -> str:
         "network.html.j2",
         model,
         picture=_draw(model),
-        first=_first(document),
+        overview=_overview(document),
         links=document.links,
         score=spec.score.name if spec else None,
         draws=spec.draws if spec else 0,
@@ -115,7 +115,7 @@ class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
 
 
 class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
-    """The parameters of networks on a given structure."""
+    """Jobs that learn the parameters of a network with given structure."""
 
     spec = BayesNetParametersSpec
 
@@ -138,7 +138,7 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
 
 
 class StructureKind(_NetworkKind[BayesNetStructureSpec]):
-    """The structure of networks, and then its parameters."""
+    """Jobs that learn the structure and then the parameters of a network."""
 
     spec = BayesNetStructureSpec
 
@@ -153,17 +153,17 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
         require_search(spec, extent.variables, extent.layout, limits)
 
     def variables(self, spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
-        """Return the nodes of a search: by default, all that is reported."""
+        """Return the nodes of a search, by default all reported variables."""
         nodes = tuple(spec.variables or reported.names)
         if len(set(nodes)) < len(nodes):
-            raise OptionError("A variable is named twice.", where="variables")
+            raise OptionError("A variable is listed twice.", where="variables")
         order = spec.search.options().order
         if order is not None and set(order) != set(nodes):
             missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
             raise OptionError(
-                f"The order must name each variable once: missing {missing}, unknown {unknown}.",
+                f"The order must list each variable once: missing {missing}, unknown {unknown}.",
                 where="search.order",
-                remedy="Name in `order` the same variables as in `variables`.",
+                remedy="List the same variables in `order` as in `variables`.",
             )
         return nodes
 

@@ -1,4 +1,4 @@
-"""Models of the trees that owners released, without any records."""
+"""Models learned from the trees that owners released, without records."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessag
 from pramana_core.wire.releases import Alignment
 
 MOST_NUMBERS = 100_000_000
-"""The most numbers of pseudo-data: records times columns, a category being a column of its own."""
+"""Maximum numbers of pseudo-data: records times columns, where each category is a column."""
 
 MOST_CELLS = 20_000_000
-"""The most cells of a table of all classes by paths, columns or records compared."""
+"""Maximum cells of a table of classes by paths, columns or compared records."""
 
 MOST_DRAWN = 200_000
-"""The most leaves times classes of a picture."""
+"""Maximum product of leaves and classes of a picture."""
 
 COMPARED = 20_000
-"""The most records on which a model and a tree are compared."""
+"""Maximum records for the comparison of a model with a tree."""
 
-FEWER = "Name fewer owners, or let them prune their trees further."
+FEWER = "Name fewer owners, or ask them to prune their trees further."
 
 
 @dataclass(frozen=True)
 class TreeSource:
-    """A released tree that a job uses: whose, which, and what its owner says of it."""
+    """A released tree that a job uses: its owner, its release and its message."""
 
     owner: str
     release: str
@@ -82,7 +82,7 @@ class TreeSource:
 
     @property
     def tree(self) -> TreeDocument:
-        """The tree. Raises Conflict: its release was withdrawn."""
+        """The tree. Raises Conflict if its release was withdrawn."""
         if self.model.tree is None:
             raise Conflict(f"The tree of {self.owner} was withdrawn.", where=self.release)
         return self.model.tree
@@ -90,7 +90,7 @@ class TreeSource:
 
 @dataclass(frozen=True)
 class ModelsJob(PreparedJob):
-    """A job that can run: the trees it uses."""
+    """A job on shared trees that can run."""
 
     used: tuple[TreeSource, ...]
 
@@ -104,7 +104,7 @@ def _columns(schema: TreeSchema) -> int:
 def _records_to_compare(
     options: CombineOptions, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return drawn records by which a model and the trees are compared."""
+    """Return drawn records for the comparison of a model with the trees."""
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
@@ -116,10 +116,10 @@ def _records_to_compare(
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
 
-def _compared(
+def _compare(
     source: TreeSource, tree: SharedTree, model: GlobalModel, records: MixedTable
 ) -> UsedTreeMessage:
-    """Return how often a model and a tree agree."""
+    """Return the agreement of a model with a tree."""
     alike = class_match(model, in_schema(tree, model.schema), records)
     return UsedTreeMessage(
         release=source.release,
@@ -136,13 +136,13 @@ def _compared(
 
 
 def _worth(compared: Sequence[UsedTreeMessage]) -> Worth:
-    """Return what is known of a model of trees: how often it predicts as each of them does."""
+    """Return the worth of a model of trees: how often it agrees with each tree."""
     figures = []
     for tree in compared:
         half = normal_quantile(LEVEL) * tree.class_match_se
         ends = max(tree.class_match - half, 0.0), min(tree.class_match + half, 1.0)
         figures.append(Figure(f"same class as the tree of {tree.owner}", tree.class_match, *ends))
-    words = "Not scored: trees are released without records to test a model on."
+    words = "Not scored: trees come without records on which to test a model."
     return Worth(words, tuple(figures))
 
 
@@ -154,15 +154,15 @@ def _draw(message: ModelSharingMessage) -> str:
     picture = _picture(_model(message))
     if picture is None:
         raise NotFound(
-            "Only a tree of not too many leaves has a picture.",
+            "The model has no picture: it is not a tree, or has too many leaves.",
             where="svg",
-            remedy="Read its text or document.",
+            remedy="Read the model as text or document.",
         )
     return picture
 
 
 def _picture(model: GlobalModel) -> str | None:
-    """Return the picture of a tree that is small enough for one."""
+    """Return the picture of a tree; None for a very large tree or another kind of model."""
     if isinstance(model, SharedTree) and len(model.leaves) * model.schema.classes <= MOST_DRAWN:
         return draw_shared_tree(model).svg()
     return None
@@ -178,13 +178,13 @@ def _page(message: ModelSharingMessage) -> str:
         picture=_picture(model),
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
-        promised=_promised,
+        promised=_guarantees,
         attributes=list(islice(model.schema.names, 40)),
     )
 
 
-def _promised(used: UsedTreeMessage) -> str:
-    """Return in words what a release promises of its tree."""
+def _guarantees(used: UsedTreeMessage) -> str:
+    """Return a phrase for the guarantees of a released tree."""
     promises = []
     if used.requirement is not None:
         promises.append(str(used.requirement))
@@ -193,17 +193,17 @@ def _promised(used: UsedTreeMessage) -> str:
     return "; ".join(promises) or "nothing"
 
 
-def _chosen(
+def _choose_trees(
     spec: ModelSharingSpec, released: Sequence[ReleaseContent], study: str
 ) -> list[ReleaseContent]:
-    """Return the trees in use of the owners and of the class that are named."""
+    """Return the trees in use with the named owners and class."""
     there = {source.owner for source, _ in released}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(
             f"No shared tree of {', '.join(absent)} is in use in study"
             f" {study}{did_you_mean(absent, there)}.",
             where="owners",
-            remedy=f"Owners of trees in use are {sorted(there)}.",
+            remedy=f"The owners of trees in use are {sorted(there)}.",
         )
     named = [one for one in released if spec.owners is None or one[0].owner in spec.owners]
     targets = {source.owner: str(model.tree.target.name) for source, model in named}
@@ -213,7 +213,7 @@ def _chosen(
             raise Conflict(
                 f"The trees predict different classes: {classes}.",
                 where="target",
-                remedy="Name one of them in `target`.",
+                remedy="Name one of these classes in `target`.",
             )
         return named
     found = [one for one in named if targets[one[0].owner] == spec.target]
@@ -227,7 +227,7 @@ def _chosen(
 
 
 class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]):
-    """Jobs on shared trees, which learn from owners' trees and need no records."""
+    """Jobs on shared trees, which need no records."""
 
     release_kind = SHARED_TREE
     spec, message = ModelSharingSpec, ModelSharingMessage
@@ -250,30 +250,30 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         self.check(spec)
         if spec.owners is None and alignment.missing:
             raise Conflict(
-                f"Not every owner has a release in use; waiting for {alignment.missing}.",
+                f"Not every owner has a release in use: {alignment.missing} have none.",
                 where="owners",
-                remedy="Wait for them, name in `owners` whose trees are used, or remove the owners"
-                " that will not take part.",
+                remedy="Wait for these owners, list the owners of trees to use in `owners`, or"
+                " remove the owners that will not take part.",
             )
         if not released:
             raise VariablesMissing(
                 f"No shared tree is in use in study {alignment.study}.",
                 where="kind",
-                remedy=f"Let an owner publish one: `{KINDS[SHARED_TREE].command}`.",
+                remedy=f"Ask an owner to publish one with `{KINDS[SHARED_TREE].command}`.",
             )
-        chosen = _chosen(spec, released, alignment.study)
+        chosen = _choose_trees(spec, released, alignment.study)
         used = tuple(TreeSource(source.owner, source.release, model) for source, model in chosen)
         schemas = [source.tree.tree_schema() for source in used]
         try:
-            # Trees of one leaf have the schemas and cost nothing.
+            # Trees with one leaf suffice to compare the schemas.
             bare = [SharedTree(schema, Leaf(0, 0, 0)) for schema in schemas]
             common_schema(bare, [source.owner for source in used])
         except (DomainError, ModelError) as error:
             raise Conflict(
                 f"The trees cannot be combined: {error.message}",
                 where=error.where,
-                remedy="Let all owners release trees of the same class, attributes and categories,"
-                " or name in `owners` those whose trees go together.",
+                remedy="Ask all owners for trees with the same class, attributes and categories, or"
+                " list the owners of compatible trees in `owners`.",
             ) from error
         self.require_affordable(spec.options(), used, schemas, limits)
         return ModelsJob(tuple(source for source, _ in chosen), alignment, used)
@@ -285,7 +285,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         _access: RecordAccess,
         on_step: Progress,
     ) -> JobResult:
-        """Combine a job's trees. Raises ModelError, LimitExceeded."""
+        """Combine the trees of a job. Raises ModelError, LimitExceeded."""
         options, trees = spec.options(), []
         for source in prepared.used:
             on_step(0, 1)
@@ -294,13 +294,13 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         made = combine(trees, options, stream(options.seed), on_step, owners=owners)
         records = _records_to_compare(options, trees, made.model.schema)
         compared = [
-            _compared(source, tree, made.model, records)
+            _compare(source, tree, made.model, records)
             for source, tree in zip(prepared.used, trees, strict=True)
         ]
         on_step(1, 1)
         document = model_json(made.model)
         length = len(json.dumps(document, ensure_ascii=False).encode())
-        remedy = "Name fewer owners, or ask for a smaller tree."
+        remedy = "Name fewer owners, or choose a smaller tree."
         require_at_most(length, LONGEST_TEXT, "bytes of the model's JSON", "document", remedy)
         content = {
             "trees": compared,
@@ -324,7 +324,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         schemas: Sequence[TreeSchema],
         limits: Limits,
     ) -> None:
-        """Bound the numbers of the pseudo-data, and the model. Raises LimitExceeded."""
+        """Limit the size of the pseudo-data and of the model. Raises LimitExceeded."""
         paths = [path for source in used for path in source.tree.leaves]
         require_at_most(len(paths), limits.model_parameters, "paths of trees", "owners", FEWER)
         columns = max(map(_columns, schemas))
@@ -334,7 +334,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         if options.draws:
             counted = sum(path.hit + path.miss for path in paths)
             records = round(options.pseudo_records or counted * options.scale)
-            remedy = f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records."
+            remedy = f"Choose at most {MOST_NUMBERS // columns:,} pseudo-records."
             require_at_most(
                 records * columns, MOST_NUMBERS, "pseudo-data", "pseudo_records", remedy
             )

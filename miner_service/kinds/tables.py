@@ -1,4 +1,4 @@
-"""Contingency tables: estimated counts of all combinations of some variables' categories."""
+"""Contingency tables: estimated counts for all combinations of categories."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pramana_core.wire.jobs import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.models import CellMessage, ContingencyTableMessage
 
 CELLS_SHOWN = 2_000
-"""A longer table is left to the CSV."""
+"""Maximum cells on the page; the CSV has all cells."""
 
 MOST_BYTES = 20 * MEBIBYTE
-"""The most JSON that a table may take: each cell names its variables and categories."""
+"""Maximum JSON of a table, in which each cell names its variables and categories."""
 
 _CELL_BYTES, _LABEL_BYTES = 200, 6
-"""What a cell takes without its labels (six numbers), and what each label in it takes besides."""
+"""Bytes of a cell without labels (six numbers), and of the punctuation of each label."""
 
 _NUMBERS = ("count", "projected", "se_records", "se_population")
 
 
 def _bytes(domain: Domain) -> int:
-    """Return about how many bytes of JSON the cells of a table are."""
+    """Return the approximate bytes of JSON for the cells of a table."""
     one = _CELL_BYTES + sum(
         _LABEL_BYTES + len(v.name.encode()) + len("".join(v.categories).encode()) / v.size
         for v in domain
@@ -80,7 +80,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
 
     def check(self, spec: ContingencyTableSpec) -> None:
         if len(set(spec.variables)) < len(spec.variables):
-            raise OptionError("A variable is named twice.", where="variables")
+            raise OptionError("A variable is listed twice.", where="variables")
 
     def require_affordable(
         self, spec: ContingencyTableSpec, extent: Extent, limits: Limits
@@ -102,7 +102,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
         return table_worth(marginals, spec.variables)
 
     def learn(self, spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
-        """Return the table's raw counts with errors and intervals, and the nearest valid ones."""
+        """Return the table's raw counts with errors and intervals, and the nearest valid counts."""
         on_step(0, 1)
         table = marginals.marginal(spec.variables)
         shares = project_to_simplex(table.counts.reshape(1, -1) / table.records)

@@ -1,4 +1,4 @@
-"""What the miner keeps: rows in a database, records in files.
+"""Storage of the miner: rows in a database, records in files.
 
-Who may see what is decided in `miner_service.http.access`.
+`miner_service.http.access` decides which rows a caller may see.
 """

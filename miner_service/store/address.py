@@ -1,4 +1,4 @@
-"""The address at which people reach the service, kept in the data directory while it serves."""
+"""The service's public address, stored in the data directory while the service runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILE = "address"
 
 
 def write_address(settings: Settings, url: str) -> None:
-    """Write down the address in invitations: `public_url`, or the one listened on."""
+    """Store the address for invitations: `public_url`, or the address the service listens on."""
     file = settings.data_dir / _FILE
     known = settings.web.public_url
     if known is None and not ipaddress.ip_address(urlsplit(url).hostname or "").is_unspecified:
@@ -26,7 +26,7 @@ def write_address(settings: Settings, url: str) -> None:
 
 
 def address_of(settings: Settings, url: str | None) -> str:
-    """Return the address in invitations and access files, `url` if given. Raises OptionError."""
+    """Return the address for invitations and access files; `url` overrides. Raises OptionError."""
     if url is not None:
         require_public_address(url, "url")
         return url
@@ -36,7 +36,7 @@ def address_of(settings: Settings, url: str | None) -> str:
         return (settings.data_dir / _FILE).read_text(encoding="utf-8").strip()
     except OSError:
         raise OptionError(
-            "The address at which people reach this miner is not known.",
+            "The public address of this miner is unknown.",
             where="url",
-            remedy="Give --url here, or --public-url to `miner-service serve`.",
+            remedy="Pass --url here, or --public-url to `miner-service serve`.",
         ) from None

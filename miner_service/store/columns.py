@@ -1,4 +1,4 @@
-"""Columns of sealed releases: one Arrow file each, in one batch, read by memory mapping."""
+"""Columns of sealed releases: one memory-mapped Arrow file per release, in one batch."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
 from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 
 KeyText = npt.NDArray[np.bytes_]
-"""Pseudonyms as strings of 16 bytes, which compare as bytes do: all have the same length."""
+"""Pseudonyms as strings of 16 bytes. All have the same length, so they compare as bytes do."""
 
 
 @dataclass(frozen=True)
 class ColumnFiles:
-    """A folder with the columns of sealed releases and nothing else."""
+    """A folder that contains only the columns of sealed releases."""
 
     folder: Path
 
     def data_path(self, release: str) -> Path:
-        """Return the file of a sealed release's columns."""
+        """Return the path of a sealed release's column file."""
         return self.folder / f"{release}.arrow"
 
     def verify_data(self, release: str, sha256: str) -> None:
-        """Check the columns of a sealed release. Raises StoreCorrupt."""
+        """Compare a sealed release's column file with its digest. Raises StoreCorrupt."""
         path = self.data_path(release)
         if not path.exists() or file_sha256(path) != sha256:
             raise StoreCorrupt(
-                f"The columns of release {release} are not as they were sealed.",
+                f"The columns of release {release} differ from the columns that were sealed.",
                 where=release,
-                remedy="Restore the data directory from a backup. Without one, withdraw the"
-                " release; more or corrected records are another release.",
+                remedy="Restore the data directory from a backup. Without a backup, withdraw the"
+                " release and have its owner publish a new one.",
             )
 
 
 @dataclass(frozen=True)
 class SealedFile:
-    """The digests of a file of columns: of its pseudonyms, and of all its bytes."""
+    """Digests of a column file: of its pseudonyms, and of all its bytes."""
 
     keys_digest: str
     sha256: str
@@ -59,9 +59,9 @@ def build_columns(
     *,
     scratch: Path,
 ) -> SealedFile:
-    """Join decoded parts into one file of columns, `scratch`, in the memory of one part.
+    """Join decoded parts into one column file at `scratch`, with one part in memory at a time.
 
-    Raises PartInvalid, StorageFull, NotReady; then the file is not there.
+    Raises PartInvalid, StorageFull or NotReady, and then removes the file.
     """
     schema, raw = columns.arrow, scratch.with_suffix(".raw")
     sizes = [records * int(field.type.bit_width) // 8 for field in schema]
@@ -88,14 +88,14 @@ def _write_parts(
     records: int,
     parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
 ) -> str:
-    """Write each column in one piece at its place; return the digest of the pseudonyms."""
+    """Write each column contiguously at its offset and return the digest of the pseudonyms."""
     digest, start, last = hashlib.sha256(), 0, b""
     for number, (keys, columns) in enumerate(parts):
         if last and not last < keys[:1].tobytes():
             raise PartInvalid(
-                f"The pseudonyms do not ascend from part {number - 1} to part {number}.",
+                f"The pseudonyms do not ascend between parts {number - 1} and {number}.",
                 where=str(number),
-                remedy="Sort the records of the whole release by pseudonym and send each once.",
+                remedy="Sort all records of the release by pseudonym and send each record once.",
             )
         last = keys[-1:].tobytes()
         digest.update(np.ascontiguousarray(keys).view(np.uint8).data)
@@ -105,22 +105,22 @@ def _write_parts(
             file.write(np.ascontiguousarray(values).view(np.uint8).data)
         start += len(keys)
     if start != records:
-        raise PartInvalid(f"The parts hold {start} records; {records} were announced.")
+        raise PartInvalid(f"The parts have {start} records; {records} were announced.")
     return digest.hexdigest()
 
 
 def load_keys(path: Path) -> KeyText:
-    """Return a sealed release's pseudonyms, memory-mapped. Raises NotReady: no such file."""
-    return _mapped(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
+    """Return a sealed release's pseudonyms, memory-mapped. Raises NotReady for a missing file."""
+    return _map_columns(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
 
 
 def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
-    """Return some columns of a sealed release, memory-mapped. Raises NotReady: no such file."""
-    return _mapped(path, dict.fromkeys(names))
+    """Return columns of a sealed release, memory-mapped. Raises NotReady for a missing file."""
+    return _map_columns(path, dict.fromkeys(names))
 
 
 def drop_pages(arrays: Iterable[npt.NDArray[Any]]) -> None:
-    """Let the pages of memory-mapped columns leave this process's memory; they are read again."""
+    """Release the pages of memory-mapped columns from memory; later access reads them from disk."""
     for array in arrays:
         base: Any = array
         while isinstance(base, np.ndarray | memoryview):
@@ -130,19 +130,19 @@ def drop_pages(arrays: Iterable[npt.NDArray[Any]]) -> None:
 
 
 class _Mapping(mmap.mmap):
-    """The mapping of a sealed file: nobody writes to it, so its pages may go."""
+    """The mapping of a sealed file. The file never changes, so its pages can be dropped."""
 
 
-def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
-    """Return columns as arrays over one mapping of a file, which they keep alive."""
+def _map_columns(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
+    """Return columns as arrays over one mapping of a file; the arrays keep the mapping open."""
     try:
         with path.open("rb") as file:
             source = _Mapping(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError as error:
         raise NotReady(
-            f"The columns of release {path.stem} are not there.",
+            f"The columns of release {path.stem} are missing.",
             where=path.stem,
-            remedy="If it was just withdrawn, ask again.",
+            remedy="If the release was withdrawn a moment ago, repeat the request.",
         ) from error
     whole = pa.py_buffer(source)
     batch = pa.ipc.open_file(whole).get_batch(0)

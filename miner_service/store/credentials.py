@@ -20,7 +20,7 @@ _WHOLE = re.compile(r"([a-z]-[0-9a-f]{12})\.[\w-]+")
 
 @dataclass(frozen=True)
 class Credential:
-    """A new credential: `text` is shown once to its holder, `id` and `hash` are stored."""
+    """A new credential. Its holder sees `text` once; the miner stores `id` and `hash`."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ def new_credential(prefix: str) -> Credential:
 
 
 def derived_credential(prefix: str, secret: str, key: str) -> Credential:
-    """Return the credential that follows from a secret of 256 random bits and a key."""
+    """Return the credential derived from a secret of 256 random bits and a key."""
     material = hmac.digest(secret.encode(), key.encode(), "sha512")
     identifier = f"{prefix}-{material[SECRET_BYTES:][:ID_BYTES].hex()}"
     text = f"{identifier}.{urlsafe_b64encode(material[:SECRET_BYTES]).rstrip(b'=').decode()}"
@@ -48,21 +48,21 @@ def derived_credential(prefix: str, secret: str, key: str) -> Credential:
 
 
 def credential_hash(text: str) -> str:
-    """Return what is stored of a credential."""
+    """Return a credential's SHA-256 hash, which is stored in its stead."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def credential_id(text: str) -> str:
-    """Return the id a credential claims, or nothing; what it is worth is for `matches` to say."""
+    """Return the id that a credential claims, or ""; only `matches` verifies the credential."""
     claimed = text.partition(".")[0]
     return claimed if _ID.fullmatch(claimed) else ""
 
 
 def without_secrets(text: str) -> str:
-    """Return a text with only the ids of the credentials in it, as somebody may have sent one."""
+    """Replace each credential in a text by its id."""
     return _WHOLE.sub(r"\1", text)
 
 
 def matches(text: str, stored_hash: str) -> bool:
-    """Whether a credential is the one whose hash is stored, in constant time."""
+    """Whether a credential has the stored hash; compares in constant time."""
     return hmac.compare_digest(credential_hash(text), stored_hash)

@@ -1,6 +1,6 @@
-"""What every database of a miner does: sessions on an engine, and what its failures mean.
+"""The common part of the miner's databases: sessions on an engine, and translated errors.
 
-There is one writer at a time; readers see one state and never wait.
+Only one transaction writes at a time. Readers see a snapshot and never wait.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FULL_OF_POSTGRES = "53100"
 """`disk_full`"""
 
 _AWAY_OF_POSTGRES = ("08", "25006", "40", "53", "55", "57", "58")
-"""How the states begin that pass: no connection, a standby, a deadlock, no resources, a lock not
-had in time, an operator's act or a time-out, an error of the system."""
+"""Prefixes of the states of temporary failures: connection lost, standby server, deadlock, out of
+resources, lock not available, stopped by the operator or a time-out, system error."""
 
 _FULL_OF_SQLITE = {
     sqlite3.SQLITE_FULL,
-    # What exceeds a quota or a largest file size has no code of its own: the write fails.
+    # Exceeding a quota or a maximum file size has no code of its own: the write fails.
     sqlite3.SQLITE_IOERR_WRITE,
     sqlite3.SQLITE_IOERR_SHMSIZE,
 }
@@ -40,43 +40,43 @@ _NUL = "cannot contain NUL"
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Translate failures. Raises NotReady, StorageFull, StoreCorrupt, OptionError."""
+    """Translate database errors. Raises NotReady, StorageFull, StoreCorrupt, OptionError."""
     try:
         yield
     except NoFreeConnection as error:
         raise _away() from error
     except DBAPIError as error:
-        meaning = _meaning(error)
+        meaning = _translate(error)
         if meaning is None:
             raise
         raise meaning from error
 
 
 def reason(error: NotReady) -> str:
-    """Return why a database did not answer, for whoever runs the service: not for its clients."""
+    """Return why a database did not answer, for the operator; clients must not see it."""
     cause = error.__cause__
     lines = str(cause.orig if isinstance(cause, DBAPIError) else cause).strip().splitlines()
     return lines[0].rstrip(".") if lines else "no answer"
 
 
-def _meaning(error: DBAPIError) -> PramanaError | None:
-    """Return what an error of a driver means; None if it is none that is foreseen."""
+def _translate(error: DBAPIError) -> PramanaError | None:
+    """Return the project's error for a driver's error; None for an unexpected one."""
     if isinstance(error.orig, sqlite3.Error):
-        return _meaning_of_sqlite(error.orig)
+        return _translate_sqlite(error.orig)
     if _NUL in str(error.orig):
         return OptionError(
-            "A text holds the character NUL, which is not stored.", remedy="Leave it out."
+            "A text contains the character NUL, which cannot be stored.", remedy="Remove it."
         )
     state = getattr(error.orig, "sqlstate", None)
     if state == _FULL_OF_POSTGRES:
         return _full()
-    # Without a state it is the driver that gave up: it never got an answer.
+    # An error without a state comes from the driver, which got no answer.
     if state is None or error.connection_invalidated or state.startswith(_AWAY_OF_POSTGRES):
         return _away()
     return None
 
 
-def _meaning_of_sqlite(error: sqlite3.Error) -> PramanaError | None:
+def _translate_sqlite(error: sqlite3.Error) -> PramanaError | None:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return None
@@ -93,9 +93,9 @@ def _meaning_of_sqlite(error: sqlite3.Error) -> PramanaError | None:
 
 def _full() -> StorageFull:
     return StorageFull(
-        "The database has no room left; nothing was changed.",
+        "The database is out of space; nothing was changed.",
         where="database",
-        remedy="Send the request again later; whoever runs the service should look at its disk.",
+        remedy="Send the request again later. The operator should free space on the disk.",
     )
 
 
@@ -105,21 +105,21 @@ def _away() -> NotReady:
     )
 
 
-# The revision is in `alembic_version`, as Alembic has it. A file of SQLite has it in `PRAGMA
-# user_version`, too, where it is read without opening a transaction.
+# `alembic_version` has the revision, as with Alembic. SQLite files also have it in `PRAGMA
+# user_version`, which is readable without a transaction.
 HEAD = "11"
-"""The revision of this version's tables; no released miner had another."""
+"""The schema revision of this version; all released miners have the same."""
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
 
 def make_tables(writer: Engine, reader: Engine, place: str) -> None:
-    """Make the tables where there are none. Raises StoreCorrupt, NotReady, StorageFull."""
+    """Create the tables if they are missing. Raises StoreCorrupt, NotReady, StorageFull."""
     with answering():
         with reader.connect() as connection:
             if revision_of(connection) == HEAD:
                 return
-        # Once more as the one writer: another process may have been faster.
+        # Checked again with the write lock: another process may have created them meanwhile.
         with writer.begin() as connection:
             found = revision_of(connection)
             if found == HEAD:
@@ -129,7 +129,7 @@ def make_tables(writer: Engine, reader: Engine, place: str) -> None:
                     f"The database {place} has tables of schema {found or 'none'}; this miner reads"
                     f" schema {HEAD}. They are unchanged.",
                     where=place,
-                    remedy="Name a database that is empty or that this version of the miner made.",
+                    remedy="Name an empty database, or one that this version of the miner created.",
                 )
             Base.metadata.create_all(connection)
             REVISION.create(connection)
@@ -139,7 +139,7 @@ def make_tables(writer: Engine, reader: Engine, place: str) -> None:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return which revision the tables are of: None without tables, "" for tables of others."""
+    """Return the schema revision: None without tables, "" for tables of another program."""
     tables = inspect(connection).get_table_names()
     if REVISION.name in tables:
         return connection.scalar(select(REVISION.c.version_num)) or ""
@@ -151,18 +151,18 @@ READ_ONLY = "read_only"
 
 
 class Database:
-    """A database with the miner's tables. Raises NotReady, StorageFull: nothing was changed."""
+    """A database with the miner's tables. Raises NotReady or StorageFull without any change."""
 
     def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
         self._engine = engine
         self._reader = reader.execution_options(**{READ_ONLY: True})
         self._changing = threading.Lock()
         self._names: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        """The locks that somebody holds or waits for."""
+        """Locks in use, by name."""
         self._place = place
 
     def make_tables(self) -> None:
-        """Make the tables where there are none. Raises as `make_tables`."""
+        """Create the tables if they are missing. Raises the errors of `make_tables`."""
         try:
             with self.opening():
                 make_tables(self._engine, self._reader, self.place)
@@ -171,7 +171,7 @@ class Database:
             raise NotReady(
                 f"The database {self.place} cannot be used: {reason(error)}.",
                 where="database",
-                remedy="Start it if it is stopped; look at its address, user and password.",
+                remedy="Check that it runs, and check its address, user and password.",
             ) from error
         except BaseException:
             self.close()
@@ -179,17 +179,17 @@ class Database:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Hold the opening against other processes, where the file's folder does not."""
+        """Exclude other processes while the database opens, if the folder's lock does not."""
         yield
 
     @property
     def place(self) -> str:
-        """Where the database is, without a password."""
+        """The address or path of the database, without a password."""
         return self._place
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """Open a session that sees one state and changes nothing."""
+        """Open a read-only session on one snapshot."""
         with (
             answering(),
             Session(self._reader, expire_on_commit=False, autoflush=False) as session,
@@ -198,7 +198,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open the one session that may write now; an error in it changes nothing."""
+        """Open the only session that may write now; an error rolls it back."""
         with (
             answering(),
             Session(self._engine, expire_on_commit=False) as session,
@@ -208,18 +208,18 @@ class Database:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Hold a name against all threads, and on PostgreSQL all processes; wait for it."""
+        """Lock a name against all threads, on PostgreSQL all processes; wait for the lock."""
         with self._changing:
             lock = self._names.setdefault(name, threading.Lock())
         with lock:
             yield
 
     def erase(self) -> bool:
-        """Remove deleted rows from the database's files, too; False while a reader needs them."""
+        """Erase deleted rows from the database's files, too. Return False if a reader uses them."""
         raise NotImplementedError
 
     def ping(self) -> None:
-        """Run the cheapest query."""
+        """Run a minimal query."""
         with self.read() as session:
             session.execute(text("SELECT 1 FROM studies LIMIT 1"))
 
@@ -233,7 +233,7 @@ KEY_LENGTH = 64
 
 
 def open_key(database: Database) -> bytes:
-    """Return the key of the services on a database, making it if there is none."""
+    """Return the key that all services of a database share; create it if it is missing."""
     with database.read() as session:
         row = session.get(KeyRow, _KEY)
     if row is None:

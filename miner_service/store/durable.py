@@ -1,4 +1,4 @@
-"""Writing files durably, and the errors that a disk gives."""
+"""Durable writing of files, and translation of disk errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pramana_core.full_disks import is_full
 
 @contextmanager
 def storing(what: str, *scratch: Path) -> Iterator[None]:
-    """Translate disk errors and remove `scratch` after any. Raises StorageFull, NotReady."""
+    """Translate disk errors, and remove `scratch` after any error. Raises StorageFull, NotReady."""
     try:
         yield
     except BaseException as error:
@@ -25,19 +25,19 @@ def storing(what: str, *scratch: Path) -> Iterator[None]:
             raise
         if is_full(error):
             raise StorageFull(
-                f"{what} could not be stored: the disk has no room. Nothing was changed.",
+                f"{what} could not be stored: the disk is full. Nothing was changed.",
                 where="data",
-                remedy="Send it again later; the operator should free room on the disk.",
+                remedy="Send it again later. The operator should free space on the disk.",
             ) from error
         raise NotReady(
             f"{what} could not be stored; nothing was changed.",
             where="data",
-            remedy="Send it again later; the operator should check the disk.",
+            remedy="Send it again later. The operator should check the disk.",
         ) from error
 
 
 def settle(scratch: Path, path: Path) -> None:
-    """Flush a finished file to the disk and rename it, durably."""
+    """Flush a complete file to the disk and rename it durably."""
     flush(scratch)
     scratch.replace(path)
     sync_directory(path.parent)
@@ -53,7 +53,7 @@ def flush(path: Path) -> None:
 
 
 def sync_directory(folder: Path) -> None:
-    """Flush a directory's entries to the disk, where the system can."""
+    """Flush a directory's entries to the disk, where the system supports it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

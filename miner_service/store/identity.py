@@ -1,4 +1,4 @@
-"""The marker of a store, the same in its database and among its files, compared at every start."""
+"""The store's marker: an id in both the database and the files, compared at every start."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BYTES = 16
 
 
 def require_one_store(database: Database, segments: Segments, *, begin: bool = False) -> bool:
-    """Check that database and files are of one store; say whether they have a marker.
+    """Check that database and files belong to one store. Return whether they have a marker.
 
-    With `begin` a database without releases, and no files, get one. Raises StoreCorrupt, NotReady.
+    With `begin`, a new database and an empty folder get a marker. Raises StoreCorrupt, NotReady.
     """
     found = segments.identity()
     with database.read() as session:
@@ -29,7 +29,7 @@ def require_one_store(database: Database, segments: Segments, *, begin: bool = F
         new = not session.scalar(select(func.count()).select_from(ReleaseRow))
     first = begin and new and marker is None and found is None
     if first and not any(segments.kept().values()):
-        # Written beside the files first: of two services that begin, one finds the other's.
+        # Written to the files first: if two services start, the second finds the first's marker.
         with database.write() as session:
             marker = _marker(session)
             if marker is None:
@@ -53,12 +53,12 @@ def _other_store(
     database: Database, segments: Segments, marker: str | None, found: str | None
 ) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The database {database.place} is of store {marker or 'none'}, and the files in"
-        f" {segments.root} are of store {found or 'none'}.",
+        f"The database {database.place} belongs to store {marker or '(none)'}, but the files in"
+        f" {segments.root} belong to store {found or '(none)'}.",
         where="files",
-        remedy="Name files and a database that belong together (--data, [storage]), and mount their"
-        f" disk. To accept that records are lost, write {marker} into {segments.root}/{IDENTITY}."
+        remedy="Name files and a database of the same store (--data, [storage]), and mount their"
+        f" disk. To accept the loss of records, write {marker} into {segments.root}/{IDENTITY}."
         if marker
-        else f"Name an empty place of files. If the first start in {segments.root} was broken off,"
+        else f"Name an empty folder. If the first start in {segments.root} was interrupted,"
         f" remove {segments.root}/{IDENTITY}.",
     )

@@ -1,4 +1,4 @@
-"""Rows of jobs and models: found by their names, created, as messages, with their logs."""
+"""Rows of jobs and models: look-up, creation, messages and logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pramana_core.wire.services import ProblemDetail
 
 
 def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:
-    """Return a job as the outside sees it, with lines of its log."""
+    """Return a job as API message, with the given lines of its log."""
     used = select(ReleaseRow).where(ReleaseRow.id.in_(json.loads(row.releases)))
     return Job.model_validate(
         {
@@ -45,13 +45,13 @@ def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobL
 
 
 def last_lines(session: Session, row: JobRow) -> list[JobLogRow]:
-    """Return the last lines of a job's log, in their order."""
+    """Return the last lines of a job's log, oldest first."""
     query = select(JobLogRow).where(JobLogRow.job == row.id).order_by(JobLogRow.seq.desc())
     return list(session.scalars(query.limit(LOG_LINES)))[::-1]
 
 
 def _seconds_left(row: JobRow, now: datetime) -> float | None:
-    """Return how long a run may still take at its speed so far."""
+    """Estimate a run's remaining seconds from its progress so far."""
     if row.state != "running" or row.started is None or not row.progress:
         return None
     ran = max((now - row.started).total_seconds(), 0.0)
@@ -67,7 +67,7 @@ def find_job(session: Session, identifier: str) -> JobRow:
 
 
 def job_by_key(session: Session, study: str, key: str) -> JobRow | None:
-    """Return the job that has a key."""
+    """Return the job with a key, or None."""
     return session.scalar(select(JobRow).where(JobRow.study == study, JobRow.key == key))
 
 
@@ -85,7 +85,7 @@ _LONGEST = 500
 def add_line(
     session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
 ) -> None:
-    """Add a line to the log of a job, by default of its last run."""
+    """Add a line to a job's log, by default for its last run."""
     session.add(JobLogRow(job=row.id, attempt=attempt or row.attempt, at=now, line=line[:_LONGEST]))
 
 
@@ -93,7 +93,7 @@ UNFINISHED = ("queued", "running")
 
 
 def queue_again(row: JobRow) -> None:
-    """Put a job back into the queue, as another attempt."""
+    """Put a job back into the queue as a new attempt."""
     row.state = "queued"
     row.attempt += 1
     row.progress = 0.0
@@ -114,16 +114,16 @@ def create_job(
     most_queued: int,
     now: datetime,
 ) -> tuple[JobRow, bool]:
-    """Queue a job, or find the same one; say whether it is to run. Raises Conflict, LimitExceeded.
+    """Queue a job, or find the existing one. Return its row and whether it was queued.
 
-    A job under its default key that failed or was cancelled is queued again.
+    A failed or cancelled job under its default key is queued again. Raises Conflict, LimitExceeded.
     """
     row = job_by_key(session, study, key)
     if row is not None and read_job_spec(row.spec) != spec:
         raise Conflict(
-            f"The key {key} belongs to a job with another specification; it is unchanged.",
+            f"The key {key} belongs to a job with another specification. That job is unchanged.",
             where="key",
-            remedy="Use another key, or none.",
+            remedy="Use another key, or omit the key.",
         )
     if row is not None and not (default_key and row.state in ("failed", "cancelled")):
         return row, False
@@ -156,12 +156,12 @@ def create_job(
 
 
 def _require_room(session: Session, study: str, most: int) -> None:
-    """Check that a study may queue another job. Raises LimitExceeded."""
+    """Check that a study may queue one more job. Raises LimitExceeded."""
     waiting = select(func.count()).select_from(JobRow)
     queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
     if queued >= most:
         raise LimitExceeded(
-            f"{queued} jobs of study {study} wait to be run; {most} may.",
+            f"Study {study} has {queued} queued jobs; the limit is {most}.",
             where="queued_jobs",
-            remedy="Wait until some have ended, or cancel some.",
+            remedy="Wait until some jobs end, or cancel some.",
         )

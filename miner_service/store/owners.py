@@ -1,4 +1,4 @@
-"""Owners on their way in and out of a study: invited, joined, removed."""
+"""Owners of a study: invitation, joining, removal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pramana_core.wire.privacy import Invitation
 
 
 def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitation:
-    """Return an invitation; with its secret only when it is new."""
+    """Return an invitation as API message; `secret` is given only for a new one."""
     return Invitation(
         id=row.id,
         study=row.study,
@@ -36,7 +36,7 @@ def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitat
 def invite(
     session: Session, *, study: str, owner: str, hours: int, days: int | None, now: datetime
 ) -> tuple[InvitationRow, Credential]:
-    """Invite an owner into a study; its token will be good for `days`. Raises Conflict."""
+    """Invite an owner into a study; the owner's token will be valid for `days`. Raises Conflict."""
     _require_absent(session, study, owner)
     credential = new_credential("i")
     row = InvitationRow(
@@ -57,10 +57,10 @@ def invite(
 def accept_invitation(
     session: Session, secret: str, now: datetime, *, days: int, key: str | None = None
 ) -> tuple[TokenRow, Credential]:
-    """Make the invited an owner of the study and issue its token, for `days` by default.
+    """Make the invited owner a member of the study, and issue a token, valid for `days` by default.
 
-    The token follows from the secret and the request's `key`: a repeated request has the same
-    answer. Raises NotFound, Conflict.
+    The token is derived from the secret and the request's `key`, so a repeated request returns the
+    same token. Raises NotFound, Conflict.
     """
     query = select(InvitationRow).where(InvitationRow.id == credential_id(secret))
     row = session.scalar(query)
@@ -76,10 +76,10 @@ def accept_invitation(
         if credential is not None and known is not None:
             return token_row(session, known.id), credential
         raise Conflict(
-            "The invitation was accepted before.",
+            "The invitation was already accepted.",
             where="secret",
-            remedy="Use the token given then. If it was lost, or somebody else accepted it, ask the"
-            " operator of the miner to remove the owner and to invite again.",
+            remedy="Use the token issued then. If the token was lost, or somebody else accepted the"
+            " invitation, ask the operator to remove the owner and to invite again.",
         )
     _require_absent(session, row.study, row.owner)
     row.accepted = now
@@ -105,25 +105,25 @@ def find_invitation(session: Session, identifier: str) -> InvitationRow:
 
 
 def revoke_invitation(row: InvitationRow, now: datetime) -> None:
-    """End an invitation that was not taken up; again is harmless. Raises Conflict."""
+    """End a pending invitation; repeating this is harmless. Raises Conflict if it was accepted."""
     if row.accepted is not None:
         raise Conflict(
-            "The invitation was taken up before.",
+            "The invitation was already accepted.",
             where="invitation",
-            remedy="Remove the owner if it was not the invited who took it up.",
+            remedy="If the wrong person accepted it, remove the owner.",
         )
     _end(row, now)
 
 
 def deactivate_owner(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Take an owner out of a study, with tokens and invitations. Raises NotFound, Conflict."""
+    """Remove an owner, with its tokens and invitations, from a study. Raises NotFound, Conflict."""
     row = _owner(session, study, owner)
     if row is None:
         raise no_such("owner")
     reports = _reports_of(session, study, owner)
     if reports is not None and reports.state != "withdrawn":
         raise Conflict(
-            f"{owner} stands for the holders of single records of study {study}, whose reports are"
+            f"{owner} is the name for the single-record reports of study {study}, which are"
             f" {reports.state}.",
             where="owner",
             remedy=f"Withdraw the reports (DELETE /v1/studies/{study}/reports).",
@@ -138,7 +138,7 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end_invitations(session: Session, study: str, owner: str, now: datetime) -> None:
-    """End an owner's invitations that were not taken up."""
+    """End an owner's pending invitations."""
     query = select(InvitationRow).where(
         InvitationRow.study == study,
         InvitationRow.owner == owner,
@@ -149,7 +149,7 @@ def _end_invitations(session: Session, study: str, owner: str, now: datetime) ->
 
 
 def _end(row: InvitationRow, now: datetime) -> None:
-    """Let an invitation expire, and forget its secret: no clock set back makes it good again."""
+    """Expire an invitation and erase its secret, so that setting a clock back cannot revive it."""
     row.expires = min(row.expires, now)
     row.hash = ""
 
@@ -159,7 +159,7 @@ def _owner(session: Session, study: str, name: str) -> OwnerRow | None:
 
 
 def _reports_of(session: Session, study: str, owner: str) -> ReportPlanRow | None:
-    """Return the plan of single records that was published under an owner's name, if one was."""
+    """Return the plan for single records published under an owner's name, or None."""
     row = session.get(ReportPlanRow, study)
     return row if row is not None and row.owner == owner else None
 
@@ -167,7 +167,7 @@ def _reports_of(session: Session, study: str, owner: str) -> ReportPlanRow | Non
 def _require_absent(session: Session, study: str, owner: str) -> None:
     if _reports_of(session, study, owner) is not None:
         raise Conflict(
-            f"{owner} is the name of the holders of single records of study {study}.",
+            f"{owner} is already the name for the single-record reports of study {study}.",
             where="owner",
             remedy="Choose another name for the owner.",
         )
@@ -181,7 +181,7 @@ def _require_absent(session: Session, study: str, owner: str) -> None:
 
 
 def join(session: Session, study: str, owner: str, now: datetime) -> None:
-    """Make somebody an owner of a study, or one again."""
+    """Make somebody an owner of a study, again if the owner was removed."""
     row = _owner(session, study, owner)
     if row is None:
         session.add(OwnerRow(study=study, name=owner, joined=now, active=True))

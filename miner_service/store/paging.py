@@ -1,4 +1,4 @@
-"""Pages of lists, by a cursor that counts the rows that its reader may see."""
+"""Pages of lists. A cursor counts the rows that its reader may see."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from pramana_core.errors import OptionError
 from pramana_core.wire.base import Page
 
-# Only rows that the reader may see are counted. It is never the number of a row, from which one
-# could count the rows that are hidden.
+# A cursor counts visible rows only. A row's number as cursor would reveal how many rows are
+# hidden.
 _CURSOR = re.compile(r"[1-9][0-9]{0,17}")
 
 Row = TypeVar("Row")
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Paging:
-    """A page of a list: at most `limit` rows after `cursor`, in order or the newest first."""
+    """A page of a list: at most `limit` rows after `cursor`, oldest first or `newest` first."""
 
     limit: int
     cursor: str | None
@@ -31,14 +31,14 @@ class Paging:
 
     @property
     def had(self) -> int:
-        """How many rows of the list were given before. Raises OptionError."""
+        """The count of rows on earlier pages. Raises OptionError."""
         if self.cursor is None:
             return 0
         if not _CURSOR.fullmatch(self.cursor):
             raise OptionError(
-                "The cursor is not one that this service gave.",
+                "The cursor does not come from this service.",
                 where="cursor",
-                remedy="Take it from `next` of the page before, or leave it out for the first.",
+                remedy="Use `next` of the previous page, or omit the cursor for the first page.",
             )
         return int(self.cursor)
 
@@ -50,9 +50,9 @@ def page_of(
     paging: Paging,
     message: Callable[[Any], Item],
 ) -> Page[Item]:
-    """Return a page of a query's rows as messages, in the order of `seq`. Raises OptionError.
+    """Return a page of a query's rows as messages, ordered by `seq`. Raises OptionError.
 
-    The query must leave out what the reader may not see: the cursor counts its rows.
+    The query must exclude rows that the reader may not see, because the cursor counts its rows.
     """
     had = paging.had
     order = seq.desc() if paging.newest else seq

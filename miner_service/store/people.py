@@ -1,4 +1,4 @@
-"""Rows of studies, who takes part in them, and their plans."""
+"""Rows of studies, their owners and their plans."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ANALYST = "analyst"
 OWNER = "owner"
 MONITOR = "monitor"
 GATEWAY = "gateway"
-"""The roles of tokens; a monitor may read how the service fares, and nothing of any study, and a
-gateway brings reports of single records to one study, and reads the plan they are made by."""
+"""The roles of tokens. A monitor reads the service's figures and no study. A gateway submits
+single-record reports to one study and reads their plan."""
 
 
 def study_message(row: StudyRow) -> Study:
-    """Return a study as the outside sees it."""
+    """Return a study as API message."""
     return Study.model_validate(row, from_attributes=True)
 
 
 def owner_message(row: OwnerRow) -> Owner:
-    """Return an owner as the outside sees it."""
+    """Return an owner as API message."""
     return Owner.model_validate(row, from_attributes=True)
 
 
@@ -42,16 +42,16 @@ def find_study(session: Session, name: str) -> StudyRow:
 
 
 def no_such(what: str) -> NotFound:
-    """Return the one error for what is absent and for what the caller may not see."""
+    """Return the same error for an absent object and for one that the caller may not see."""
     return NotFound(
-        f"There is no such {what}, or none that this token may see.",
+        f"The {what} does not exist, or this token may not see it.",
         where=what,
-        remedy="Look at the address and at which study the token is for.",
+        remedy="Check the address, and the study of the token.",
     )
 
 
 def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[StudyRow, bool]:
-    """Create a study, or find the same one made before; say which. Raises Conflict."""
+    """Create a study, or find the identical one. Return whether it is new. Raises Conflict."""
     row = session.scalar(select(StudyRow).where(StudyRow.name == body.name))
     if row is None:
         row = StudyRow(**body.model_dump(), created=now)
@@ -60,16 +60,15 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
         return row, True
     if StudyCreate.model_validate(row, from_attributes=True) != body:
         raise Conflict(
-            f"A study {body.name} exists with another title or budget, or says otherwise of its"
-            " owners' people.",
+            f"A study {body.name} exists with a different title, budget or value of `people`.",
             where="name",
-            remedy="Choose another name, or send the title, budget and `people` that it has.",
+            remedy="Choose another name, or send that study's title, budget and `people`.",
         )
     return row, False
 
 
 def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
-    """Return the names of a study's active owners and of those whose invitation still holds."""
+    """Return the names of a study's active owners and of owners with a pending invitation."""
     joined = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(True))
     invited = select(InvitationRow.owner).where(
         InvitationRow.study == study,
@@ -84,19 +83,19 @@ def lapsed_invitations(session: Session, study: str, now: datetime) -> set[str]:
     everyone = select(InvitationRow.owner).where(
         InvitationRow.study == study,
         InvitationRow.accepted.is_(None),
-        InvitationRow.hash != "",  # else it was revoked, or its owner was removed
+        InvitationRow.hash != "",  # "" after a revocation or the owner's removal
     )
     return {*session.scalars(everyone)} - awaited_owners(session, study, now)
 
 
 def find_study_plan(session: Session, study: str) -> StudyPlan | None:
-    """Return the plan that a study agreed on, if it has one."""
+    """Return the plan that a study's owners agreed on, or None."""
     row = session.get(StudyPlanRow, study)
     return None if row is None else _read(row.plan)
 
 
 def store_study_plan(session: Session, study: str, plan: StudyPlan, now: datetime) -> None:
-    """Give a study a plan, in place of the one it had."""
+    """Store a study's plan, replacing an earlier one."""
     row = session.get(StudyPlanRow, study)
     if row is None:
         row = StudyPlanRow(study=study)
@@ -106,7 +105,7 @@ def store_study_plan(session: Session, study: str, plan: StudyPlan, now: datetim
 
 
 def remove_study_plan(session: Session, study: str) -> None:
-    """Leave a study without a plan."""
+    """Delete a study's plan."""
     row = session.get(StudyPlanRow, study)
     if row is not None:
         session.delete(row)
@@ -115,5 +114,5 @@ def remove_study_plan(session: Session, study: str) -> None:
 
 @lru_cache(maxsize=16)
 def _read(text: str) -> StudyPlan:
-    """Read a stored plan: thousands of sets, needed at every announcement and every view."""
+    """Parse a stored plan. Plans may have thousands of sets, and most requests need one."""
     return StudyPlanMessage.model_validate_json(text).to_plan()

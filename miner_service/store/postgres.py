@@ -1,6 +1,6 @@
-"""PostgreSQL, for several services and workers at once; one writer at a time, by an advisory lock.
+"""PostgreSQL, for several services and workers at once. An advisory lock admits one writer.
 
-Session locks need sessions: a pooler in front must not share them by transaction.
+Session locks need sessions: a connection pooler in front must not work in transaction mode.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _PURPOSE = "pramana/lock/1 "
 _ON_THE_SERVER = {
     "statement_timeout": "30s",
     "lock_timeout": "30s",
-    # Who stopped in the middle of a transaction would keep all writers waiting.
+    # A client that stops within a transaction would block all writers.
     "idle_in_transaction_session_timeout": "60s",
     "client_encoding": "UTF8",
-    # A machine that vanished lets go of its locks.
+    # The locks of a vanished machine are released.
     "tcp_keepalives_idle": "15",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -53,7 +53,7 @@ _ON_THE_SERVER = {
 
 
 class PostgresStore(Database):
-    """A PostgreSQL database with the miner's tables, made if they are missing.
+    """A PostgreSQL database with the miner's tables, created if they are missing.
 
     `password` overrides the address. Raises OptionError, NotInstalled, NotReady, StoreCorrupt.
     """
@@ -69,7 +69,7 @@ class PostgresStore(Database):
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
         super().__init__(engine, reader, shown(url))
-        # Of its own: who holds a name needs another connection, and may not wait for one in vain.
+        # A separate pool: the holder of a name's lock needs a second connection, and must get it.
         self._naming = _engine(url, poolclass=NullPool).execution_options(
             isolation_level="AUTOCOMMIT"
         )
@@ -77,27 +77,27 @@ class PostgresStore(Database):
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Wait for whoever makes or upgrades the tables: no statement waits, none is timed out."""
+        """Wait until no other process creates the tables, without statements that may time out."""
         with self.exclusive(_OPENING):
             yield
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
-        """Hold a name against all threads of all processes; wait for it. Raises NotReady."""
+        """Lock a name against all threads of all processes; wait for the lock. Raises NotReady."""
         key = lock_key(name)
         with super().exclusive(name), answering(), self._naming.connect() as connection:
-            # Tried again and again: a statement that waits would be ended by a time-out.
+            # Polled: a time-out would end a statement that waits.
             while not connection.scalar(select(func.pg_try_advisory_lock(key))):
                 time.sleep(_POLL_SECONDS)
             try:
                 yield
             finally:
-                # What was done under the name is done, also if the database went away meanwhile.
+                # Work under the lock stays done even if the database was lost meanwhile.
                 with suppress(DBAPIError):
                     connection.execute(select(func.pg_advisory_unlock(key)))
 
     def erase(self) -> bool:
-        """Write the tables anew without what is deleted; the server's own logs are the server's."""
+        """Rewrite the tables without deleted rows; the server's own logs are not erased."""
         with answering(), self._naming.connect() as connection:
             connection.exec_driver_sql("SET statement_timeout = 0")
             for table in Base.metadata.sorted_tables:
@@ -106,12 +106,12 @@ class PostgresStore(Database):
 
 
 def parse_address(address: str) -> URL:
-    """Return the address of a PostgreSQL database as its driver wants it. Raises OptionError."""
+    """Return the address of a PostgreSQL database as its driver expects it. Raises OptionError."""
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
         url = None
-    # An @ after the first is one of the password, which would be shown as a part of the host.
+    # A second @ belongs to the password, which would partly be shown as the host.
     if (
         url is None
         or url.drivername.partition("+")[0] not in SCHEMES
@@ -119,20 +119,20 @@ def parse_address(address: str) -> URL:
         or address.count("@") > 1
     ):
         raise OptionError(
-            "The address of the database is not one of PostgreSQL, or has an @ in its password.",
+            "The database's address is not a PostgreSQL address, or its password contains @.",
             where="database",
-            remedy="Write it as postgresql://USER@HOST:PORT/NAME, and the password, which may have"
-            " any character, into a file that PRAMANA_DATABASE_PASSWORD_FILE names (under [storage]"
-            " database_password_file). In all else write /, @, #, ?, :, % and spaces as %2F, %40"
-            " and so on. Without an address the rows are in the data directory.",
+            remedy="Write the address as postgresql://USER@HOST:PORT/NAME. Write the password into"
+            " a file and name the file in PRAMANA_DATABASE_PASSWORD_FILE (or [storage]"
+            " database_password_file). Elsewhere write /, @, #, ?, :, % and spaces as %2F, %40"
+            " and so on. Without an address, the miner uses SQLite in its data directory.",
         ) from None
-    # None leaves what is there.
+    # None keeps the current value.
     host, name = (None if not text else unquote(text) for text in (url.host, url.database))
     return url.set(drivername=_DRIVER, host=host, database=name)
 
 
 def read_password(file: Path) -> str:
-    """Return the password that a file holds: its first line. Raises OptionError."""
+    """Return the password in the first line of a file. Raises OptionError."""
     try:
         password = file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")
     except (OSError, UnicodeDecodeError):
@@ -147,13 +147,13 @@ def read_password(file: Path) -> str:
 
 
 def shown(url: URL) -> str:
-    """Return where a database is, without user and password."""
+    """Return a database's address without user and password."""
     port = f":{url.port}" if url.port else ""
     return f"postgresql://{url.host or ''}{port}/{url.database}"
 
 
 def lock_key(name: str) -> int:
-    """Return the number under which PostgreSQL locks a name: 64 bits of its hash."""
+    """Return PostgreSQL's lock number for a name: 64 bits of its hash."""
     digest = hashlib.sha256((_PURPOSE + name).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 
@@ -166,7 +166,7 @@ def _require_driver() -> None:
         import psycopg  # noqa: F401
     except ImportError as error:
         raise NotInstalled(
-            "A database of PostgreSQL was named, whose driver is not installed.",
+            "A PostgreSQL database is configured, but its driver is not installed.",
             where="miner",
             remedy='Install the extra: pip install "pramana[miner]".',
         ) from error
@@ -184,7 +184,7 @@ def _engine(url: URL, **options: Any) -> Engine:
     given = {name: value for name, value in defaults.items() if name not in url.query}
     return create_engine(
         url,
-        # What the address asks for comes last, and is what holds.
+        # The address's own options come last and take precedence.
         connect_args={"options": f"{timeouts} {given_options}".strip(), **given},
         # Parameters stay out of error messages: some are hashes of secrets.
         hide_parameters=True,

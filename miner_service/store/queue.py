@@ -1,4 +1,4 @@
-"""The queue of jobs: whose turn it is, leases, signs of life, how a run ends."""
+"""The queue of jobs: scheduling, leases, signs of life, ends of runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def finish(
 
 @dataclass(frozen=True)
 class FinishedModel:
-    """A model as its row holds it: its kind, its JSON, and what of that is looked up."""
+    """A model as stored: its kind, its JSON, and the fields needed for look-up."""
 
     kind: str
     body: str
@@ -55,19 +55,19 @@ def succeed(session: Session, row: JobRow, made: FinishedModel, now: datetime) -
 
 
 def model_id(job: str) -> str:
-    """Return the id of the model a job makes: running it again makes the same model."""
+    """Return the id of a job's model; a repeated run has the same model id."""
     return "m-" + job.removeprefix("j-")
 
 
 def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
-    """End the unfinished jobs that were to use a release."""
+    """Fail the unfinished jobs that use a release."""
     for row in session.scalars(select(JobRow).where(JobRow.state.in_(UNFINISHED))):
         if release in json.loads(row.releases):
             finish(session, row, "failed", now, problem=problem)
 
 
 def drop_models_with(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
-    """Delete the models that contain a release; their jobs have failed."""
+    """Delete the models that contain a release, and mark their jobs as failed."""
     found = select(ModelRow, JobRow).join(JobRow, JobRow.id == ModelRow.job)
     for model, job in session.execute(found.where(ModelRow.holds_releases.is_(True))):
         if release in json.loads(job.releases):
@@ -77,12 +77,12 @@ def drop_models_with(session: Session, release: str, problem: ProblemDetail, now
 
 
 MOST_BROKEN_OFF = 3
-"""After this many runs in a row that were broken off, a job is given up."""
+"""A job fails after this many interrupted runs in a row."""
 
 
 @dataclass(frozen=True)
 class Lease:
-    """One run of a job, and who has it."""
+    """One run of a job, and the supervisor that runs it."""
 
     job: str
     attempt: int
@@ -90,7 +90,7 @@ class Lease:
 
 
 def leased(session: Session, lease: Lease) -> JobRow | None:
-    """Return the job of a run that is still wanted."""
+    """Return the job of a run, or None if the run is no longer wanted."""
     return session.scalar(
         select(JobRow).where(
             JobRow.id == lease.job,
@@ -102,7 +102,7 @@ def leased(session: Session, lease: Lease) -> JobRow | None:
 
 
 def wanted(session: Session, holder: str) -> set[Lease]:
-    """Return the runs that are a holder's by their rows."""
+    """Return the runs assigned to a holder by their rows."""
     query = select(JobRow.id, JobRow.attempt).where(
         JobRow.state == "running", JobRow.lease == holder
     )
@@ -110,43 +110,43 @@ def wanted(session: Session, holder: str) -> set[Lease]:
 
 
 def beat(session: Session, leases: Iterable[Lease]) -> None:
-    """Give a sign of life of runs; those no longer wanted are unchanged."""
+    """Record a sign of life for each run that is still wanted."""
     for lease in leases:
         if (row := leased(session, lease)) is not None:
             row.beat += 1
 
 
 def note_progress(session: Session, lease: Lease, share: float) -> None:
-    """Note which share of a run is done."""
+    """Store the share of a run that is done."""
     if (row := leased(session, lease)) is not None and row.progress != (share := min(share, 1.0)):
         row.progress = share
 
 
 def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:
-    """Queue a running job again that its holder can do nothing about: it had to end, or wait."""
+    """Queue a job again that its supervisor had to stop; the count of interruptions restarts."""
     add_line(session, row, f"Given back: {why}", now)
     row.broken_off = 0
     queue_again(row)
 
 
 def break_off(session: Session, row: JobRow, why: str, now: datetime) -> None:
-    """Queue a running job again whose run was broken off; the third time in a row it fails."""
+    """Queue a job again after an interrupted run; the third interruption in a row fails it."""
     row.broken_off += 1
     add_line(session, row, f"Broken off: {why}", now)
     if row.broken_off < MOST_BROKEN_OFF:
         queue_again(row)
     else:
         error = WorkerLost(
-            f"Its worker ended {MOST_BROKEN_OFF} times in a row in the middle of this job,"
-            " which is not run again by itself.",
-            remedy="Whoever runs the service should look at its log and its memory. Created again"
-            " without a key of its own, the job runs again.",
+            f"The worker ended {MOST_BROKEN_OFF} times in a row during this job. The job is not"
+            " repeated automatically.",
+            remedy="The operator should check the service's log and memory. To run the job again,"
+            " create it again without a key.",
         )
         finish(session, row, "failed", now, problem=problem_of(error))
 
 
 def take_back(session: Session, holder: str, now: datetime) -> None:
-    """Queue again what ran when an earlier life of this holder ended, or what nobody holds."""
+    """Queue the jobs again that this holder ran before it restarted, and jobs without a holder."""
     query = select(JobRow).where(
         JobRow.state == "running", or_(JobRow.lease == holder, JobRow.lease.is_(None))
     )
@@ -155,7 +155,7 @@ def take_back(session: Session, holder: str, now: datetime) -> None:
 
 
 def signs(session: Session) -> dict[Lease, int]:
-    """Return all runs with the count of their signs of life."""
+    """Return all runs with their count of signs of life."""
     query = select(JobRow.id, JobRow.attempt, JobRow.lease, JobRow.beat).where(
         JobRow.state == "running"
     )
@@ -166,7 +166,7 @@ def signs(session: Session) -> dict[Lease, int]:
 
 
 def claim_next(session: Session, holder: str, now: datetime) -> Lease | None:
-    """Begin the job whose turn it is, if any is queued."""
+    """Start the next queued job and return its lease, or None."""
     row = next_job(session)
     if row is None:
         return None
@@ -177,7 +177,7 @@ def claim_next(session: Session, holder: str, now: datetime) -> Lease | None:
 
 
 def next_job(session: Session) -> JobRow | None:
-    """Return the job whose turn it is: of the study with the fewest running, served longest ago."""
+    """Return the next job: from the study with the fewest running jobs, then the longest wait."""
     running = Counter(session.scalars(select(JobRow.study).where(JobRow.state == "running")))
     waiting = select(JobRow.study).where(JobRow.state == "queued").distinct()
     served = session.execute(
@@ -194,7 +194,7 @@ def next_job(session: Session) -> JobRow | None:
 
 
 def show_up(session: Session, name: str, host: str, workers: int, now: datetime) -> None:
-    """Give a supervisor's sign of life, also where others thought it gone."""
+    """Record a supervisor's sign of life, also if others considered it gone."""
     row = session.get(SupervisorRow, name)
     if row is None:
         times = {"started": now, "beat": 1, "seen": now}
@@ -205,11 +205,11 @@ def show_up(session: Session, name: str, host: str, workers: int, now: datetime)
 
 
 def leave(session: Session, name: str) -> None:
-    """Forget a supervisor."""
+    """Delete a supervisor's row."""
     session.execute(delete(SupervisorRow).where(SupervisorRow.name == name))
 
 
 def supervisor_signs(session: Session) -> dict[str, int]:
-    """Return the count of signs of life of each supervisor."""
+    """Return each supervisor's count of signs of life."""
     found = session.execute(select(SupervisorRow.name, SupervisorRow.beat))
     return {row.name: row.beat for row in found}

@@ -26,7 +26,7 @@ FoundT = TypeVar("FoundT")
 def cached_by_content(
     find: Callable[[ReleaseRow], FoundT], most: int = 256
 ) -> Callable[[ReleaseRow], FoundT]:
-    """Remember the last `most` results, which follow from a release's content alone."""
+    """Cache the last `most` results of a function of a release's content."""
     cache: LRUCache[tuple[str, str], FoundT] = LRUCache(most)
     return cached(cache, key=lambda row: (row.kind, row.content_digest), lock=threading.Lock())(
         find
@@ -39,17 +39,17 @@ def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:
 
 
 def content_of(row: ReleaseRow) -> Any:
-    """Return what a release was announced to hold, as its kind reads it."""
+    """Return a release's announced content, parsed by its kind."""
     return kind_of_release(row).parse(row.content)
 
 
 def release_message(session: Session, row: ReleaseRow) -> Release:
-    """Return a release as the outside sees it."""
+    """Return a release as API message."""
     return release_messages(session, [row])[0]
 
 
 def release_messages(session: Session, rows: Sequence[ReleaseRow]) -> list[Release]:
-    """Return releases as the outside sees them."""
+    """Return releases as API messages."""
     arrived = parts_arrived(session, rows)
     return [_message(row, *arrived[row.id]) for row in rows]
 
@@ -64,7 +64,7 @@ def _message(row: ReleaseRow, parts: int, received: list[int]) -> Release:
             "name": row.name,
             "state": row.state,
             "kind": row.kind,
-            # Nothing of a model may stay when it is withdrawn: it is read anew each time.
+            # A withdrawn model must not stay in a cache, so models are read each time.
             kind.field: _short_message(row)
             if kind.has_records and len(row.content) <= _SHORT
             else _content_message(row),
@@ -88,11 +88,11 @@ def _content_message(row: ReleaseRow) -> Any:
 
 _short_message = cached_by_content(_content_message, most=64)
 _SHORT = 1 << 17
-"""Characters of a content whose message is remembered."""
+"""Contents of up to this many characters are cached as messages."""
 
 
 def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
-    """Return by release how many parts it has, and the numbers of those that arrived, from 0."""
+    """Return, by release, the count of its parts and the numbers (from 0) of arrived parts."""
     last = select(func.max(PartRow.number)).where(PartRow.release == ReleaseRow.id)
     announced = select(ReleaseRow.id, last.correlate(ReleaseRow).scalar_subquery()).where(
         ReleaseRow.id.in_([row.id for row in rows])
@@ -111,12 +111,12 @@ def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tup
 
 
 def consistency_of(row: ReleaseRow) -> Consistency | None:
-    """Return what was found of a release's reports when it was sealed, if anything was."""
+    """Return the consistency check of a release's reports at its seal, or None."""
     return Consistency.model_validate_json(row.consistency) if row.consistency else None
 
 
 def repeated_of(row: ReleaseRow) -> list[RepeatedReports] | None:
-    """Return what comparing a release's reports with earlier ones found when it was sealed."""
+    """Return the comparison of a release's reports with earlier ones at its seal, or None."""
     return None if row.repeated is None else _REPEATED.validate_json(row.repeated)
 
 
@@ -124,12 +124,12 @@ _REPEATED = TypeAdapter(list[RepeatedReports])
 
 
 def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
-    """Return the p-values of those releases that are inconsistent with their plans, by id."""
+    """Return the p-values, by id, of the releases that are inconsistent with their plans."""
     found = ((row.id, consistency_of(row)) for row in rows)
     return {
-        name: told.p_value
-        for name, told in found
-        if told is not None and told.state == "inconsistent" and told.p_value is not None
+        name: check.p_value
+        for name, check in found
+        if check is not None and check.state == "inconsistent" and check.p_value is not None
     }
 
 
@@ -142,7 +142,7 @@ def find_release(session: Session, identifier: str) -> ReleaseRow:
 
 
 def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:
-    """Return a release's parts by number."""
+    """Return a release's parts, ordered by number."""
     query = select(PartRow).where(PartRow.release == identifier).order_by(PartRow.number)
     return session.scalars(query).all()
 
@@ -156,7 +156,7 @@ def create_release(
     content: Content,
     now: datetime,
 ) -> tuple[ReleaseRow, bool]:
-    """Store a release's manifest, or find the same one made before; say which. Raises Conflict."""
+    """Store a manifest or find the identical release; return whether it is new. Raises Conflict."""
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.name == body.name
     )
@@ -167,17 +167,17 @@ def create_release(
         differs = row.digest != body.digest
         if differs or (row.draws, row.linkage, row.keyed_draws) != (draws, body.linkage, keyed):
             what = (
-                "other draws or another linkage" if row.digest == body.digest else "other content"
+                "different draws or linkage" if row.digest == body.digest else "different content"
             )
             raise Conflict(
-                f"A release {body.name} of {owner} exists with {what}; it is unchanged.",
+                f"{owner} has a release {body.name} with {what}. That release is unchanged.",
                 where="name",
-                remedy=f"A release with {what} is another one and needs a name of its own.",
+                remedy="Publish this release under another name.",
             )
         return row, False
     of_content = body.name == f"r-{body.digest[: 2 * ID_BYTES]}"
     row = ReleaseRow(
-        # What an owner calls it, where that names its content.
+        # The owner's name for the release, if the name is derived from the content.
         id=body.name if of_content and not release_exists(session, body.name) else new_id("r"),
         study=study,
         owner=owner,
@@ -205,19 +205,19 @@ def create_release(
 
 
 def release_exists(session: Session, identifier: str) -> bool:
-    """Whether there is a release of an id, of whatever study and in whatever state."""
+    """Whether a release with this id exists, in any study and state."""
     found = session.scalar(select(ReleaseRow.id).where(ReleaseRow.id == identifier))
     return found is not None
 
 
 def anything_arrived(session: Session, row: ReleaseRow) -> bool:
-    """Whether any part of a release arrived, or it needs none."""
+    """Whether a part of a release arrived, or the release has no parts."""
     query = select(PartRow.number).where(PartRow.release == row.id, PartRow.received.is_not(None))
     return not kind_of_release(row).has_records or session.scalar(query.limit(1)) is not None
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
-    """Return all releases of a study, oldest first, and whether any part of each arrived."""
+    """Return a study's releases, oldest first, each with `anything_arrived`."""
     arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
     query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
     return [
@@ -227,7 +227,7 @@ def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRo
 
 
 def releases_of(session: Session, study: str, owner: str | None = None) -> Sequence[ReleaseRow]:
-    """Return all releases of a study, or of one of its owners, oldest first."""
+    """Return the releases of a study, or of one of its owners, oldest first."""
     query = select(ReleaseRow).where(ReleaseRow.study == study)
     if owner is not None:
         query = query.where(ReleaseRow.owner == owner)
@@ -245,13 +245,13 @@ def linkages_now(session: Session, study: str) -> dict[str, str | None]:
 
 
 def linkages_of_joined(session: Session, study: str) -> dict[str, str]:
-    """Return, per active owner that asked about it, the fingerprint of its linkage secret."""
+    """Return each active owner's linkage fingerprint, for owners that checked theirs."""
     query = select(OwnerRow).where(OwnerRow.study == study, OwnerRow.active.is_(True))
     return {row.name: row.linkage for row in session.scalars(query) if row.linkage is not None}
 
 
 def note_linkage(session: Session, study: str, owner: str, linkage: str) -> None:
-    """Write down the fingerprint of an owner's linkage secret, before it releases anything."""
+    """Store the fingerprint of an owner's linkage secret, before the owner's first release."""
     named = (OwnerRow.study == study, OwnerRow.name == owner)
     session.execute(update(OwnerRow).where(*named).values(linkage=linkage))
 
@@ -263,7 +263,7 @@ def active_owners(session: Session, study: str) -> Sequence[str]:
 
 
 def removed_owners(session: Session, study: str) -> Sequence[str]:
-    """Return the names of the owners that were removed from a study."""
+    """Return the names of a study's removed owners."""
     query = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(False))
     return session.scalars(query.order_by(OwnerRow.seq)).all()
 
@@ -278,7 +278,7 @@ def mark_sealed(
     repeated: Sequence[RepeatedReports],
     now: datetime,
 ) -> None:
-    """Close a release: it is now its owner's in use. Digests are None without records."""
+    """Seal a release, which puts it into use for its owner. Digests are None without records."""
     row.state = "sealed"
     row.sealed = now
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
@@ -289,7 +289,7 @@ def mark_sealed(
 
 
 def owners_in_use(session: Session, study: str) -> set[str]:
-    """Return the owners, of whatever state, with a release of some kind in use."""
+    """Return the owners, active or removed, that have a release of any kind in use."""
     query = select(ReleaseRow.owner, ReleaseRow.kind, ReleaseRow.state).where(
         ReleaseRow.study == study, ReleaseRow.sealing.is_not(None)
     )
@@ -301,7 +301,7 @@ def owners_in_use(session: Session, study: str) -> set[str]:
 def releases_in_use(
     session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
 ) -> dict[str, ReleaseRow]:
-    """Return each active owner's release of a kind sealed last, if it was not withdrawn."""
+    """Return each active owner's last sealed release of a kind, unless it was withdrawn."""
     owners = active_owners(session, study)
     query = select(ReleaseRow).where(
         ReleaseRow.study == study, ReleaseRow.kind == kind, ReleaseRow.sealing.is_not(None)

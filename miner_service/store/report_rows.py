@@ -1,4 +1,4 @@
-"""Rows of single records' reports: the plan, how often each row of codes came, receipts."""
+"""Rows of single-record reports: the plan, the count of each row of codes, and receipts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.reports import CellFormat, GatewayCount
 
 CELL_BYTES = 2000
-"""A row of codes takes no more: PostgreSQL's indexes hold no longer key."""
+"""Maximum bytes of a row of codes, from PostgreSQL's limit on index keys."""
 
 _AT_ONCE = 1 << 16
 
@@ -30,7 +30,7 @@ _ADD = text(
 
 
 def find_reports(session: Session, study: str) -> ReportPlanRow:
-    """Return the published plan of a study. Raises NotFound."""
+    """Return a study's published plan for single records. Raises NotFound."""
     row = session.get(ReportPlanRow, study)
     if row is None:
         raise no_such("plan of single records")
@@ -38,18 +38,18 @@ def find_reports(session: Session, study: str) -> ReportPlanRow:
 
 
 def report_plan_of(row: ReportPlanRow) -> Plan:
-    """Return the plan itself."""
+    """Return the parsed plan of a row."""
     return _read(row.plan)
 
 
 @lru_cache(maxsize=16)
 def _read(stored: str) -> Plan:
-    """Read a stored plan: it may be long, and each batch needs it."""
+    """Parse a stored plan; plans may be long, and each batch needs one."""
     return PlanMessage.model_validate_json(stored).to_plan()
 
 
 def store_report_plan(session: Session, study: str, owner: str, plan: Plan, now: datetime) -> None:
-    """Publish a plan in a study that has none."""
+    """Publish a plan in a study without one."""
     session.add(
         ReportPlanRow(
             study=study,
@@ -73,7 +73,7 @@ def count_batch(
     digest: str,
     cells: Mapping[bytes, int],
 ) -> None:
-    """Count a batch and keep its receipt, in the one transaction that the session is."""
+    """Count a batch and store its receipt, in the session's transaction."""
     records = sum(cells.values())
     _add(session, row.study, cells)
     receipt = {"key": key, "gateway": gateway, "digest": digest, "records": records}
@@ -83,7 +83,7 @@ def count_batch(
 
 
 def _add(session: Session, study: str, cells: Mapping[bytes, int]) -> None:
-    """Add counts, in the driver's own words: SQLAlchemy's parameters take as long as the rows."""
+    """Add counts in raw SQL: SQLAlchemy's parameter handling would double the time."""
     added = _ADD.compile(dialect=session.get_bind().dialect)
     named = ({"study": study, "cell": cell, "records": many} for cell, many in cells.items())
     order = getattr(added, "positiontup", None)
@@ -92,13 +92,13 @@ def _add(session: Session, study: str, cells: Mapping[bytes, int]) -> None:
 
 
 def combinations(session: Session, study: str) -> int:
-    """Return how many different rows were reported."""
+    """Return the count of distinct rows of codes."""
     query = select(func.count()).select_from(ReportCellRow).where(ReportCellRow.study == study)
     return session.scalar(query) or 0
 
 
 def gateway_counts(session: Session, study: str) -> list[GatewayCount]:
-    """Return what each gateway brought, by name."""
+    """Return the counts of batches and reports by gateway, ordered by name."""
     query = (
         select(ReportBatchRow.gateway, func.count(), func.sum(ReportBatchRow.records))
         .where(ReportBatchRow.study == study)
@@ -113,14 +113,14 @@ def gateway_counts(session: Session, study: str) -> list[GatewayCount]:
 
 @dataclass(frozen=True)
 class CountedCells:
-    """Different rows of codes, ascending, and how often each was reported."""
+    """Distinct rows of codes, ascending, and the count of each."""
 
     cells: npt.NDArray[np.void]
     records: npt.NDArray[np.int64]
 
 
 def counted_cells(session: Session, study: str, form: CellFormat) -> Iterator[CountedCells]:
-    """Yield what was counted, ascending, a bounded number of rows at once."""
+    """Yield the counted rows, ascending, in batches of bounded size."""
     query = (
         select(ReportCellRow.cell, ReportCellRow.records)
         .where(ReportCellRow.study == study)
@@ -133,19 +133,19 @@ def counted_cells(session: Session, study: str, form: CellFormat) -> Iterator[Co
 
 
 def delete_counts(session: Session, study: str) -> None:
-    """Delete what was counted; receipts stay, so that no batch is counted again."""
+    """Delete a study's counts; receipts remain, so that repeated batches are not counted."""
     session.execute(delete(ReportCellRow).where(ReportCellRow.study == study))
 
 
 def miscounted(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the studies whose counts, receipts and sum do not agree, and how."""
+    """Yield each study whose counts, receipts and total differ, with a description."""
     for row in session.scalars(select(ReportPlanRow).order_by(ReportPlanRow.study)):
         received = _sum(session, ReportBatchRow, row.study)
         if received != row.records:
-            yield row.study, f"{row.records} reports are stated, {received} in its receipts."
+            yield row.study, f"{row.records} reports are stated; the receipts have {received}."
         counted = _sum(session, ReportCellRow, row.study)
         if counted != (0 if row.state == "withdrawn" else row.records):
-            yield row.study, f"{row.records} reports are stated, {counted} in its counts."
+            yield row.study, f"{row.records} reports are stated; the counts have {counted}."
 
 
 def _sum(session: Session, table: type[ReportBatchRow | ReportCellRow], study: str) -> int:

@@ -1,4 +1,4 @@
-"""The tables. `seq` gives every list its order, and never leaves the service."""
+"""The tables. `seq` orders every list and is never sent to clients."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment, stored in UTC without its zone and given back with it."""
+    """A time, stored in UTC without its zone and returned with it."""
 
     impl = DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, _dialect: Any) -> datetime | None:
-        """Turn a moment into UTC."""
+        """Convert a time to UTC and drop its zone."""
         return value.astimezone(UTC).replace(tzinfo=None) if value is not None else None
 
     def process_result_value(self, value: datetime | None, _dialect: Any) -> datetime | None:
-        """Give the zone back."""
+        """Restore the zone."""
         return value.replace(tzinfo=UTC) if value is not None else None
 
 
 class Base(DeclarativeBase):
-    """The base of all rows."""
+    """Base class of all rows."""
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime,
         float: Double(),
-        # Records and bytes are counted beyond 32 bits; SQLite's integers have 64 anyway.
+        # Counts of records and bytes may exceed 32 bits. SQLite's integers always have 64.
         int: BigInteger().with_variant(Integer(), "sqlite"),
         str: String(300),
     }
 
 
 class StudyRow(Base):
-    """A study; its budget, if it has one, is in epsilons; `people` as in `StudyCreate`."""
+    """A study. The optional budget is in epsilons; `people` is as in `StudyCreate`."""
 
     __tablename__ = "studies"
 
@@ -63,7 +63,7 @@ class StudyRow(Base):
 
 
 class StudyPlanRow(Base):
-    """The plan that a study's owners agreed on: its canonical JSON, and the digest of it."""
+    """The study plan that a study's owners agreed on: canonical JSON and its digest."""
 
     __tablename__ = "study_plans"
 
@@ -74,7 +74,7 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token; only its hash is kept; the admin's and a monitor's have no study."""
+    """A bearer token, stored as hash. Tokens of admin and monitors have no study."""
 
     __tablename__ = "tokens"
 
@@ -91,7 +91,7 @@ class TokenRow(Base):
 
 
 class InvitationRow(Base):
-    """An invitation; only the hash of its secret is kept; `days` are its token's."""
+    """An invitation. Its secret is stored as hash; `days` is the lifetime of the owner's token."""
 
     __tablename__ = "invitations"
 
@@ -107,7 +107,7 @@ class InvitationRow(Base):
 
 
 class OwnerRow(Base):
-    """An owner that joined a study; `linkage` is the fingerprint that it last asked about."""
+    """An owner of a study; `linkage` is the linkage fingerprint that the owner last checked."""
 
     __tablename__ = "owners"
     __table_args__ = (UniqueConstraint("study", "name"),)
@@ -121,11 +121,11 @@ class OwnerRow(Base):
 
 
 class ReleaseRow(Base):
-    """A release of some kind of `content`; columns after `sealed` are known from then on.
+    """A release of some kind with its `content`. Columns after `sealed` are set at the seal.
 
-    `sealing` counts seals, whatever the clock says. `draws` and `keyed_draws` identify each block's
-    draws, as its owner says. `consistency` and `repeated` are the findings at the seal. `linkage`
-    is the fingerprint of the linkage secret, `row_bytes` the size of a record's columns.
+    `sealing` orders seals independently of the clock. `draws` and `keyed_draws` identify each
+    block's draws, as stated by the owner. `consistency` and `repeated` are findings at the seal.
+    `linkage` is the linkage fingerprint; `row_bytes` is the size of one record's columns.
     """
 
     __tablename__ = "releases"
@@ -156,7 +156,7 @@ class ReleaseRow(Base):
 
 
 class PartRow(Base):
-    """A part as announced; `received` and `media` are set once its bytes are safe on disk."""
+    """An announced part; `received` and `media` are set once its bytes are safe on disk."""
 
     __tablename__ = "parts"
     __table_args__ = (
@@ -179,7 +179,7 @@ class PartRow(Base):
 
 
 class ReportPlanRow(Base):
-    """The plan of single records, under the name of an `owner`; `records` are counted."""
+    """The plan for single records, under the name of an `owner`; `records` counts the reports."""
 
     __tablename__ = "report_plans"
 
@@ -193,7 +193,7 @@ class ReportPlanRow(Base):
 
 
 class ReportBatchRow(Base):
-    """A counted batch; `key` hashes the gateway's name for it, `digest` is a MAC of its reports."""
+    """A counted batch. `key` hashes the gateway's name for it; `digest` is a MAC of its reports."""
 
     __tablename__ = "report_batches"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -206,7 +206,7 @@ class ReportBatchRow(Base):
 
 
 class ReportCellRow(Base):
-    """How often a row of codes was reported; rows lie in the order of their codes."""
+    """The count of one row of codes; the table is sorted by codes."""
 
     __tablename__ = "report_cells"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -217,10 +217,10 @@ class ReportCellRow(Base):
 
 
 class JobRow(Base):
-    """A job; `releases` are what it runs on, `attempt` numbers its runs.
+    """A job; `releases` are its input, `attempt` numbers its runs.
 
-    `broken_off` counts runs in a row whose worker ended. `lease` names the worker; `beat` counts
-    signs of life. `name`, which may change, is also that of its model.
+    `broken_off` counts consecutive interrupted runs. `lease` names the supervisor; `beat` counts
+    signs of life. `name` may change and is also the name of the job's model.
     """
 
     __tablename__ = "jobs"
@@ -250,7 +250,7 @@ class JobRow(Base):
 
 
 class JobLogRow(Base):
-    """A line that a run of a job left for its readers."""
+    """A line in the log of a job's run."""
 
     __tablename__ = "job_log"
 
@@ -280,7 +280,7 @@ class ModelRow(Base):
 
 
 class SupervisorRow(Base):
-    """A supervisor of workers; `beat` counts its signs of life, `seen` is when the last came."""
+    """A supervisor of workers. `beat` counts its signs of life; `seen` is the last one's time."""
 
     __tablename__ = "supervisors"
 
@@ -293,7 +293,7 @@ class SupervisorRow(Base):
 
 
 class SessionRow(Base):
-    """A browser that is signed in; `key` is a hash of its cookie, `token` the token's id."""
+    """A browser session; `key` is the hash of its cookie, `token` the id of its token."""
 
     __tablename__ = "sessions"
 
@@ -304,7 +304,7 @@ class SessionRow(Base):
 
 
 class KeyRow(Base):
-    """A key of the service, the same for all its processes; see `database`."""
+    """A key that all processes of the service share; see `database`."""
 
     __tablename__ = "service_keys"
 

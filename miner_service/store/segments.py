@@ -1,6 +1,6 @@
-"""The folder of the records: parts of open releases, and columns of sealed ones.
+"""The folder of records: parts of open releases, and columns of sealed ones.
 
-Several processes, also on other machines, may share the folder.
+Several processes, also on different machines, may share the folder.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pramana_core.errors import NotReady, StoreCorrupt
 from pramana_core.full_disks import is_full
 
 IDENTITY = "identity"
-"""The file with the identity of the store, next to its parts and columns."""
+"""The file with the store's identity, next to its parts and columns."""
 
 States = Callable[[], Mapping[str, str]]
-"""Reads the state of every release from the rows, by id."""
+"""A function that returns the state of every release, by id."""
 
 _NEEDS = {"parts": frozenset({"open"}), "columns": frozenset({"open", "sealed"})}
-"""The states in which a release needs its files; an open one may just be sealed."""
+"""The states in which a release needs its files; an open one may be about to be sealed."""
 
 _ROOM = 1 << 20
-"""Free bytes of a disk that is ready."""
+"""Free bytes that a usable disk needs."""
 
 
 def part_name(number: int) -> str:
@@ -41,20 +41,20 @@ def part_name(number: int) -> str:
 
 
 class _Scratch:
-    """Names for unfinished files, in a folder that is locked as long as its process lives."""
+    """Names for unfinished files, in a folder that stays locked while its process lives."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._folder: Path | None = None
 
     def path(self) -> Path:
-        """Return a fresh name."""
+        """Return a new name."""
         if self._folder is None or not self._folder.exists():
             self._folder = self._take()
         return self._folder / secrets.token_hex(8)
 
     def remove_abandoned(self) -> list[str]:
-        """Remove the folders of processes that ended; return the names of their files."""
+        """Remove the folders of ended processes; return the names of their files."""
         found = []
         for folder in self._root.iterdir():
             with suppress(OSError):
@@ -73,7 +73,7 @@ class _Scratch:
             folder.mkdir(parents=True, mode=0o700)
             descriptor = os.open(folder, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            # Before the lock, another process may have taken it for abandoned.
+            # Before the lock, another process may have removed the folder as abandoned.
             if folder.exists():
                 weakref.finalize(self, _leave, descriptor, folder, os.getpid())
                 return folder
@@ -89,7 +89,7 @@ def _leave(descriptor: int, folder: Path, process: int) -> None:
 
 @dataclass(frozen=True)
 class Segments:
-    """A folder of parts and columns; raises StorageFull and NotReady, and then changes nothing."""
+    """A folder of parts and columns. Raises StorageFull or NotReady, and then changes nothing."""
 
     root: Path
     _scratch: _Scratch = field(init=False)
@@ -102,7 +102,7 @@ class Segments:
         object.__setattr__(self, "_columns", ColumnFiles(self.root / "columns"))
 
     def identity(self) -> str | None:
-        """Return the identity of the store to which the files belong, if they have one."""
+        """Return the identity of the files' store, or None."""
         with storing("The identity of the store"):
             try:
                 return (self.root / IDENTITY).read_text(encoding="utf-8", errors="replace").strip()
@@ -110,7 +110,7 @@ class Segments:
                 return None
 
     def identify(self, identity: str) -> None:
-        """Write the identity of the store, durably."""
+        """Write the store's identity durably."""
         scratch = self.scratch_path()
         with storing("The identity of the store", scratch):
             scratch.write_text(f"{identity}\n", encoding="utf-8")
@@ -118,7 +118,7 @@ class Segments:
             settle(scratch, self.root / IDENTITY)
 
     def kept(self) -> dict[str, set[str]]:
-        """Return the releases that have `parts`, and those that have `columns`."""
+        """Return the ids of releases that have `parts`, and of those that have `columns`."""
         return {
             kind: {path.stem for path in (self.root / kind).iterdir()}
             if (self.root / kind).exists()
@@ -127,14 +127,14 @@ class Segments:
         }
 
     def prepare(self) -> None:
-        """Make the folders and remove what ended processes left unfinished."""
+        """Create the folders and remove unfinished files of ended processes."""
         with storing("The data directory"):
             for name in (*_NEEDS, "scratch"):
                 (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
             self._scratch.remove_abandoned()
 
     def check(self) -> None:
-        """Write and remove a file of a mebibyte. Raises NotReady, also where there is no room."""
+        """Write and remove a file of one mebibyte. Raises NotReady, also if the disk is full."""
         try:
             path = self._scratch.path()
             try:
@@ -146,20 +146,20 @@ class Segments:
             raise NotReady(
                 "The disk of the data directory is full."
                 if full
-                else "The data directory cannot be written.",
+                else "The data directory is not writable.",
                 where="data",
-                remedy="Free room on it; the service goes on then."
+                remedy="Free space on it; the service then continues."
                 if full
                 else "Check its permissions and its disk.",
             ) from error
 
     def scratch_path(self) -> Path:
-        """Return a fresh name for an unfinished file."""
+        """Return a new name for an unfinished file."""
         with storing("A file"):
             return self._scratch.path()
 
     def put_part(self, release: str, number: int, scratch: Path) -> None:
-        """Keep a finished file as a part: it survives a power cut. `scratch` is always removed."""
+        """Store a complete file durably as a part. `scratch` is always removed."""
         path = self._part_path(release, number)
         with storing(f"Part {number}", scratch):
             path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -169,20 +169,20 @@ class Segments:
                 self._synced.add(release)
 
     def read_part(self, release: str, number: int, sha256: str) -> bytes:
-        """Return a part's bytes. Raises StoreCorrupt if they are not those acknowledged."""
+        """Return a part's bytes. Raises StoreCorrupt if they differ from the acknowledged bytes."""
         path = self._part_path(release, number)
         body = path.read_bytes() if path.exists() else b""
         if hashlib.sha256(body).hexdigest() != sha256:
             raise StoreCorrupt(
-                f"Part {number} of release {release} is not as it was acknowledged.",
+                f"Part {number} of release {release} differs from the part that was acknowledged.",
                 where=release,
-                remedy="Restore the data directory from a backup. Without one, withdraw the"
-                " release; more or corrected records are another release.",
+                remedy="Restore the data directory from a backup. Without a backup, withdraw the"
+                " release and have its owner publish a new one.",
             )
         return body
 
     def drop_part(self, release: str, number: int) -> None:
-        """Remove one part, and the folder of a release that has no other."""
+        """Remove one part, and the release's folder if it is then empty."""
         path = self._part_path(release, number)
         path.unlink(missing_ok=True)
         self._synced.discard(release)
@@ -195,24 +195,24 @@ class Segments:
         shutil.rmtree(self.root / "parts" / release, ignore_errors=True)
 
     def put_data(self, release: str, scratch: Path) -> None:
-        """Keep a finished file as the columns of a release, durably; `scratch` is removed."""
+        """Store a complete file durably as a release's columns; `scratch` is removed."""
         with storing("The columns of the release", scratch):
             settle(scratch, self.data_path(release))
 
     def data_path(self, release: str) -> Path:
-        """Return the file of a sealed release's columns; where there are none it is absent."""
+        """Return the path of a sealed release's column file, which may be missing."""
         return self._columns.data_path(release)
 
     def verify_data(self, release: str, sha256: str) -> None:
-        """Check the columns of a sealed release. Raises StoreCorrupt."""
+        """Compare a sealed release's column file with its digest. Raises StoreCorrupt."""
         self._columns.verify_data(release, sha256)
 
     def drop_data(self, release: str) -> None:
-        """Remove a release's columns. A job that has them open may finish reading."""
+        """Remove a release's columns. A job with an open file may finish reading."""
         self.data_path(release).unlink(missing_ok=True)
 
     def orphans(self, states: States) -> list[str]:
-        """Return the files that no release needs; `states` is read after files were listed."""
+        """Return the files that no release needs; `states` is called after the files are listed."""
         kept = self.kept()
         known = states()
         return [
@@ -223,7 +223,7 @@ class Segments:
         ]
 
     def sweep(self, states: States) -> list[str]:
-        """Remove orphans, and what ended processes left; return the names."""
+        """Remove orphans and files of ended processes; return the names."""
         found = self.orphans(states)
         for name in found:
             kind, _, release = name.partition("/")
@@ -235,5 +235,5 @@ class Segments:
 
 
 def open_segments(settings: Settings) -> Segments:
-    """Return the folder of the records that the settings name; nothing is read yet."""
+    """Return the configured folder of records, without reading it."""
     return Segments(settings.storage.files or settings.data_dir)

@@ -1,4 +1,4 @@
-"""Browsers that are signed in: a random cookie stands for a token, and ends with it."""
+"""Browser sessions: a random cookie represents a token and becomes invalid with the token."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from miner_service.store.schema import SessionRow
 from miner_service.store.tokens import KnownToken, find_valid_token
 
 HOURS = 8
-"""The longest time that somebody stays signed in."""
+"""Maximum hours of a session."""
 
 IDLE = timedelta(minutes=30)
 """A session ends after this time without a request."""
 
 _NOTED = timedelta(minutes=1)
-"""The time between two notes of a session's use."""
+"""Minimum time between two updates of a session's last use."""
 
 _SESSIONS_OF_A_TOKEN = 20
 
 
 def begin_session(session: Session, token: str, now: datetime) -> str:
-    """Begin a session of a token, given by its id; return the cookie."""
+    """Begin a session for a token, given by id; return the cookie."""
     cookie, of_token = secrets.token_urlsafe(32), SessionRow.token == token
     session.execute(delete(SessionRow).where(SessionRow.seen <= now - IDLE))
     newest = select(SessionRow.key).where(of_token).order_by(SessionRow.seen.desc())
@@ -36,12 +36,12 @@ def begin_session(session: Session, token: str, now: datetime) -> str:
 
 
 def end_session(session: Session, cookie: str) -> None:
-    """End a session; again is harmless."""
+    """End a session. Repeating the call changes nothing."""
     session.execute(delete(SessionRow).where(SessionRow.key == _key(cookie)))
 
 
 def token_of_session(session: Session, cookie: str, now: datetime) -> KnownToken | None:
-    """Return the token of a session that has not ended; it may have expired."""
+    """Return the token of a live session, or None; the token may have expired."""
     row = session.get(SessionRow, _key(cookie))
     if row is None or now >= min(row.seen + IDLE, row.began + timedelta(hours=HOURS)):
         return None
@@ -49,12 +49,12 @@ def token_of_session(session: Session, cookie: str, now: datetime) -> KnownToken
 
 
 def note_session(session: Session, cookie: str, now: datetime) -> None:
-    """Note that a session is used."""
+    """Store the time of a session's use."""
     session.execute(update(SessionRow).where(SessionRow.key == _key(cookie)).values(seen=now))
 
 
 def must_be_noted(session: Session, cookie: str, now: datetime) -> bool:
-    """Whether the last note of a session's use is old."""
+    """Whether the stored time of a session's last use is outdated."""
     row = session.get(SessionRow, _key(cookie))
     return row is not None and now - row.seen > _NOTED
 

@@ -1,4 +1,4 @@
-"""SQLite in WAL mode, synchronous; writers take the write lock at their start."""
+"""SQLite in WAL mode, synchronous; a writer takes the write lock at its start."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
-    # What is withdrawn is gone from the file, too.
+    # Withdrawn data is erased from the file, too.
     "PRAGMA secure_delete=ON",
 )
 
 
 class SqliteStore(Database):
-    """A SQLite file with the miner's tables, made if they are missing. Raises StoreCorrupt.
+    """A SQLite file with the miner's tables, created if they are missing. Raises StoreCorrupt.
 
-    One service has it to itself; commands write rows at the same time and lock no names.
+    Only one service may use the file. Commands may write rows meanwhile, but lock no names.
     """
 
     def __init__(self, path: Path) -> None:
-        # Before anything is written: readable for its owner only.
+        # Made readable for the owner only before anything is written.
         create_private(path)
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             if (file := path.with_name(name)).exists():
@@ -45,7 +45,7 @@ class SqliteStore(Database):
         self.make_tables()
 
     def erase(self) -> bool:
-        """Write the log into the file, where what is deleted is zeros, and empty the log."""
+        """Merge the log into the file, where deleted rows are zeroed, and empty the log."""
         with answering(), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -55,20 +55,20 @@ class SqliteStore(Database):
 
 
 def is_current(path: Path) -> bool:
-    """Whether a file has the tables and the journal of this version: nothing of it will change."""
+    """Whether a file has this version's tables and journal mode; opening it changes nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as opened:
             version, journal = (
                 opened.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("user_version", "journal_mode")
             )
-    except sqlite3.Error:  # it is not there, or somebody is changing it
+    except sqlite3.Error:  # the file is missing, or another process is changing it
         return False
     return bool(str(version) == HEAD and journal == "wal")
 
 
 def _prepare(connection: Any, _record: Any) -> None:
-    # The driver must not open transactions by itself: `_begin` does.
+    # The driver must not open transactions: `_begin` does.
     connection.isolation_level = None
     for pragma in _PRAGMAS:
         connection.execute(pragma).close()
@@ -84,7 +84,7 @@ FILE = "miner.sqlite"
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database that the settings name; make its tables if they are missing."""
+    """Open the configured database; create its tables if they are missing."""
     if settings.storage.database is None:
         path = settings.data_dir / FILE
         with nullcontext() if is_current(path) else opening_alone(settings.data_dir):

@@ -1,4 +1,4 @@
-"""All rows of a store as data: copied into another database, checked, deleted study by study."""
+"""All rows of a store as data, to copy into another database, check, or delete by study."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from miner_service.store.schema import Base, KeyRow, ReleaseRow, SessionRow, Stu
 _BATCH = 500
 
 NOT_COPIED = frozenset({SupervisorRow.__tablename__, SessionRow.__tablename__})
-"""Who runs jobs now is no state of the store, and an ended session must not come back."""
+"""Supervisors are not part of the store's state, and ended sessions must not return."""
 
 OF_NO_STUDY = NOT_COPIED | {KeyRow.__tablename__}
 """Tables that belong to no study."""
 
 
 def _copied_tables() -> Iterator[Table]:
-    """Yield the tables that are copied, those that others refer to first."""
+    """Yield the tables to copy, referenced tables first."""
     for table in Base.metadata.sorted_tables:
         if table.name not in NOT_COPIED:
             yield table
 
 
 def copy_rows(source: Session, target: Session) -> int:
-    """Copy all rows but the store's marker into existing tables; return their number."""
+    """Copy all rows except the store's marker into existing tables; return the count of rows."""
     count = 0
     for table in _copied_tables():
         copied = table.c.name != MARKER if table.name == KeyRow.__tablename__ else true()
@@ -51,7 +51,7 @@ def copy_rows(source: Session, target: Session) -> int:
 
 
 def _continue_numbers(session: Session, table: Table) -> None:
-    """Make PostgreSQL number the next row of a table after those that were copied."""
+    """Make PostgreSQL number new rows of a table after the copied ones."""
     if session.get_bind().dialect.name != "postgresql" or "seq" not in table.c:
         return
     last = session.scalar(select(func.max(table.c.seq)))
@@ -61,7 +61,7 @@ def _continue_numbers(session: Session, table: Table) -> None:
 
 
 def is_empty(session: Session) -> bool:
-    """Whether a store has no row but its own keys."""
+    """Whether a store has only its own keys."""
     return not any(
         session.execute(select(literal_column("1")).select_from(table).limit(1)).first()
         for table in _copied_tables()
@@ -91,11 +91,11 @@ def of_study(table: Table, study: str) -> ColumnElement[bool] | None:
                 return column.in_(select(key.column).where(above["study"] == study))
     if table.name in OF_NO_STUDY:
         return None
-    raise LookupError(f"no column says to which study the rows of the table {table.name} belong")
+    raise LookupError(f"table {table.name} has no column that identifies a row's study")
 
 
 def damaged_database(session: Session) -> list[str]:
-    """Return the damage that SQLite finds in its file; PostgreSQL checks what it reads itself."""
+    """Return the damage that SQLite finds in its file; PostgreSQL checks itself while reading."""
     if session.get_bind().dialect.name != "sqlite":
         return []
     lines = [str(row[0]) for row in session.execute(text("PRAGMA integrity_check(20)"))]

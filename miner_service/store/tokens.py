@@ -1,4 +1,4 @@
-"""Rows of bearer tokens: issued, used, revoked, expired."""
+"""Rows of bearer tokens: issue, use, revocation, expiry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 100
 
 
 def token_message(row: TokenRow) -> TokenInfo:
-    """Return what is known of a token."""
+    """Return a token as API message, without its secret."""
     return TokenInfo.model_validate(row, from_attributes=True)
 
 
@@ -38,7 +38,7 @@ def issue_token(
     days: int | None = None,
     credential: Credential | None = None,
 ) -> tuple[TokenRow, Credential]:
-    """Store a new token's hash and return it with its secret; without `days` it never expires."""
+    """Store a new token's hash; return its row and credential. Without `days` it never expires."""
     credential = credential or new_credential("t")
     row = TokenRow(
         id=credential.id,
@@ -56,7 +56,7 @@ def issue_token(
 
 
 class KnownToken(NamedTuple):
-    """What every request checks of a token."""
+    """The fields of a token that every request checks."""
 
     id: str
     role: str
@@ -73,7 +73,7 @@ _KNOWN = select(*(_token[name] for name in KnownToken._fields), _token.hash).whe
 
 
 def find_token(session: Session, text: str) -> KnownToken | None:
-    """Return a token that is right and not revoked; it may have expired."""
+    """Return the token with this secret unless it is revoked; it may have expired."""
     row = session.execute(_KNOWN, {"claimed": credential_id(text)}).first()
     if row is None or not matches(text, row.hash):
         return None
@@ -81,42 +81,42 @@ def find_token(session: Session, text: str) -> KnownToken | None:
 
 
 def find_valid_token(session: Session, identifier: str) -> KnownToken | None:
-    """Return a token by its id, if it is not revoked; it may have expired."""
+    """Return the token with this id unless it is revoked; it may have expired."""
     row = session.execute(_KNOWN, {"claimed": identifier}).first()
     return None if row is None else KnownToken(*row[:-1])
 
 
 def note_use(session: Session, identifier: str, now: datetime) -> None:
-    """Note that a token is used."""
+    """Store the time of a token's use."""
     used = update(TokenRow).where(TokenRow.id == identifier)
     session.execute(used.values(last_used=now))
 
 
 def admin_token_exists(session: Session) -> bool:
-    """Whether an admin token was issued and not revoked."""
+    """Whether an admin token exists that is not revoked."""
     query = select(TokenRow.id).where(TokenRow.role == ADMIN, TokenRow.revoked.is_(False))
     return session.scalar(query.limit(1)) is not None
 
 
 def rotate_admin_token(session: Session, now: datetime, *, days: int | None = None) -> Credential:
-    """Revoke the admin tokens there are and issue a new one, as `issue_token` does."""
+    """Revoke all admin tokens and issue a new one, as `issue_token` does."""
     session.execute(update(TokenRow).where(TokenRow.role == ADMIN).values(revoked=True))
     return issue_token(session, role=ADMIN, study=None, name=ADMIN, now=now, days=days)[1]
 
 
 def renew_monitor_token(session: Session, name: str, now: datetime, *, days: int) -> Credential:
-    """Revoke the monitor's tokens of a name and issue a new one."""
+    """Revoke the monitor tokens with a name and issue a new one."""
     query = update(TokenRow).where(TokenRow.role == MONITOR, TokenRow.name == name)
     session.execute(query.values(revoked=True))
     return issue_token(session, role=MONITOR, study=None, name=name, now=now, days=days)[1]
 
 
 def revoke_token(session: Session, identifier: str) -> None:
-    """Revoke a token; again is harmless. Raises NotFound; Conflict: it is the admin's."""
+    """Revoke a token; repeating this is harmless. Raises NotFound; Conflict for an admin token."""
     row = token_row(session, identifier)
     if row.role == ADMIN:
         raise Conflict(
-            "The admin token cannot be revoked through itself.",
+            "The admin token cannot revoke itself.",
             where="token",
             remedy="Issue a new one with `miner-service admin-token --rotate`.",
         )
@@ -126,7 +126,7 @@ def revoke_token(session: Session, identifier: str) -> None:
 def tokens_ending(
     session: Session, now: datetime, *, days: int, study: str | None, owner: str | None
 ) -> list[TokenEnding]:
-    """Return tokens that end within days: of all studies, of one, or of one owner there."""
+    """Return tokens that expire within `days`: all, a study's, or those of one of its owners."""
     query = select(TokenRow).where(
         TokenRow.revoked.is_(False),
         TokenRow.expires > now,

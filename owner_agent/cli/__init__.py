@@ -1,4 +1,4 @@
-"""The `owner-agent` command: its arguments, and what people see of the answers.
+"""The `owner-agent` command: its arguments and its output.
 
 Reports are written in `owner_agent.report`.
 """

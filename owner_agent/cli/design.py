@@ -1,4 +1,4 @@
-"""`owner-agent design`: which way to randomize serves a need best."""
+"""`owner-agent design`: the comparison of ways to randomize."""
 
 from __future__ import annotations
 
@@ -19,56 +19,67 @@ def design(
         list[Path] | None,
         typer.Argument(
             metavar="[PART]...",
-            help="The public parts of all owners' site files, for one plan of them together.",
+            help="The public parts of all owners' site files, for a joint plan.",
         ),
     ] = None,
     site: SiteOption = SITE,
     gamma: Annotated[
-        float | None, typer.Option(help="The largest gamma about a whole record.")
+        float | None, typer.Option(help="The largest gamma for a whole record.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The largest epsilon instead.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The largest epsilon, instead of --gamma.")
+    ] = None,
     central_epsilon: Annotated[
         float | None,
         typer.Option(
-            help="The largest epsilon for whoever does not know whose report is whose; --gamma, by"
-            " default 10,000, limits gamma besides."
+            help="The largest epsilon against readers who cannot attribute reports to people."
+            " --gamma, by default 10,000, also applies."
         ),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="The chance that --central-epsilon fails; 1e-8 by default.")
+        float | None,
+        typer.Option(help="The probability that --central-epsilon fails; default 1e-8."),
     ] = None,
     breach: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Instead: no belief of the first may grow to the second."),
+        typer.Option(
+            help="Two probabilities, instead of --gamma: a prior of the first stays below"
+            " the second."
+        ),
     ] = None,
-    learn: Annotated[LearningGoal, typer.Option(help="What will be learned.")] = "pairs",
+    learn: Annotated[LearningGoal, typer.Option(help="The goal of learning.")] = "pairs",
     length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
     minimum_support: Annotated[
-        float, typer.Option(help="Cells of a smaller expected share do not count.")
+        float, typer.Option(help="Ignore cells with a smaller expected share.")
     ] = 0.0,
     records: Annotated[
-        int | None, typer.Option(help="The number of records, instead of the table's.")
+        int | None, typer.Option(help="The number of records; default: the table's.")
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="The variable that a classifier or tree predicts.")
     ] = None,
-    family: Annotated[str | None, typer.Option(help="Choose this one instead of the best.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Choose this family instead of the best.")
+    ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Write it into the site file: shows the lines, asks.")
+        bool,
+        typer.Option(
+            "--apply",
+            help="Write the plan into the site file, after your confirmation of the changes.",
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Write it without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without confirmation.")] = False,
     write_study_plan: Annotated[
         Path | None,
-        typer.Option(help="A new file for the plan of a study of several owners (JSON)."),
+        typer.Option(help="A new file (JSON) for the plan of a study with several owners."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare all ways to randomize by their predicted errors.
 
-    The variables are those of the site file, and nothing of the table is read but its number of
-    records. Owners who know different things of the same people design one plan together from the
-    public parts of their site files: owner-agent design PART... --gamma 19 --records N
-    --write-study-plan FILE.
+    The command reads the site file's variables, and only the number of records from the table.
+    Owners with different variables of the same people design a joint plan from the public parts of
+    their site files: owner-agent design PART... --gamma 19 --records N --write-study-plan FILE.
     """
     from owner_agent.cli.designs_shown import (
         central_of,
@@ -98,9 +109,9 @@ def design(
             records = read_table(opened.table, [opened.file.record_id]).rows
     if records is None or records > MAX_RECORDS:
         raise OptionError(
-            f"The number of records is not known, or above {MAX_RECORDS:,}.",
+            f"The number of records is unknown or above {MAX_RECORDS:,}.",
             where="records",
-            remedy="Give --records, a smaller number.",
+            remedy=f"Give --records with a number up to {MAX_RECORDS:,}.",
         )
     if central_epsilon is not None:
         gamma = gamma_of_central(central_epsilon, delta, records, gamma, public)
@@ -114,10 +125,10 @@ def design(
         )
     if apply and opened is None:
         raise OptionError(
-            "A plan of several owners is not written into one site file.",
+            "A plan of several owners cannot be written into one site file.",
             where="apply",
-            remedy="Write it with --write-study-plan; `owner-agent join` names it in each owner's"
-            " site file.",
+            remedy="Write the plan with --write-study-plan; `owner-agent join` adds it to each"
+            " owner's site file.",
         )
     extended = site_with(made, opened, site) if apply and opened is not None else None
     if write_study_plan is not None:

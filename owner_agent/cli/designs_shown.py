@@ -1,4 +1,4 @@
-"""The comparison of designs for people."""
+"""The comparison of designs as text for people."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import CentralMessage
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
-"""How many table lengths a design shows, and where lines are not so wide; --json has all."""
+"""Table lengths shown, at widths from `_WIDE` and below; --json has all."""
 
 _HOPELESS = 10.0
-"""A relative error above this is shown as such: the estimate says nothing."""
+"""Relative error above which an estimate is useless; shown as ">"."""
 
 
 def show_design(console: Console, made: Design) -> None:
-    """Print every family beside the others, the chosen one marked, and what to do next."""
+    """Print all families with the chosen one marked, and the next step."""
     goal = made.problem.goal
     lengths = list(goal.by_length())
     most = _LENGTHS if console.width >= _WIDE else _FEWER
@@ -40,14 +40,13 @@ def show_design(console: Console, made: Design) -> None:
         table.add_row(*_design_row(option, made, shown), style=style)
     console.print(table)
     console.print(
-        "Families stand by their loss: 1 less the correlation to expect between associations as"
-        " they are estimated and as they are. Columns 1, 2, ... are tables of so many variables;"
-        " gamma is that of the whole record."
-        + (f" {goal.omitted:,} tables were left out of the prediction." * bool(goal.omitted)),
+        "Families are sorted by loss: 1 minus the expected correlation between estimated and true"
+        " associations. Columns 1, 2, ... are for tables of 1, 2, ... variables; gamma is for the"
+        " whole record." + (f" The prediction omits {goal.omitted:,} tables." * bool(goal.omitted)),
         style="dim",
     )
     if made.unable:
-        console.print("These cannot do it:")
+        console.print("Unsuitable families:")
     for option in made.unable:
         console.print(f"{option.family}: {option.reason}", style="dim", markup=False)
     console.print(NOTE, style="dim")
@@ -59,15 +58,15 @@ def show_design(console: Console, made: Design) -> None:
 
 
 def _show_study_plan(console: Console, plan: StudyPlan) -> None:
-    """Print who reports what how often, and what goes in shares."""
+    """Print how often each owner reports its variables, and how owners share epsilon."""
     amplification = plan.amplification
     over = sum(one.weight for one in plan.sets if len(one.parts) > 1)
     whole = sum(one.weight for one in plan.sets)
     apart = amplification.gamma ** len(plan.owners)
     console.print(
         f"Study plan {plan.digest[:12]}... of {len(plan.owners)} owners: gamma"
-        f" {amplification.gamma:.4g} about a record over all of them. Made by each for itself,"
-        f" their plans would multiply to {apart:,.0f}.",
+        f" {amplification.gamma:.4g} for a record over all owners. With separate plans, the gammas"
+        f" would multiply to {apart:,.0f}.",
         markup=False,
     )
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -77,10 +76,10 @@ def _show_study_plan(console: Console, plan: StudyPlan) -> None:
         shares = plan.reported(name).items()
         table.add_row(name, ", ".join(f"{n} {100 * share:.3g}" for n, share in shares))
     console.print(table)
-    others = "" if over == whole else "; the others report variables of one owner, at all of it"
+    others = "" if over == whole else "; the others report variables of one owner, at full epsilon"
     console.print(
-        f"{over / whole:.0%} of the records report variables of several owners, each owner its part"
-        f" at a share of epsilon{others}.",
+        f"{over / whole:.0%} of the records report variables of several owners, each with a share"
+        f" of epsilon{others}.",
         markup=False,
     )
 
@@ -98,52 +97,52 @@ def _design_row(option: Option, made: Design, lengths: Sequence[int]) -> tuple[s
 
 
 def _described(option: Option) -> str:
-    """Say in a sentence what is done to a record."""
+    """Return a sentence on how a record is randomized."""
     family, _, number = option.family.rpartition("-")
     blocks = () if option.plan is None else option.plan.blocks
     if option.family == "sampled-mixed":
         sizes = sorted({len(c.axes) for b in blocks for c in b.channel.choices})
         spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return (
-            f"each record reports one of {option.sets:,} sets of {spread} variables, drawn by lot,"
-            " and no more."
+            f"each record reports one of {option.sets:,} sets of {spread} variables, drawn at"
+            " random, and no other variable."
         )
     if family == "sampled":
-        return f"each record reports {number} of the variables, drawn at random, and no more."
+        return f"each record reports {number} variables, drawn at random, and no others."
     return next(b.channel.told for b in blocks if not b.channel.is_identity)
 
 
 _LEARNED = {
-    "counts": "how often each category occurs",
-    "pairs": "how each two variables depend on each other",
+    "counts": "the frequency of each category",
+    "pairs": "the dependence of each pair of variables",
     "itemsets": "which categories occur together",
-    "structure": "a network of what depends on what",
+    "structure": "a network of the variables' dependences",
     "tree": "a tree that predicts {!r}",
     "classifier": "a Bayes classifier that predicts {!r}",
 }
 
 
 def recommendation(made: Design, learn: str) -> str:
-    """Say in words what the chosen design learns, how well, and at which bound."""
+    """Return sentences on the chosen design: its goal, its accuracy and its bounds."""
     chosen, prediction = made.chosen, made.chosen.prediction
     length, error = min(prediction.by_length.items())
     size = "one variable" if length == 1 else f"{length} variables"
-    typical = f"; a cell of {size} is off by {error:.0%} of itself" if error < _HOPELESS else ""
+    typical = f"; the typical error of a cell of {size} is {error:.0%}" if error < _HOPELESS else ""
     shown = "Moderate" if made.useful else "Only strong"
     learned = _LEARNED[learn].format(made.problem.goal.target)
     bound = Amplification(math.log(chosen.gamma))
     return (
         f"Recommended: {chosen.family}. It learns {learned} from {made.problem.records:,} records."
-        f" {shown} associations show: {prediction.kept:.0%} of a moderate one is left beside the"
-        f" noise{typical}. The bound: no report changes the odds of anything about a record more"
-        f" than {bound.written_gamma} times (gamma), so that a belief of {PRIOR:.0%} grows to"
-        f" {bound.grown(PRIOR):.1%} at most. Against whoever does not know whose report is whose:"
+        f" {shown} associations are detectable: estimates keep {prediction.kept:.0%} of a moderate"
+        f" one{typical}. Local bound: a report multiplies the odds of any statement about a record"
+        f" by at most {bound.written_gamma} (gamma), so that a belief of {PRIOR:.0%} grows to at"
+        f" most {bound.grown(PRIOR):.1%}. Against readers who cannot attribute reports to people:"
         f" {central_of(made).description}."
     )
 
 
 def central_of(made: Design) -> CentralMessage:
-    """Return the central bound of the chosen design, or why it is not stated."""
+    """Return the central bound of the chosen design, or the reason why it is not stated."""
     if made.problem.needs.public:
         return CentralMessage(unstated="public columns distinguish records")
     bound = Amplification(math.log(made.chosen.gamma))
@@ -153,17 +152,18 @@ def central_of(made: Design) -> CentralMessage:
 def show_next_step(
     console: Console, study_plan: Path | None, plan: StudyPlan | None, *, applied: bool
 ) -> None:
-    """Print how a design gets into the site file, or the study plan to its owners."""
+    """Print how to use the design in the site file, or the study plan at its owners."""
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         sentence = (
-            "To use it, add --write-study-plan FILE; `owner-agent join` brings it to all owners."
+            "To use the plan, add --write-study-plan FILE; `owner-agent join` fetches it for each"
+            " owner."
             if study_plan is None
-            else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
+            else f"Wrote {study_plan}. Next, on the miner's machine: miner-service study create"
             f" NAME --owners {owners} --people same; miner-service study plan set NAME {study_plan}"
         )
     elif applied:
-        sentence = "It is in the site file. Next: owner-agent plan, then publish."
+        sentence = "The plan is in the site file. Next: owner-agent plan, then publish."
     else:
-        sentence = "To use it, add --apply: it shows what changes in the site file, and asks."
+        sentence = "To use the plan, add --apply, which asks before it changes the site file."
     console.print(sentence, markup=False, soft_wrap=study_plan is not None)

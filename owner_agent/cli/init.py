@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 def public_part(
     out: Annotated[
-        Path | None, typer.Option(help="A new file; without one OWNER.public.toml by the site's.")
+        Path | None,
+        typer.Option(help="A new file; default: OWNER.public.toml next to the site file."),
     ] = None,
     site: SiteOption = SITE,
 ) -> None:
-    """Write the public part of the site file, of which `design` makes the plan of all owners.
+    """Write the public part of the site file, from which `design` computes a joint plan.
 
-    It has your name in the study, your sensitive variables and their categories, and nothing else.
-    The table is not read. `init` writes it too.
+    The public part has your name in the study, your sensitive variables and their categories, and
+    nothing else. The table is not read. `init` also writes it.
     """
     from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
@@ -38,23 +39,23 @@ def public_part(
     part = PublicPart.of(opened)
     path = out or place_of_part(site, opened.owner)
     save(path, part.text.encode(), "out", COMMON_MODE)
-    say_written(path)
+    print_written(path)
 
 
-def say_written(path: Path) -> None:
-    """Say where the public part is, and what it is for."""
+def print_written(path: Path) -> None:
+    """Print the path of the public part, and its use."""
     console().print(
-        f"Wrote {path}, the public part: names and categories alone. If owners plan together, hand"
-        " it to whoever runs `owner-agent design PART...`.",
+        f"Wrote {path}, the public part: only names and categories. For a joint plan, give the file"
+        " to the person who runs `owner-agent design PART...`.",
         markup=False,
         soft_wrap=True,
     )
 
 
 Lists = Mapping[str, tuple[str, Sequence[str]]]
-"""Public lists by column: whether they are `categories` or `cuts`, and what they hold."""
+"""Public lists by column: the kind, `categories` or `cuts`, and the items."""
 
-_NAMES = "letters, digits and . _ -, a letter or digit first"
+_NAMES = "letters, digits and . _ -, starting with a letter or digit"
 
 
 def init(
@@ -66,10 +67,10 @@ def init(
         ),
     ],
     owner: Annotated[
-        str | None, typer.Option(help="Your name in the study; an invitation says it, too.")
+        str | None, typer.Option(help="Your name in the study; default: the invitation's.")
     ] = None,
     invitation: Annotated[
-        Path | None, typer.Option(help="The invitation's file: owner, miner and study.")
+        Path | None, typer.Option(help="The file of the invitation, with owner, miner and study.")
     ] = None,
     record_id: Annotated[
         str | None, typer.Option(help="The column that identifies records.")
@@ -78,17 +79,18 @@ def init(
         bool,
         typer.Option(
             "--header",
-            help="The first row holds the names of the columns, although it looks like a record.",
+            help="The first row has the column names, although it looks like a record.",
         ),
     ] = False,
     encoding: Annotated[
-        str | None, typer.Option(help="The file's encoding, where a wrong one is found: cp1250.")
+        str | None,
+        typer.Option(help="The encoding of the file, if detected wrongly, such as cp1250."),
     ] = None,
     separator: Annotated[
-        str | None, typer.Option(help="The character between cells, where a wrong one is found.")
+        str | None, typer.Option(help="The character between cells, if detected wrongly.")
     ] = None,
     query: Annotated[
-        str | None, typer.Option(help="Of a database: the name of a table, or a SELECT.")
+        str | None, typer.Option(help="For a database: the name of a table, or a SELECT.")
     ] = None,
     categories: Annotated[
         list[str] | None,
@@ -100,26 +102,26 @@ def init(
     ] = None,
     not_sensitive: Annotated[
         list[str] | None,
-        typer.Option(metavar="VAR", help="A column that may leave as it is. Repeatable."),
+        typer.Option(metavar="VAR", help="A column to send unchanged. Repeatable."),
     ] = None,
     leave_out: Annotated[
-        list[str] | None, typer.Option(metavar="VAR", help="A column to leave out. Repeatable.")
+        list[str] | None, typer.Option(metavar="VAR", help="A column to omit. Repeatable.")
     ] = None,
     yes: Annotated[
         bool,
         typer.Option(
-            "--yes", help="Take the table's own lists, but for those with rare categories."
+            "--yes", help="Accept the table's own lists, except lists with rare categories."
         ),
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Read a table and write a site file that says what it holds; nothing is sent.
+    """Read a table and write a site file that describes it; nothing is sent.
 
-    Beside it comes OWNER.public.toml, its public part, of which owners together make their plan.
+    The command also writes OWNER.public.toml, the public part, for a joint plan of several owners.
 
-    Categories become public with the plan. Each list that comes from the table is confirmed or
-    replaced, at a terminal one by one, in scripts by the options. A list with categories that fewer
-    than 5 records have is never taken by --yes: its names would tell of them.
+    Categories become public with the plan. Confirm or replace each list from the table, at a
+    terminal one by one, in scripts by options. --yes never accepts a list with categories of fewer
+    than 5 records, whose names would reveal those records.
     """
     from owner_agent.site.public_part import PublicPart, place_of_part
     from owner_agent.site.site import load_site
@@ -145,7 +147,7 @@ def init(
     named, where = _study_of(owner, invitation, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
     if asking:
-        proposed = _asked(proposed, not_sensitive or [])
+        proposed = _confirm_at_terminal(proposed, not_sensitive or [])
     else:
         _require_confirmed(proposed, yes=yes)
     proposed = replace(
@@ -163,17 +165,17 @@ def init(
         save(part, PublicPart.of(load_site(site)).text.encode(), "out", COMMON_MODE)
     _show(proposed)
     if part is not None:
-        say_written(part)
+        print_written(part)
     step = "check" if site == SITE else f"check --site {site}"
     console().print(
-        f"Wrote {site}, for your eyes only. Read it; then `owner-agent {step}`.",
+        f"Wrote {site}, which is private. Review it, then run `owner-agent {step}`.",
         markup=False,
         soft_wrap=True,
     )
 
 
 def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
-    """Return the lists that the options give. Raises OptionError."""
+    """Return the lists in the options. Raises OptionError."""
     found: dict[str, tuple[str, Sequence[str]]] = {}
     for kind, options in (("categories", categories), ("cuts", cuts)):
         for option in options:
@@ -191,7 +193,7 @@ def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
 def _study_of(
     owner: str | None, invitation: Path | None, *, asking: bool
 ) -> tuple[str, dict[str, str] | None]:
-    """Return the owner's name, and the section of the miner if it is known. Raises OptionError."""
+    """Return the owner's name, and the [miner] section if known. Raises OptionError."""
     if invitation is not None:
         from owner_agent.release.joining import read_invitation
 
@@ -209,84 +211,84 @@ def _study_of(
 
 
 def _without(proposed: ProposedSite, names: Sequence[str]) -> ProposedSite:
-    left = {**proposed.left_out, **dict.fromkeys(names, "left out as you said")}
+    left = {**proposed.left_out, **dict.fromkeys(names, "omitted at your request")}
     kept = tuple(v for v in proposed.variables if v.name not in names)
     return replace(proposed, variables=kept, left_out=left)
 
 
 def _with_lists(proposed: ProposedSite, lists: Lists) -> ProposedSite:
-    """Return a proposal with public lists, also of columns that had been left out."""
+    """Return a proposal with public lists, which may include columns omitted before."""
     from owner_agent.table.proposing import ProposedVariable
 
     known = {v.name: v for v in proposed.variables}
     for name, (kind, given) in lists.items():
-        known[name] = known.get(name, ProposedVariable(name)).listed(given, kind)
+        known[name] = known.get(name, ProposedVariable(name)).with_list(given, kind)
     variables = tuple(known[name] for name in proposed.columns if name in known)
     left = {name: why for name, why in proposed.left_out.items() if name not in lists}
     return replace(proposed, variables=variables, left_out=left)
 
 
 def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
-    """Check that no list of the table becomes public unconfirmed. Raises OptionError."""
+    """Check that all lists from the table are confirmed. Raises OptionError."""
     own = [v for v in proposed.variables if not v.public]
     rare = [v for v in own if v.rare]
     if rare:
         listed = ", ".join(f"{v.name!r} ({v.rare})" for v in rare)
         raise OptionError(
-            f"Fewer than 5 records have some categories of {listed}, so that these lists would tell"
-            " of them; nothing was written.",
+            f"Some categories of {listed} have fewer than 5 records, so these lists would reveal"
+            " the records; nothing was written.",
             where=rare[0].name,
-            remedy="Give public lists, by --categories VAR=a,b,c, or leave the"
-            " columns out (--leave-out VAR); at a terminal, without --yes, you may confirm them.",
+            remedy="Give public lists with --categories VAR=a,b,c, or omit the columns"
+            " (--leave-out VAR). At a terminal, without --yes, you can confirm the lists.",
         )
     if own and not yes:
         raise OptionError(
-            "Categories become public with the plan, and nobody confirmed those of"
+            "Categories become public with the plan, but are not confirmed for"
             f" {', '.join(repr(v.name) for v in own)}; nothing was written.",
             where=own[0].name,
-            remedy="Run it at a terminal, which asks for each; or give public lists by"
-            " --categories, or take the table's with --yes.",
+            remedy="Run the command at a terminal to confirm each list, give public lists with"
+            " --categories, or accept the table's lists with --yes.",
         )
 
 
-def _asked(proposed: ProposedSite, not_sensitive: Sequence[str]) -> ProposedSite:
-    """Ask for each list that comes from the table, and which columns may leave as they are."""
+def _confirm_at_terminal(proposed: ProposedSite, not_sensitive: Sequence[str]) -> ProposedSite:
+    """Ask the custodian to confirm each list from the table, and for columns to send unchanged."""
     out = console()
     out.print(
-        f"{proposed.rows:,} records, told apart by column {proposed.record_id!r} (--record-id names"
-        " another). Categories become public with the plan: take the table's, or write a public"
-        " list.",
+        f"{proposed.rows:,} records, identified by column {proposed.record_id!r} (--record-id"
+        " selects another). Categories become public with the plan: accept the table's, or write a"
+        " public list.",
         markup=False,
     )
     kept: list[ProposedVariable] = []
     left = dict(proposed.left_out)
     for number, variable in enumerate(proposed.variables, 1):
-        found = variable if variable.public else _confirmed(variable, number, proposed)
+        found = variable if variable.public else _confirm_list(variable, number, proposed)
         if found is None:
-            left[variable.name] = "left out as you said"
+            left[variable.name] = "omitted at your request"
         else:
             kept.append(found)
     names = [v.name for v in kept]
     while True:
-        said = typer.prompt(
-            "Columns that are not sensitive and may leave as they are (none, or names with commas)",
+        answer = typer.prompt(
+            "Columns that are not sensitive, to send unchanged (none, or names with commas)",
             default="none",
         )
-        chosen = [] if said == "none" else [name.strip() for name in said.split(",")]
+        chosen = [] if answer == "none" else [name.strip() for name in answer.split(",")]
         if not (absent := [name for name in chosen if name not in names]):
             break
         from pramana_core.alike import did_you_mean
 
-        out.print(f"No variable: {', '.join(absent)}{did_you_mean(absent, names)}.", markup=False)
+        out.print(f"Unknown: {', '.join(absent)}{did_you_mean(absent, names)}.", markup=False)
     public = {*chosen, *not_sensitive}
     variables = tuple(replace(v, sensitive=v.name not in public) for v in kept)
     return replace(proposed, variables=variables, left_out=left)
 
 
-def _confirmed(
+def _confirm_list(
     variable: ProposedVariable, number: int, proposed: ProposedSite
 ) -> ProposedVariable | None:
-    """Ask for a list; None leaves the column out."""
+    """Return a variable with its confirmed or replaced list, or None to omit the column."""
     out = console()
     labels = variable.labels
     out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
@@ -294,51 +296,51 @@ def _confirmed(
     out.print(f": {first_few(labels, 12)}", markup=False, soft_wrap=True)
     if variable.rare:
         out.print(
-            f"Fewer than 5 records have {variable.rare} of them: the list itself tells of these,"
-            " unless everybody knows that there are such.",
+            f"{variable.rare} of these categories have fewer than 5 records each, which the list"
+            " would reveal, unless it is public knowledge that such records exist.",
             style="yellow",
             markup=False,
         )
     while True:
-        said = typer.prompt("Take it (y), write another list (l), leave the column out (n)").strip()
-        if said in ("y", "yes"):
+        answer = typer.prompt("Accept the list (y), write another (l), omit the column (n)").strip()
+        if answer in ("y", "yes"):
             return variable
-        if said in ("n", "no"):
+        if answer in ("n", "no"):
             return None
-        if said in ("l", "list"):
+        if answer in ("l", "list"):
             kind = variable.kind
-            listed = typer.prompt(f"The {kind}, with commas between them")
+            listed = typer.prompt(f"The {kind}, separated by commas")
             try:
-                return variable.listed([part.strip() for part in listed.split(",")], kind)
+                return variable.with_list([part.strip() for part in listed.split(",")], kind)
             except InputError as error:
                 out.print(error.message, markup=False)
 
 
 def _show_reading(proposed: ProposedSite) -> None:
-    """Print how the text was read, unless by UTF-8, commas and points, and what columns hold.
+    """Print the detected format of the text where it is unusual, and notes on columns.
 
-    Nothing of it is a value of the table.
+    The output contains no value of the table.
     """
     source = proposed.table
     if source.encoding != MARKED:
-        show_lines([f"The text is read as {source.encoding}; --encoding names another."])
+        show_lines([f"The text is read as {source.encoding}; --encoding selects another."])
     if source.separator is not None:
         sign = {"\t": "tabs", ";": "semicolons"}.get(source.separator, repr(source.separator))
-        show_lines([f"Cells are separated by {sign}; --separator names another sign."])
+        show_lines([f"Cells are separated by {sign}; --separator selects another character."])
     if source.decimal_commas:
         names = ", ".join(map(repr, source.decimal_commas))
         show_lines([f"Numbers with decimal commas are read in {names}."])
-    show_lines(f"{v.name!r} holds {v.note}." for v in proposed.variables if v.note)
+    show_lines(f"{v.name!r} contains {v.note}." for v in proposed.variables if v.note)
 
 
 def _show(proposed: ProposedSite) -> None:
-    """Print what was written, without any value of the table: scripts keep what they print."""
+    """Print a summary of the site file without any value of the table, as scripts log output."""
     out = console()
     sensitive = sum(v.sensitive for v in proposed.variables)
     out.print(
-        f"{proposed.rows:,} records, told apart by {proposed.record_id!r};"
+        f"{proposed.rows:,} records, identified by {proposed.record_id!r};"
         f" {len(proposed.variables)} variables, {sensitive} of them sensitive.",
         markup=False,
     )
     for name, why in proposed.left_out.items():
-        out.print(f"Left out: {name!r}, {why}.", markup=False, soft_wrap=True)
+        out.print(f"Omitted: {name!r}, {why}.", markup=False, soft_wrap=True)

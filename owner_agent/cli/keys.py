@@ -1,4 +1,4 @@
-"""`owner-agent keys`: this site's secrets, and its identity among peers."""
+"""`owner-agent keys`: this site's secrets, and its identity for peers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pramana_core.terminal import console, print_json
 if TYPE_CHECKING:
     from owner_agent.state.keys import KeyStore
 
-app = typer.Typer(help="Make, import, export and identify this site's secrets.")
+app = typer.Typer(help="Create, import, export and identify this site's secrets.")
 
 
 KeyChoice = Literal["draw", "linkage"]
@@ -24,11 +24,12 @@ KeyChoice = Literal["draw", "linkage"]
 def create(
     context: typer.Context,
     linkage: Annotated[
-        bool, typer.Option("--linkage", help="Make the linkage secret, as the first owner.")
+        bool,
+        typer.Option("--linkage", help="Create the shared linkage secret, as the first owner."),
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Make the draw key, which never leaves this site (or the shared linkage secret)."""
+    """Create the draw key, which never leaves this site (or the shared linkage secret)."""
     store = _store(site)
     name: KeyChoice = "linkage" if linkage else "draw"
     store.create(name, environment_of(context).random_bytes)
@@ -41,14 +42,14 @@ def import_key(
     file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits.")],
     site: SiteOption = SITE,
 ) -> None:
-    """Take the linkage secret over from a file that only you may read."""
+    """Import the linkage secret from a file that only you can read."""
     from owner_agent.state.keys import read_key
 
     if name != "linkage":
         raise OptionError(
-            "A draw key is not imported: it may have drawn elsewhere.",
+            "A draw key cannot be imported, because it may have been used elsewhere.",
             where="name",
-            remedy="Restore the state directory from your backup, or make a key with"
+            remedy="Restore the state directory from your backup, or create a key with"
             " `owner-agent keys create`.",
         )
     store = _store(site)
@@ -58,16 +59,16 @@ def import_key(
 
 @app.command()
 def export(
-    name: Annotated[KeyChoice, typer.Argument(help="Only `linkage` may leave.")],
+    name: Annotated[KeyChoice, typer.Argument(help="Only `linkage` can be exported.")],
     file: Annotated[Path, typer.Argument(help="The new file.")],
     site: SiteOption = SITE,
 ) -> None:
-    """Write the linkage secret to a file, to be handed to another owner of the study."""
+    """Write the linkage secret to a file for another owner of the study."""
     if name != "linkage":
         raise OptionError(
             "The draw key never leaves this site.",
             where="name",
-            remedy="Copy the state directory if you move the agent to another machine.",
+            remedy="To move the agent to another machine, copy the state directory.",
         )
     _store(site).export_linkage(file)
     console().print(f"Wrote {file}.", markup=False, soft_wrap=True)
@@ -75,7 +76,7 @@ def export(
 
 @app.command()
 def show(site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Print the secrets' fingerprints, which identify them and reveal nothing."""
+    """Print the secrets' fingerprints, which identify the secrets without revealing them."""
     prints = _store(site).fingerprints()
     if json:
         print_json(prints)
@@ -88,12 +89,12 @@ def show(site: SiteOption = SITE, json: JsonOption = False) -> None:
 def identity(
     context: typer.Context,
     certificate: Annotated[
-        Path | None, typer.Option(help="A new file for the certificate, to hand to the others.")
+        Path | None, typer.Option(help="A new file for the certificate, for the other owners.")
     ] = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
-    """Make this owner's identity among its peers, or show it; the key never leaves."""
+    """Create or show this owner's identity for peers. Its key never leaves this site."""
     from owner_agent.peer.protocol.identity import make_identity
     from owner_agent.site.site import load_site
     from owner_agent.state.private_files import save

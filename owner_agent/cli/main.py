@@ -1,4 +1,4 @@
-"""The `owner-agent` command. A command's module loads the rooms it uses when it is called."""
+"""The `owner-agent` command. A command's module is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMANDS = (
     peer.learn,
     reading.predict,
 )
-"""In the order in which `--help` lists them."""
+"""The commands, in the order of `--help`."""
 
 
 EXAMPLES = {
@@ -54,18 +54,18 @@ EXAMPLES = {
     "keys show": "keys show",
     "keys identity": "keys identity --certificate north.pem",
 }
-"""What `--help` shows of each command; that of the program shows the first."""
+"""An example for the `--help` of each command; the program's own help shows the first."""
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command line."""
     run(build(Environment()), extra="owner")
 
 
 def build(environment: Environment) -> typer.Typer:
-    """Return the command-line application in some environment."""
+    """Return the command-line application for an environment."""
     app = application(
-        "Randomize your records, publish them, and know everything that ever left.",
+        "Randomize your records, publish them, and keep account of every release.",
         name="owner-agent",
         context_settings={"obj": environment},
     )

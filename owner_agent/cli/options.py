@@ -1,4 +1,4 @@
-"""Options that several commands take, and their environment."""
+"""Options shared by several commands, and the environment."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for script
 CorrectionsOption = Annotated[
     CorrectionChoice | None,
     typer.Option(
-        help="For records that left before and have other values now: keep their reports."
+        help="For records whose values changed after their first report: keep that report."
     ),
 ]
 
 
 def environment_of(context: typer.Context) -> Environment:
-    """Return the environment that the application was built in."""
+    """Return the environment of the application."""
     found = context.find_object(Environment)
-    assert found is not None  # noqa: S101 - `build` gives them to every command
+    assert found is not None  # noqa: S101 - `build` sets it for every command
     return found
 
 
 def show_lines(lines: Iterable[str]) -> None:
-    """Print sentences, each on one line, however narrow the terminal: it may be copied."""
+    """Print sentences, each unwrapped on a line, so that they can be copied."""
     for line in lines:
         console().print(line, markup=False, soft_wrap=True)
 
 
 def write_changes(extended: ExtendedSite, *, yes: bool, show: bool = True) -> bool:
-    """Show what changes in a site file, ask, and write it; return whether it was written.
+    """Show the changes of a site file, ask, and write it; return whether it was written.
 
-    Raises OptionError: nobody can be asked.
+    Raises OptionError without a terminal to ask at.
     """
     if not (yes or at_terminal()):
         raise OptionError(
-            f"{extended.path} would change, and nobody confirmed it; nothing was written.",
+            f"The changes of {extended.path} were not confirmed; nothing was written.",
             where="yes",
-            remedy="Run it at a terminal, which shows the lines and asks; or say --yes.",
+            remedy="Run the command at a terminal to review the changes, or add --yes.",
         )
     if show:
         show_lines(extended.diff.splitlines())
-    agreed = yes or typer.confirm(f"Write this into {extended.path}?")
-    if agreed:
+    confirmed = yes or typer.confirm(f"Write these changes into {extended.path}?")
+    if confirmed:
         extended.write()
-    return agreed
+    return confirmed

@@ -20,7 +20,7 @@ AcceptOption = Annotated[
     bool,
     typer.Option(
         "--accept-added-loss",
-        help="Send columns although they left under other draws; their epsilons add.",
+        help="Send columns that were sent before by other draws; their epsilons add.",
     ),
 ]
 
@@ -29,16 +29,16 @@ def peer(
     context: typer.Context,
     site: SiteOption = SITE,
     ready_file: Annotated[
-        Path | None, typer.Option(help="A file for url and pid once it accepts calls.")
+        Path | None, typer.Option(help="A file to receive url and pid once calls are accepted.")
     ] = None,
     only: Annotated[
         Path | None,
-        typer.Option(help="A session file: take part in sessions like it, and in no others."),
+        typer.Option(help="A session file: take part only in sessions that match it."),
     ] = None,
     accept_added_loss: AcceptOption = False,
     corrections: CorrectionsOption = None,
 ) -> None:
-    """Take part in sessions that the known peers begin, until stopped."""
+    """Take part in sessions that known peers begin, until stopped."""
     from owner_agent.peer.participant import opened
     from owner_agent.peer.protocol.session_file import load_session_file
     from owner_agent.peer.server import PeerServer
@@ -46,17 +46,17 @@ def peer(
 
     agreed = None if only is None else load_session_file(only)
     consent = PublishOptions(accept_added_loss=accept_added_loss, corrections=corrections)
-    with opened(site, environment_of(context), _tell, consent) as participant:
+    with opened(site, environment_of(context), _print_line, consent) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
         listen = participant.site.peer.listen
-        _tell(f"{participant.name} listens on {listen} as {fingerprint}.")
+        _print_line(f"{participant.name} listens on {listen} as {fingerprint}.")
         PeerServer(participant, ready_file).serve_until_stopped()
 
 
 def learn(
     context: typer.Context,
-    peers: Annotated[Path, typer.Option(help="The session file: what to learn, with whom.")],
+    peers: Annotated[Path, typer.Option(help="The session file: the task and the owners.")],
     site: SiteOption = SITE,
     accept_added_loss: AcceptOption = False,
     corrections: CorrectionsOption = None,
@@ -74,7 +74,7 @@ def learn(
 def _session(
     path: Path, environment: Environment, peers: Path, consent: PublishOptions
 ) -> JointOutcome:
-    """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
+    """Run a session; SIGTERM and Ctrl-C both end it. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.joint import run_session
     from owner_agent.peer.participant import opened
@@ -99,12 +99,12 @@ def _session(
                 lambda step, done, total: bar.stage(STEPS[step], done, total),
             )
         except PramanaError as error:
-            # What is wrong here may be said here, though the others were told less.
+            # Peers get a shorter error; this owner may see the full one.
             raise participant.own_error or error from None
         finally:
-            if participant.miner_not_asked is not None:
-                _tell(participant.miner_not_asked)
+            if participant.miner_unreachable is not None:
+                _print_line(participant.miner_unreachable)
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     console(stderr=True).print(line, markup=False, soft_wrap=True)

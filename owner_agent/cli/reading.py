@@ -1,4 +1,4 @@
-"""The commands that read the table, the ledger or a model, and send nothing."""
+"""Commands that read the table, the ledger or a model, and send nothing."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class Check:
-    """What `check` found: facts for scripts, sentences for people, and problems."""
+    """The results of `check`: facts for scripts, sentences for people, and problems."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     problems: list[PramanaError] = field(default_factory=list)
 
     def add(self, *problems: PramanaError) -> None:
-        """Add problems that are not there: record ids and columns may be read more than once."""
+        """Add new problems; the same problem may be found more than once."""
         for found in problems:
             if (found.code, found.message) not in {(p.code, p.message) for p in self.problems}:
                 self.problems.append(found)
 
     def read_variables(self, site: Site) -> None:
-        """Read the variables, also of a site that waits for the study's plan."""
-        from owner_agent.report.plan import secrets_said, warnings
+        """Read the variables, even before the study's plan is known."""
+        from owner_agent.report.plan import equal_column_lines, warnings
         from owner_agent.site.planning import awaiting_plan, planned, without_protection
         from owner_agent.table.encode import inspect
 
@@ -54,18 +54,18 @@ class Check:
         if waiting:
             self.facts |= {"plan_digest": None, "awaiting_plan": list(waiting), "warnings": []}
             self.lines.append(
-                "Nothing can leave yet: the sensitive variables have neither the study's plan"
+                "Nothing can be sent yet: the sensitive variables have neither a study plan"
                 " (`owner-agent join` fetches it) nor channels (`owner-agent design`)."
             )
         else:
-            said = [*warnings(plan), *secrets_said(found.encoded.one_secret)]
-            self.facts |= {"plan_digest": plan.plan.digest, "warnings": said}
+            sentences = [*warnings(plan), *equal_column_lines(found.encoded.one_secret)]
+            self.facts |= {"plan_digest": plan.plan.digest, "warnings": sentences}
         self.add(*found.problems)
 
     def read_columns(
         self, name: str, command: str, read: Callable[[], MaskTable | TreeColumns]
     ) -> None:
-        """Read the columns that a command releases."""
+        """Read the columns that a command would release."""
         try:
             found = read()
         except PramanaError as error:
@@ -75,12 +75,12 @@ class Check:
             return
         records, dropped = len(found.record_ids), found.dropped
         self.facts[name] = {"records": records, "dropped": dropped}
-        left_out = f" ({dropped:,} with empty cells left out)" if dropped else ""
+        left_out = f" ({dropped:,} with empty cells omitted)" if dropped else ""
         self.lines.append(f"{records:,} records{left_out} are ready for `owner-agent {command}`.")
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Validate the table against the site file, and ask the miner of the study; no data is sent."""
+    """Validate the table against the site file, and query the miner; no data is sent."""
     from owner_agent.report.study import people_of
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
@@ -99,7 +99,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
         found.read_columns("model_sharing", "share-model", partial(read_tree_columns, opened))
     study = people_of(opened, environment_of(context))
     if isinstance(study, str):
-        found.lines.append(f"The miner was not asked: {study}")
+        found.lines.append(f"The miner was not queried: {study}")
     elif study is not None:
         found.facts["people"] = study.people
         found.lines.append(study.sentence)
@@ -125,7 +125,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
 
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """List everything that ever left this site, and the privacy spent."""
+    """List all releases of this site, and the privacy loss of each column."""
     from owner_agent.cli.sessions_shown import peer_sections, shared_json
     from owner_agent.peer.exact import shared_tables
     from owner_agent.peer.exchange.session_record import session_records
@@ -141,7 +141,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         print_json({**ledger_json(entries), **shared_json(sessions, tables)})
         return
     if not entries:
-        console().print("Nothing has left this site.")
+        console().print("This site has released nothing.")
     groupings = None if opened.file.peer is None else opened.file.peer.groupings
     sections = LedgerSummary.of(entries).sections() if entries else []
     sections += peer_sections(entries, sessions, tables, groupings)

@@ -34,39 +34,43 @@ if TYPE_CHECKING:
     from pramana_core.report.report import Report
 
 PublishOption = Annotated[
-    bool, typer.Option("--publish", help="Show it, ask, and send it; without it nothing leaves.")
+    bool,
+    typer.Option(
+        "--publish", help="Show the release, ask, and send it. By default nothing is sent."
+    ),
 ]
 OutOption = Annotated[
     Path | None,
     typer.Option(
-        help="Show it, ask, and write it into this new file, without a miner; it is a release."
+        help="Show the release, ask, and write it into this new file, without a miner. The file"
+        " counts as a release."
     ),
 ]
-YesOption = Annotated[
-    bool, typer.Option("--yes", help="Publish without showing the report and asking.")
-]
+YesOption = Annotated[bool, typer.Option("--yes", help="Publish without confirmation.")]
 ReportOption = Annotated[Path | None, typer.Option(help="An .html file for the report.")]
-NoReportOption = Annotated[bool, typer.Option("--no-report", help="Write no file, print only.")]
-PartRecordsOption = Annotated[int, typer.Option(help="Records in a part.")]
+NoReportOption = Annotated[
+    bool, typer.Option("--no-report", help="Print the report without writing a file.")
+]
+PartRecordsOption = Annotated[int, typer.Option(help="Records per part of the upload.")]
 NewPeopleOption = Annotated[
     bool,
     typer.Option(
         "--accept-new-people",
-        help="Publish although many records are new: of people who were never reported.",
+        help="Publish although many records are new, because these people were never reported.",
     ),
 ]
 AcceptOption = Annotated[
     bool,
     typer.Option(
         "--accept-added-loss",
-        help="Publish although a column left in another form; what both tell adds.",
+        help="Publish although a column was released in another form; the losses add.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class ReleaseCommand:
-    """What is asked of a command that shows a release and may publish it."""
+    """The arguments of a command that shows a release and may publish it."""
 
     path: Path
     site: Site
@@ -93,41 +97,41 @@ class ReleaseCommand:
 
     @property
     def leaves(self) -> bool:
-        """Whether the release is to leave: to the miner, or into a file."""
+        """Whether to release, to the miner or into a file."""
         return self.publish or self.out is not None
 
     def ask_names(self, option: str, question: str, default: str | None = None) -> list[str]:
-        """Ask for names of columns. Raises OptionError: nobody can be asked."""
+        """Ask for names of columns. Raises OptionError without a terminal."""
         if not at_terminal() or self.yes:
             raise OptionError(
-                f"The site file has no such section yet, and --{option} is not given.",
+                f"The site file lacks the section of this command, and --{option} is not given.",
                 where=option,
-                remedy=f"Give --{option} COLUMN; or run it at a terminal, which asks.",
+                remedy=f"Give --{option} COLUMN, or run the command at a terminal.",
             )
         columns = ", ".join(v.source for v in self.site.file.variables)
         show_lines([f"Variables of {self.path}: {columns}."])
-        names = typer.prompt(f"{question} (names with commas)", default=default)
+        names = typer.prompt(f"{question} (separated by commas)", default=default)
         return [] if names == "none" else [name.strip() for name in names.split(",")]
 
     def extended(self, extended: ExtendedSite) -> Self:
-        """Have a site file with a new section approved, and go on with it."""
+        """Ask for approval of a new section; return the command with the new site."""
         if not write_changes(extended, yes=self.yes, show=not self.json):
             raise typer.Exit
         return replace(self, site=extended.site)
 
     def approval(self) -> Approval | None:
-        """Return the yes to what the site says now, if somebody is to be asked."""
+        """Return the approval token of the current site, if a person will be command."""
         from owner_agent.release.approval import Approval
 
         return Approval.of(self.site) if self.asking else None
 
     @property
     def asking(self) -> bool:
-        """Whether a person is shown the release and asked."""
+        """Whether the command asks a person for approval."""
         return self.leaves and not self.yes
 
     def page(self, name: str) -> Path | None:
-        """Return where the report goes, or None: JSON without --publish has none by itself."""
+        """Return the path of the report, or None: JSON without --publish has no default page."""
         from owner_agent.report.files import place
 
         if self.no_report or (self.json and not self.leaves and self.report is None):
@@ -135,28 +139,28 @@ class ReleaseCommand:
         return place(self.site.state, self.report, name)
 
     def show(self, made: Report, page: Path | None) -> None:
-        """Print the essentials of a report, and where its page is."""
+        """Print the essentials of a report, and the path of its page."""
         from pramana_core.report.terminal import print_report
 
         print_report(made, console(), console(stderr=True))
         if page is not None:
             inside = page.is_relative_to(Path.cwd())
             shown = page.relative_to(Path.cwd()) if inside else page
-            show_lines(["The whole report is in", str(shown)])
+            show_lines(["The full report is in", str(shown)])
 
     def require_yes(self, page: Path | None, show: Callable[[], object]) -> None:
-        """Show what would leave, and ask. Raises OptionError if nobody can be asked."""
+        """Show the release and ask for approval. Raises OptionError without a terminal."""
         if not at_terminal() or self.json:
-            where = "" if page is None else f" What it would reveal is in {page}."
+            where = "" if page is None else f" The report is in {page}."
             raise OptionError(
                 f"Nothing was sent: publication was not confirmed.{where}",
                 where="yes",
-                remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
+                remedy="Run the command at a terminal to review the report, or add --yes.",
             )
         show()
-        question = f"Write this into {self.out}?"
+        question = f"Write this release into {self.out}?"
         if self.publish:
-            question = f"Publish this to {self.site.miner.study} at {self.site.miner.url}?"
+            question = f"Publish this release to {self.site.miner.study} at {self.site.miner.url}?"
         if not typer.confirm(question):
             console().print("Nothing was sent.", markup=False)
             raise typer.Exit
@@ -169,9 +173,9 @@ def plan(
     no_report: NoReportOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Report what publishing would reveal, and how accurate the results would be."""
-    asked = ReleaseCommand.of(context, site, False, False, report, no_report, json)
-    made, _ = _records(asked, PublishOptions())
+    """Report what publishing would reveal, and the accuracy of the results."""
+    command = ReleaseCommand.of(context, site, False, False, report, no_report, json)
+    made, _ = _records(command, PublishOptions())
     if json:
         print_json(made.as_dict())
 
@@ -188,17 +192,17 @@ def publish(
     no_report: NoReportOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Randomize the table and publish it, or continue where that was interrupted.
+    """Randomize the table and publish it, or continue an interrupted publication.
 
-    First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
-    Without a yes nothing leaves.
+    First the command shows the report of `plan`, on a page and in short, and asks. Scripts add
+    --yes. Without your approval nothing is sent.
     """
     from pramana_core.report.terminal import print_warnings
 
     no_report = no_report or (yes and report is None)
-    asked = ReleaseCommand.of(context, site, True, yes, report, no_report, json)
+    command = ReleaseCommand.of(context, site, True, yes, report, no_report, json)
     options = PublishOptions(part_records, accept_added_loss, corrections, accept_new_people)
-    made, outcome = _records(asked, options)
+    made, outcome = _records(command, options)
     if json and outcome is not None:
         study = {name: made.numbers[name] for name in ("study", "study_unknown")}
         print_warnings(console(stderr=True), made.said("warning", "grave"))
@@ -206,25 +210,25 @@ def publish(
 
 
 def _records(
-    asked: ReleaseCommand, options: PublishOptions
+    command: ReleaseCommand, options: PublishOptions
 ) -> tuple[Report, PublishOutcome | None]:
-    """Report on the randomized records, and publish them if that is asked for."""
+    """Report on the randomized records, and publish them if requested."""
     from owner_agent.release.publish import PreparedRecords
-    from owner_agent.report.plan import PAGE, others_apart, report_of, require_accepted
+    from owner_agent.report.plan import PAGE, report_of, require_accepted, separate_release_lines
     from owner_agent.report.study import outlook_of
     from owner_agent.site.planning import planned
 
-    site, environment = asked.site, asked.environment
-    approval = asked.approval()
+    site, environment = command.site, command.environment
+    approval = command.approval()
     plan = planned(site)
     forecast = outlook_of(site, plan, environment)
-    if asked.publish:
+    if command.publish:
         require_accepted(site, plan, environment, forecast)
     done = _release(
-        PreparedRecords, asked, options, PAGE, partial(report_of, site, forecast), approval
+        PreparedRecords, command, options, PAGE, partial(report_of, site, forecast), approval
     )
-    if not asked.json:
-        show_lines(others_apart(site))
+    if not command.json:
+        show_lines(separate_release_lines(site))
     return done
 
 
@@ -237,7 +241,7 @@ def mask(
     ] = None,
     tell: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that leaves as it is. Repeatable."),
+        typer.Option(metavar="COLUMN", help="A column to send unchanged. Repeatable."),
     ] = None,
     publish: PublishOption = False,
     out: OutOption = None,
@@ -250,23 +254,23 @@ def mask(
 ) -> None:
     """Mask the confidential columns, report on them, and publish them or write them into a file.
 
-    Without a section [mask] in the site file the columns are asked for, or given by options. The
-    section is written, in place of the one that is there.
+    If the site file has no section [mask], give the columns by options or at the prompt. Options
+    replace an existing section.
     """
     from owner_agent.release.masked import PreparedMask
     from owner_agent.report.masked import PAGE, report_of
 
-    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
-    if asked.site.file.mask is None or confidential or tell:
+    command = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
+    if command.site.file.mask is None or confidential or tell:
         from owner_agent.table.proposing_sections import with_mask
 
-        names = confidential or asked.ask_names("confidential", "Columns of numbers to mask")
+        names = confidential or command.ask_names("confidential", "Columns of numbers to mask")
         if tell is None and not confidential:
-            public = ",".join(v.source for v in asked.site.file.variables if not v.sensitive)
-            tell = asked.ask_names("tell", "Columns that leave as they are", public or "none")
-        asked = asked.extended(with_mask(asked.site, site, names, tell))
+            public = ",".join(v.source for v in command.site.file.variables if not v.sensitive)
+            tell = command.ask_names("tell", "Columns to send unchanged", public or "none")
+        command = command.extended(with_mask(command.site, site, names, tell))
     options = PublishOptions(part_records, accept_added_loss)
-    _beside_records(PreparedMask, asked, options, PAGE, report_of)
+    _mask_or_tree(PreparedMask, command, options, PAGE, report_of)
 
 
 def share_model(
@@ -276,10 +280,11 @@ def share_model(
         str | None, typer.Option(help="The variable that the tree predicts from all others.")
     ] = None,
     k: Annotated[
-        float | None, typer.Option("--k", help="The fewest records on a path; 10 by default.")
+        float | None,
+        typer.Option("--k", help="The smallest allowed number of records on a path; default 10."),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="A private tree of this epsilon instead.")
+        float | None, typer.Option(help="Learn a private tree with this epsilon instead.")
     ] = None,
     publish: PublishOption = False,
     out: OutOption = None,
@@ -289,16 +294,16 @@ def share_model(
     accept_added_loss: AcceptOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Learn a tree, make it anonymous or private, show it, and publish it or write it into a file.
+    """Learn an anonymous or private tree, show it, and publish it or write it into a file.
 
-    Without a section [share_model] in the site file the target is asked for, or given by options.
-    The section is written, in place of the one that is there.
+    If the site file has no section [share_model], give the target by an option or at the prompt.
+    Options replace an existing section.
     """
     from owner_agent.release.tree import PreparedTree
     from owner_agent.report.trees import PAGE, report_of
 
-    asked = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
-    shared = asked.site.file.share_model
+    command = ReleaseCommand.of(context, site, publish, yes, report, no_report, json, out)
+    shared = command.site.file.share_model
     if shared is None or any(option is not None for option in (target, k, epsilon)):
         from owner_agent.table.proposing_sections import with_tree
 
@@ -306,45 +311,45 @@ def share_model(
             raise OptionError("Give --k or --epsilon, not both.", where="epsilon")
         if target is None and shared is not None:
             target = shared.target.column
-        target = target or ",".join(asked.ask_names("target", "The variable to predict"))
-        asked = asked.extended(with_tree(asked.site, site, target, k, epsilon))
+        target = target or ",".join(command.ask_names("target", "The variable to predict"))
+        command = command.extended(with_tree(command.site, site, target, k, epsilon))
     options = PublishOptions(accept_added_loss=accept_added_loss)
-    _beside_records(PreparedTree, asked, options, PAGE, report_of)
+    _mask_or_tree(PreparedTree, command, options, PAGE, report_of)
 
 
-def _beside_records(
+def _mask_or_tree(
     kind: type[PreparedRelease],
-    asked: ReleaseCommand,
+    command: ReleaseCommand,
     options: PublishOptions,
     name: str,
     report_of: Callable[[Any, StagedProgress], Report],
 ) -> None:
-    """Report on masked columns or a tree, and publish them if that is asked for."""
+    """Report on masked columns or a tree, and publish them if requested."""
     from owner_agent.state.keys import KeyStore
     from pramana_core.report.terminal import print_warnings
 
-    site = asked.site
-    _ = getattr(site, kind.section)  # raises where the site file does not say
-    made, outcome = _release(kind, asked, options, name, report_of, asked.approval())
-    if asked.json:
+    site = command.site
+    _ = getattr(site, kind.section)  # raises if the section is missing
+    made, outcome = _release(kind, command, options, name, report_of, command.approval())
+    if command.json:
         answer = None if outcome is None else outcome.as_dict()
         print_json({**made.as_dict(), "release": answer})
-    if not asked.leaves and not KeyStore(site.state).path("draw").exists():
-        without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
+    if not command.leaves and not KeyStore(site.state).path("draw").exists():
+        without = "This site has no keys yet (`owner-agent join` or `keys create` creates them)."
         print_warnings(
-            console(stderr=True), [f"{without} what leaves will be drawn by them, anew."]
+            console(stderr=True), [f"{without} The release will be drawn with the new keys."]
         )
 
 
 def _release(
     kind: type[PreparedRelease],
-    asked: ReleaseCommand,
+    command: ReleaseCommand,
     options: PublishOptions,
     name: str,
     report_of: Callable[[Any, StagedProgress], Report],
     approval: Approval | None,
 ) -> tuple[Report, PublishOutcome | None]:
-    """Make a release, report on it, and publish it if `approval` (the yes) allows."""
+    """Prepare a release, report on it, and publish it if `approval` allows."""
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.publish import release_to_file
     from owner_agent.report.files import write
@@ -354,7 +359,7 @@ def _release(
     from owner_agent.state.keys import KeyStore
     from pramana_core.report.terminal import print_warnings
 
-    site, page, outcome = asked.site, asked.page(name), None
+    site, page, outcome = command.site, command.page(name), None
     made: list[Report] = []
     with progress_bar(patience=0) as bar:
         watch = _on(bar)
@@ -366,45 +371,47 @@ def _release(
             if approval is None:
                 return None
             bar.end()
-            asked.require_yes(page, lambda: asked.show(made[0], page))
+            command.require_yes(page, lambda: command.show(made[0], page))
             agreed = options.accept_new_people
             if now.large_exchange is not None and not agreed:
                 agreed = typer.confirm(
                     f"{now.large_exchange} Are the new records people who were never reported"
                     " before?"
                 )
-            approval.require(load_site(asked.path))
+            approval.require(load_site(command.path))
             return replace(options, accept_new_people=agreed)
 
-        if asked.out is not None:
+        if command.out is not None:
             keys = KeyStore(site.state)
             if not keys.path("draw").exists():
-                keys.create("draw", asked.environment.random_bytes)
+                keys.create("draw", command.environment.random_bytes)
                 show_lines([f"Made your draw key, {keys.path('draw')}: it never leaves this site."])
-            into = partial(release_to_file, kind, asked.out)
-            outcome = into(site, asked.environment, replace(options, alone=True), watch, show)
-        elif asked.publish:
-            outcome = publish_release(kind, site, asked.environment, options, watch, show)
+            into = partial(release_to_file, kind, command.out)
+            outcome = into(site, command.environment, replace(options, alone=True), watch, show)
+        elif command.publish:
+            outcome = publish_release(kind, site, command.environment, options, watch, show)
         else:
-            show(kind.of(site, watch, replace(options, preview=True), asked.environment))
-    if not (asked.json or asked.asking):
-        asked.show(made[0], page)
+            show(kind.of(site, watch, replace(options, preview=True), command.environment))
+    if not (command.json or command.asking):
+        command.show(made[0], page)
     if outcome is not None:
-        if not asked.json:
+        if not command.json:
             show_lines(outcome_lines(outcome))
-            show_lines(steps_after(site, asked.environment) if asked.publish else [])
+            show_lines(steps_after(site, command.environment) if command.publish else [])
         print_warnings(console(stderr=True), found_wrong(outcome))
     return made[0], outcome
 
 
 def new_epoch(
     context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Yes, although nothing is missing.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Begin a new epoch although the ledger is complete.")
+    ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """After a loss without a backup: count all that the miner has, and draw everything anew.
+    """After a loss without a backup: add the miner's releases to the ledger, and draw anew.
 
-    What is published from then on costs its whole epsilon once more, and nothing takes that back.
+    Later releases add their whole epsilon once more, permanently.
     """
     from owner_agent.release.new_epoch import begin_new_epoch
     from owner_agent.report.releases import new_epoch_lines
@@ -416,10 +423,10 @@ def new_epoch(
 
 def withdraw(
     context: typer.Context,
-    release: Annotated[str, typer.Argument(help="The release's name, as in the ledger.")],
+    release: Annotated[str, typer.Argument(help="The release's name in the ledger.")],
     site: SiteOption = SITE,
 ) -> None:
-    """Ask the miner to use a release no more; the ledger keeps it."""
+    """Ask the miner to stop using a release; it stays in the ledger."""
     from owner_agent.release.delivery import withdraw as withdraw_release
     from owner_agent.site.site import load_site
 
@@ -428,7 +435,7 @@ def withdraw(
 
 
 def _on(bar: Bar) -> StagedProgress:
-    """Return what shows the stages of a release on a bar; without parts nothing is uploaded."""
+    """Return a function that shows the stages of a release on a bar."""
 
     def watch(stage: str, done: int, total: int, /) -> None:
         if total:

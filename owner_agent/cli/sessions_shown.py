@@ -1,4 +1,4 @@
-"""What people see of a session: how far it is, and what came of it."""
+"""A session's progress and results as text for people."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from owner_agent.release.ledger import Entry
 
 STEPS = {
-    "offers": "asking the owners to take part",
+    "offers": "inviting the owners",
     "announcements": "randomizing",
-    "checks": "checking what was announced",
+    "checks": "checking the announcements",
     "start": "starting",
     "learning": "learning",
     "networks": "joining the parts",
@@ -41,7 +41,7 @@ def outcome_json(outcome: JointOutcome) -> dict[str, Any]:
 
 
 def show_outcome(console: Console, outcome: JointOutcome) -> None:
-    """Print what a session found, and where it is."""
+    """Print a session's results, and their path."""
     console.print(f"The result is in {outcome.folder}:", markup=False, soft_wrap=True)
     for path in sorted(outcome.folder.iterdir()):
         console.print(f"  {path.name}", markup=False)
@@ -50,14 +50,14 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
     for name in outcome.unconfirmed:
         console.print(
             f"{name} did not confirm that it wrote the result. It will ask the others when the"
-            " session's time is over; if it was stopped, give it the files.",
+            " session's time is over. If its agent was stopped, send the owner the files.",
             style="bold yellow",
             markup=False,
         )
 
 
 def shared_json(sessions: Sequence[SessionRecord], tables: Sequence[ExactTable]) -> dict[str, Any]:
-    """Return the families whose parameters were shared, and the tables behind them."""
+    """Return the families with shared parameters, and the tables behind them."""
     families = [
         {
             "session": one.proposal.session,
@@ -77,7 +77,7 @@ def peer_sections(
     exact: Sequence[ExactTable] = (),
     groupings: int | None = None,
 ) -> Iterator[Section]:
-    """Yield what left to peers, and the tables shared exactly; a study may have `groupings`."""
+    """Yield sections on releases to peers and exact tables; `groupings` is the limit of a study."""
     families = {one.proposal.session: "; ".join(map(str, one.families)) for one in sessions}
     rows = []
     for entry in entries:
@@ -89,13 +89,13 @@ def peer_sections(
         to = entry.miner.removeprefix(PEER)
         rows.append({"release": entry.name, "to": to, "columns": columns or offer})
     shared = (
-        "Epsilon covers the randomized columns. It does not cover the parameters that were shared:"
-        " they are made from this owner's true records."
+        "Epsilon covers the randomized columns. It does not cover the shared parameters, which come"
+        " from this owner's true records."
     )
     if rows:
-        said = [shared] * any(families.values())
-        yield Section("Of these, to peers", table=_text_table(rows))
-        yield Section(sentences=said)
+        sentences = [shared] * any(families.values())
+        yield Section("Releases to peers", table=_text_table(rows))
+        yield Section(sentences=sentences)
     tables = [
         {
             "study": one.study,
@@ -105,10 +105,10 @@ def peer_sections(
         for one in exact
     ]
     if tables:
-        allowed = "" if groupings is None else f" The site file allows {groupings} in a study."
+        allowed = "" if groupings is None else f" The site file allows {groupings} per study."
         words = (
-            "Two tables that differ in few records reveal those records by subtraction; epsilon"
-            f" does not cover it.{allowed}"
+            "Two tables that differ in few records reveal those records by subtraction, which"
+            f" epsilon does not cover.{allowed}"
         )
         yield Section("Tables shared exactly with peers", table=_text_table(tables))
         yield Section(sentences=[Sentence(words, "note")])

@@ -1,4 +1,4 @@
-"""A site's part in a study: `join` takes an invitation and a plan, `serve` has the pages."""
+"""A site's part in a study: `join` accepts an invitation and a plan, `serve` serves the pages."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 def serve(
     context: typer.Context,
     site: SiteOption = SITE,
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = PORT,
+    port: Annotated[int, typer.Option(help="The port; 0 selects a free port.")] = PORT,
     ready_file: Annotated[
-        Path | None, typer.Option(help="A file for url and pid once it accepts requests.")
+        Path | None, typer.Option(help="A file to receive url and pid once requests are accepted.")
     ] = None,
 ) -> None:
-    """Serve your pages to a browser on this machine alone, until Ctrl-C.
+    """Serve your pages to a browser on this machine only, until Ctrl-C.
 
-    The link that it prints works once.
+    The command prints a link that works once.
     """
     from owner_agent.pages.serving import serve_pages
 
@@ -49,7 +49,7 @@ def healthcheck(
 
 @dataclass
 class Joining:
-    """One call of `join`."""
+    """The state of one call of `join`."""
 
     path: Path
     site: Site
@@ -57,11 +57,11 @@ class Joining:
     yes: bool
 
     def say(self, text: str) -> None:
-        """Print a sentence that may be copied."""
+        """Print a sentence on one line, so that it can be copied."""
         console().print(text, markup=False, soft_wrap=True)
 
     def miner(self) -> Miner:
-        """Return the miner, spoken to with the study's token. Raises Unauthenticated."""
+        """Return the miner, called with the study's token. Raises Unauthenticated."""
         from owner_agent.release.client import Miner
         from owner_agent.state.tokens import TokenStore
 
@@ -72,31 +72,31 @@ class Joining:
 def join(
     context: typer.Context,
     invitation: Annotated[
-        Path | None, typer.Argument(metavar="[INVITATION]", help="The invitation's file.")
+        Path | None, typer.Argument(metavar="[INVITATION]", help="The file of the invitation.")
     ] = None,
     secret_file: Annotated[
         Path | None,
         typer.Option(
-            help="Instead, a file that holds the invitation's bare secret. No keys are made."
+            help="Instead, a file with only the invitation's secret. No keys are created."
         ),
     ] = None,
     linkage: Annotated[
         Path | None,
-        typer.Option(help="The file of the linkage secret that another owner handed over."),
+        typer.Option(help="The file of the linkage secret from another owner."),
     ] = None,
     new_linkage: Annotated[
         Path | None,
         typer.Option(help="As the first owner: a new file for the linkage secret, for the others."),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Keep the study's plan, as it is shown.")
+        bool, typer.Option("--yes", help="Accept the study's plan without asking.")
     ] = False,
     site: SiteOption = SITE,
 ) -> None:
-    """Accept an invitation, make the keys that are missing, and read and keep the study's plan.
+    """Accept an invitation, create missing keys, and fetch and accept the study's plan.
 
-    Again is harmless: without an invitation it asks the miner for the plan once more. The plan is
-    kept only if you say yes. Nothing of the table is sent.
+    You can repeat the command: without an invitation it fetches the plan again. The plan is
+    accepted only with your approval. Nothing from the table is sent.
     """
     from owner_agent.report.study import PeopleStatement, people_of
     from owner_agent.site.site import load_site
@@ -113,13 +113,13 @@ def join(
     _accept(now, secret, again=secret_file is not None)
     if extended is not None:
         extended.write()
-        now.say(f"Named the miner in {now.path}.")
+        now.say(f"Wrote the miner's address into {now.path}.")
     if secret_file is None:
         _make_keys(now, linkage, new_linkage)
     people = people_of(now.site, now.environment)
-    told = people if isinstance(people, PeopleStatement) else None
-    if told is not None:
-        now.say(told.sentence)
+    statement = people if isinstance(people, PeopleStatement) else None
+    if statement is not None:
+        now.say(statement.sentence)
     _plan(now)
     with now.miner() as miner:
         study = miner.study(now.site.miner.study)
@@ -127,12 +127,12 @@ def join(
         now.say(f"Owners that have not joined yet: {', '.join(study.awaited)}.")
     for step in study.next:
         now.say(step.line)
-    if told is not None and told.refused is not None:
-        report_error(told.refused)
+    if statement is not None and statement.refused is not None:
+        report_error(statement.refused)
 
 
 def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | None]:
-    """Read an invitation; return it, with the site file that names its miner where that is new."""
+    """Return an invitation, and the site file extended by its miner if it had none."""
     from owner_agent.release.joining import read_invitation
     from owner_agent.site.writing import ExtendedSite
 
@@ -148,29 +148,29 @@ def _invited(now: Joining, path: Path) -> tuple[InvitationFile, ExtendedSite | N
         raise ConfigError(
             f"The invitation is for owner {invitation.owner!r} in study {invitation.study!r} at"
             f" {invitation.miner}; the site file says {site.owner!r} in {site.miner.study!r} at"
-            f" {site.miner.url}. It was not used.",
+            f" {site.miner.url}. The invitation was not used.",
             where="miner" if here[0] == wanted[0] else "owner",
-            remedy="Correct the site file, or ask for the right invitation.",
+            remedy="Correct the site file, or request the right invitation.",
         )
     return invitation, extended
 
 
 def _accept(now: Joining, secret: str | None, *, again: bool) -> None:
-    """Take up the invitation, unless the site has joined and is not to join `again`."""
+    """Accept the invitation, unless the site has joined and `again` is false."""
     from owner_agent.release.joining import join as join_study
 
     study = now.site.miner.study
     with suppress(Unauthenticated):
         if not again:
-            with now.miner() as miner:  # which takes the token that is here
+            with now.miner() as miner:  # uses the stored token
                 miner.study(study)
             now.say(f"This site has joined study {study} as {now.site.owner}.")
             return
     if secret is None:
         raise OptionError(
-            "The invitation is not given, and this site has not joined the study.",
+            "No invitation is given, and this site has not joined the study.",
             where="invitation",
-            remedy="Name its file: owner-agent join INVITATION.",
+            remedy="Name the invitation's file: owner-agent join INVITATION.",
         )
     issued = join_study(now.site, secret, now.environment)
     now.say(f"Joined study {issued.study} as {issued.name}.")
@@ -186,7 +186,7 @@ def _bare_secret(file: Path) -> str:
 
 
 def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> None:
-    """Make the draw key, and make or take over the linkage secret, where they are missing."""
+    """Create the draw key, and create or import the linkage secret, if they are missing."""
     from owner_agent.state.keys import KeyStore, read_key
 
     store = KeyStore(now.site.state)
@@ -194,37 +194,37 @@ def _make_keys(now: Joining, linkage: Path | None, new_linkage: Path | None) -> 
         raise OptionError("Give --linkage or --new-linkage, not both.", where="linkage")
     if not store.path("draw").exists():
         store.create("draw", now.environment.random_bytes)
-        now.say(f"Made your draw key, {store.path('draw')}: it never leaves this site.")
+        now.say(f"Created your draw key, {store.path('draw')}, which never leaves this site.")
     if linkage is not None:
         secret = read_key(linkage)
         if not store.path("linkage").exists() or store.read("linkage") != secret:
             store.add("linkage", secret)
-            now.say("Took over the owners' linkage secret.")
+            now.say("Imported the owners' linkage secret.")
     if new_linkage is not None:
         if not store.path("linkage").exists():
             store.create("linkage", now.environment.random_bytes)
         store.export_linkage(new_linkage)
         now.say(
-            f"Made the owners' linkage secret. Hand {new_linkage} to the other owners, by a way"
-            " that the miner does not see: owner-agent join INVITATION --linkage FILE."
+            f"Created the owners' linkage secret. Give {new_linkage} to the other owners without"
+            " passing it to the miner. They run: owner-agent join INVITATION --linkage FILE."
         )
     if store.path("linkage").exists():
         return
     with now.miner() as miner:
         people = miner.study(now.site.miner.study).people
     if people == "different":
-        # Nobody's records are to be found at another owner.
+        # Records of different owners must not be linked.
         store.create("linkage", now.environment.random_bytes)
-        now.say("Made a linkage secret of your own, as the owners hold different people.")
+        now.say("Created a linkage secret for this site only, as the owners have different people.")
         return
     now.say(
-        "The owners' linkage secret is missing: take it over with `owner-agent join --linkage"
-        " FILE`, or make it, as the first owner, with `owner-agent join --new-linkage FILE`."
+        "The owners' linkage secret is missing. Import it with `owner-agent join --linkage FILE`,"
+        " or create it, as the first owner, with `owner-agent join --new-linkage FILE`."
     )
 
 
 def _plan(now: Joining) -> None:
-    """Show the study's plan and keep it if she says yes."""
+    """Show the study's plan and, if the custodian approves, accept it."""
     from owner_agent.report.plan import adopted_sections
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.planning import planned, without_protection
@@ -233,42 +233,42 @@ def _plan(now: Joining) -> None:
     with now.miner() as miner:
         plan = miner.study_plan(now.site.miner.study)
     if plan is None:
-        now.say("It has no study plan, or none yet: `owner-agent join` asks again.")
+        now.say("The study has no plan yet. Run `owner-agent join` again later to check.")
         return
     adopted = AdoptedPlan(plan, now.site.owner)
     print_sections(adopted_sections(adopted), console(), console(stderr=True))
     if now.site.file.study_plan is not None:
         _require_same(now.site, adopted)
-        now.say(f"It is the plan that {now.path} names.")
+        now.say(f"This is the plan that {now.path} names.")
         return
     if now.site.file.variables:
         adopted.part(planned(without_protection(now.site)).variables)
-    if not (now.yes or (at_terminal() and typer.confirm("Keep this plan and report by it?"))):
-        now.say("It is not kept. `owner-agent join --yes` keeps it, if you approve it.")
+    if not (now.yes or (at_terminal() and typer.confirm("Accept this plan and report by it?"))):
+        now.say("The plan was not accepted. If you approve it, run `owner-agent join --yes`.")
         return
     file = _keep(now, adopted)
-    now.say(f"Kept in {file}, and named in {now.path}. Next: owner-agent plan, then publish.")
+    now.say(f"Wrote {file}, and its name into {now.path}. Next: owner-agent plan, then publish.")
 
 
-def _require_same(site: Site, told: AdoptedPlan) -> None:
+def _require_same(site: Site, current: AdoptedPlan) -> None:
     from owner_agent.site.adopting import adopted, short
     from pramana_core.errors import StudyPlanNotFollowed
 
     section = site.file.study_plan
-    assert section is not None  # noqa: S101 - it was asked before
+    assert section is not None  # noqa: S101 - checked by the caller
     here = adopted(section, site.folder, site.owner).plan.digest
-    if here != told.plan.digest:
+    if here != current.plan.digest:
         raise StudyPlanNotFollowed(
-            f"The miner has the study plan {short(told.plan.digest)}, and the site file names"
+            f"The miner has the study plan {short(current.plan.digest)}, but the site file names"
             f" {short(here)}; nothing was changed.",
             where="study_plan",
-            remedy="If you approve the new one, take [study_plan] out of the site file and join"
-            " again. Another plan draws anew, and its loss adds to what left.",
+            remedy="If you approve the new plan, remove [study_plan] from the site file and join"
+            " again. Another plan randomizes anew, which adds to the loss of earlier releases.",
         )
 
 
 def _keep(now: Joining, adopted: AdoptedPlan) -> Path:
-    """Write the plan beside the site file, and name it there, if the site can follow it."""
+    """Write the plan next to the site file, and name it there, if the site can follow the plan."""
     from owner_agent.site.planning import planned
     from owner_agent.site.writing import ExtendedSite
     from owner_agent.state.private_files import COMMON_MODE, save

@@ -1,4 +1,4 @@
-"""The custodian's side of designs: variables of several owners, and the plan as text.
+"""Designs at the custodian's site: the variables of several owners, and plans as text.
 
 The search for a design is `pramana_core.design`.
 """

@@ -1,4 +1,4 @@
-"""The variables of several owners' public parts, which must fit together."""
+"""The combined variables of several owners' public parts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _owners_twice(parts: Sequence[tuple[Path, PublicPart]]) -> Iterator[PramanaE
             yield OptionError(
                 f"{seen[part.owner]} and {path} are both parts of {part.owner!r}.",
                 where="parts",
-                remedy="Give one part of each owner, the newest; two owners of one name must agree"
-                " on different ones.",
+                remedy="Name only the newest part of each owner. Two owners with the same name must"
+                " choose different names.",
             )
         seen.setdefault(part.owner, path)
 
@@ -48,7 +48,7 @@ def _variables_twice(parts: Sequence[tuple[Path, PublicPart]]) -> Iterator[Prama
                 f"Both {other} and {owner} have a variable {name!r}; in a study plan each variable"
                 " has one owner.",
                 where=name,
-                remedy="If it is the same thing, one of them leaves it out (`owner-agent init"
-                f" --leave-out {name}`); if not, one of them renames it in her site file and writes"
-                " her part again with `owner-agent public-part`.",
+                remedy="If the variables are the same, one owner omits it (`owner-agent init"
+                f" --leave-out {name}`). Otherwise one owner renames it in the site file and writes"
+                " a new part with `owner-agent public-part`.",
             )

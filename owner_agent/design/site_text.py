@@ -1,4 +1,4 @@
-"""The chosen plan in a site file, or as the owners' study plan."""
+"""The chosen plan as a site file, or as the owners' study plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pramana_core.plan import Block
 def site_with(design: Design, site: Site, path: Path) -> ExtendedSite:
     """Return a site's file with the channels of the chosen plan, not written yet.
 
-    The gamma is the one demanded; weights are exact multiples of 2^-32. Raises OptionError: the
+    The gamma is the required one; weights are exact multiples of 2^-32. Raises OptionError if the
     chosen family has no plan.
     """
     needs, plan = design.problem.needs, design.plan
@@ -39,12 +39,12 @@ def site_with(design: Design, site: Site, path: Path) -> ExtendedSite:
 
 
 def study_plan_text(design: Design) -> str:
-    """Return the canonical JSON of the study plan. Raises OptionError for one owner."""
+    """Return the canonical JSON of the study plan. Raises OptionError for a single owner."""
     if design.study_plan is None:
         raise OptionError(
             "The design is for one owner, who needs no study plan.",
             where="write-study-plan",
-            remedy="Name all owners' public parts: owner-agent design PART...",
+            remedy="Name the public parts of all owners: owner-agent design PART...",
         )
     return design.study_plan.canonical_json().decode()
 

@@ -1,4 +1,4 @@
-"""The owner's pages in a browser: what a plan reveals, what left, publications, choices.
+"""The owner's pages in a browser: disclosure by a plan, releases, publications, choices.
 
-They show the commands' answers: nothing is computed here, and no true value is on them.
+The pages show the answers of the commands. They compute nothing and contain no true value.
 """

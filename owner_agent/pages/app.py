@@ -1,6 +1,6 @@
-"""The application of the pages, and its door: a link that works once becomes a cookie.
+"""The application of the pages, and its access control: a single-use link sets a cookie.
 
-A request for another host than the one that is served is refused.
+Requests with another host name than the served one are rejected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from owner_agent.http import tell_failure
+from owner_agent.http import report_failure
 from owner_agent.pages import publishing, revealing
 from owner_agent.pages.publications import Publications
 from owner_agent.pages.rendering import PAGES, Agent, problem_page, rendered
@@ -37,22 +37,22 @@ from pramana_core.pages.forms import EVERY_ANSWER, ROOT, cookie_header, cookies_
 ENTER = f"{ROOT}/enter"
 _STATIC = f"{ROOT}/static/"
 _OPEN = ("/", "/healthz")
-"""What anybody on this machine may ask for."""
+"""Paths open to everybody on this machine."""
 
 _SECRET_BYTES = 32
 _FORM_BYTES = 1 << 16
 
 
 class Door:
-    """The middleware around all pages."""
+    """Access control: the middleware around all pages."""
 
     def __init__(self, app: ASGIApp, url: str) -> None:
-        """Take the pages, and the address that is listened on."""
+        """Take the pages, and the served address."""
         self._app = app
         self._url = url
         port = urlsplit(url).port
         self._hosts = {urlsplit(url).netloc, f"localhost:{port}"}
-        # Cookies are of all ports of a host: two owners on one machine have one each.
+        # Browsers share cookies between ports: two owners on one machine need two names.
         self._cookie_name = f"pramana_owner_{port}"
         self._cookie = secrets.token_urlsafe(_SECRET_BYTES)
         self._key = secrets.token_bytes(_SECRET_BYTES)
@@ -65,7 +65,7 @@ class Door:
         return f"{self._url}{ENTER}?key={self._link}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -90,20 +90,20 @@ class Door:
             return
         try:
             await self._app(scope, receive, guarded)
-        except Exception as error:  # noqa: BLE001 - what it says may quote a record
-            tell_failure("A page", error)
-            # A second answer would fail, and the server would log this error with that one.
+        except Exception as error:  # noqa: BLE001 - its message may quote a record
+            report_failure("A page", error)
+            # A second answer would fail, and the server would log this error with the second one.
             if not started:
                 await problem_page(error, scope["path"])(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return what is said at the door; None where the request may pass."""
+        """Return an answer, for requests without access or for the link; otherwise None."""
         headers, path = Headers(scope=scope), scope["path"]
         if path in _OPEN:
             return None
         if headers.get("host", "") not in self._hosts:
             raise Forbidden(
-                "These pages are served to this machine alone, under the address that"
+                "These pages are available on this machine only, at the address that"
                 " `owner-agent serve` printed.",
                 where="Host",
                 remedy="Open that address.",
@@ -122,7 +122,7 @@ class Door:
         return None
 
     def _opened(self, scope: Scope, *, known: bool) -> Response:
-        """Take the link, which is then used up, and give the cookie for it."""
+        """Use up the link and set the cookie. Raises Unauthenticated."""
         key = parse_qs(Request(scope).url.query).get("key", [""])[0]
         with self._opening:
             fits = self._link is not None and hmac.compare_digest(key.encode(), self._link.encode())
@@ -130,32 +130,32 @@ class Door:
                 raise _closed()
             if fits:
                 self._link = None
-        # A page of ours leads on: a browser sends a strict cookie only where our own site leads.
+        # An own page redirects: browsers send a strict cookie only on navigation within a site.
         answer = rendered("entered.html.j2", scope["path"], title="Open")
         answer.headers["Set-Cookie"] = cookie_header(self._cookie_name, self._cookie)
         return answer
 
 
 def _require_readable(headers: Headers, method: str) -> None:
-    """Check that a request says how long it is, and that this is no more than a form may be."""
+    """Check that a request states its length, and that a form may have this length."""
     length = headers.get("content-length", "0" if method in ("GET", "HEAD") else "")
-    # The server reads a body in chunks whatever length is said beside it.
+    # The server reads a chunked body whatever the stated length.
     if not length or "transfer-encoding" in headers:
         raise LimitExceeded(
-            "A form that does not say how long it is is not read.",
+            "The request does not state the length of its form, which was not read.",
             where="form",
-            remedy="Send it from the page, or with a Content-Length and in one piece.",
+            remedy="Send the form from the page, or with a Content-Length and in one piece.",
         )
     if not length.isdecimal() or int(length) > _FORM_BYTES:
-        raise LimitExceeded("A form of that length is not read.", where="form")
+        raise LimitExceeded("The form is too long and was not read.", where="form")
 
 
 def _closed() -> Unauthenticated:
     return Unauthenticated(
-        "These pages open by the link that `owner-agent serve` printed, and it works once, in one"
+        "These pages open with the link that `owner-agent serve` printed, which works once, in one"
         " browser.",
-        remedy="Stop that command with Ctrl-C and start it again: it prints another link. What was"
-        " being published goes on where it was.",
+        remedy="Stop that command with Ctrl-C and start it again to get another link. Publish again"
+        " to continue an interrupted publication.",
     )
 
 
@@ -167,7 +167,7 @@ def create_app(site: Path, environment: Environment, url: str) -> Door:
     pages = FastAPI(title="Pramana owner's pages", openapi_url=None, docs_url=None, redoc_url=None)
     pages.state.agent = Agent(site, Publications(site, environment), environment)
     pages.state.owner = load_site(site).owner
-    # Without Exception the framework would answer what was unforeseen, and not with our page.
+    # Without Exception the framework would answer unforeseen errors without our page.
     for kind in (PramanaError, RequestValidationError, HTTPException, Exception):
         pages.add_exception_handler(kind, _handle)
     for router in (_files, revealing.router, publishing.router):
@@ -179,10 +179,10 @@ def create_app(site: Path, environment: Environment, url: str) -> Door:
 
 @_files.get("/static/{name}")
 def read_static(name: str) -> Response:
-    """Return a file that pages load."""
+    """Return a static file of the pages."""
     found = PAGES.static(name)
     if found is None:
-        raise NotFound("There is no such file.", where=name)
+        raise NotFound("The file does not exist.", where=name)
     body, media = found
     return Response(body, media_type=media, headers={"Cache-Control": "max-age=3600"})
 
@@ -190,7 +190,7 @@ def read_static(name: str) -> Response:
 def _handle(request: Request, error: Exception) -> Response:
     match error:
         case RequestValidationError():
-            error = InputError("The address is not that of a page.", where="address")
+            error = InputError("The address is not valid for any page.", where="address")
         case HTTPException():
-            error = NotFound("There is no such page.", where="address")
+            error = NotFound("The page does not exist.", where="address")
     return problem_page(error, request.scope["path"])

@@ -1,4 +1,4 @@
-"""Publications that the pages start: one at a time, each in its own thread, kept in memory."""
+"""Publications started from the pages: one at a time, in a thread each, kept in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from owner_agent.http import tell_failure
+from owner_agent.http import report_failure
 from owner_agent.release.approval import Approval
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords, PublishOutcome, publish
@@ -22,13 +22,13 @@ from pramana_core.errors import Conflict, NotFound, PramanaError
 from pramana_core.wire.services import ProblemDetail, problem_of, unforeseen
 
 _UNFORESEEN = (
-    "The publication ended with an unforeseen error; its kind stands at the agent's terminal."
+    "The publication failed with an unforeseen error; the agent's terminal shows its kind."
 )
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication: what is being done (`stage`), how it ended (`said`, `warnings`, `problem`)."""
+    """A publication: its current `stage`, and its result (`sentences`, `warnings`, `problem`)."""
 
     id: str
     state: Literal["running", "succeeded", "failed"] = "running"
@@ -36,7 +36,7 @@ class Publication:
     parts: int | None = None
     people: str | None = None
     stage: str | None = None
-    said: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: ProblemDetail | None = None
 
@@ -58,7 +58,7 @@ class Publications:
                 raise Conflict(
                     "A publication is running.",
                     where=last.id,
-                    remedy="Follow it on the page of the last publication.",
+                    remedy="Follow it on its page.",
                 )
             made = Publication(uuid.uuid4().hex)
             self._all[made.id] = made
@@ -68,7 +68,7 @@ class Publications:
     def get(self, identity: str) -> Publication:
         """Return a publication. Raises NotFound."""
         if identity not in self._all:
-            raise NotFound("There is no such publication.", where=identity)
+            raise NotFound("The publication does not exist.", where=identity)
         return self._all[identity]
 
     def last(self) -> Publication | None:
@@ -80,13 +80,13 @@ class Publications:
             outcome = self._publish(identity, options, shown)
         except PramanaError as error:
             self._update(identity, state="failed", problem=problem_of(error))
-        except Exception as error:  # noqa: BLE001 - what it says may quote a record
-            tell_failure("A publication", error)
+        except Exception as error:  # noqa: BLE001 - its message may quote a record
+            report_failure("A publication", error)
             problem = unforeseen(_UNFORESEEN, remedy=None)
             self._update(identity, state="failed", problem=problem)
         else:
-            said, warnings = tuple(outcome_lines(outcome)), tuple(found_wrong(outcome))
-            self._update(identity, state="succeeded", said=said, warnings=warnings)
+            sentences, warnings = tuple(outcome_lines(outcome)), tuple(found_wrong(outcome))
+            self._update(identity, state="succeeded", sentences=sentences, warnings=warnings)
 
     def _publish(self, identity: str, options: PublishOptions, shown: Approval) -> PublishOutcome:
         def watch(stage: str, done: int, total: int) -> None:
@@ -95,7 +95,7 @@ class Publications:
 
         environment = self._environment
         people = people_of(load_site(self._site), environment)
-        # Whoever follows the publication can read it before anything leaves.
+        # The publication's page shows the sentence before anything is sent.
         sentence = people.sentence if isinstance(people, PeopleStatement) else people
         self._update(identity, people=sentence)
         site = load_site(self._site)

@@ -1,4 +1,4 @@
-"""What the pages' routes take from a request, and how answers are made of templates."""
+"""Parts shared by the pages' routes: request dependencies and templates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PAGES = Pages("owner_agent.pages")
 
 @dataclass(frozen=True)
 class Agent:
-    """What the pages need: the site file (read anew each time) and the publications."""
+    """The state of the pages: the site file (read for each request) and the publications."""
 
     site: Path
     publications: Publications
     environment: Environment
 
 
-_UNFORESEEN = "The page failed with an unforeseen error; its kind stands at the terminal."
+_UNFORESEEN = "The page failed with an unforeseen error; the terminal shows its kind."
 
 
 def rendered(
@@ -43,7 +43,7 @@ def rendered(
 def page(
     request: Request, template: str, *, status: int = 200, title: str, here: str, **shown: Any
 ) -> Response:
-    """Return a page for who has come in; see `rendered`."""
+    """Return a page for a signed-in reader; see `rendered`."""
     owner = request.app.state.owner
     word = request.scope["state"]["word"]
     at = request.scope["path"]
@@ -53,7 +53,7 @@ def page(
 
 
 def problem_page(error: Exception, address: str) -> Response:
-    """Return the page that says what was wrong; of an unforeseen error, not what it says."""
+    """Return the page of an error; an unforeseen error's message is not shown."""
     if isinstance(error, PramanaError):
         problem = problem_of(error)
     else:
@@ -63,7 +63,7 @@ def problem_page(error: Exception, address: str) -> Response:
 
 
 def get_agent(request: Request) -> Agent:
-    """Return the agent that the pages are of."""
+    """Return the agent of the pages."""
     agent: Agent = request.app.state.agent
     return agent
 
@@ -72,7 +72,7 @@ AgentDep = Annotated[Agent, Depends(get_agent)]
 
 
 def get_site(agent: AgentDep) -> Site:
-    """Return the site as its file says now. Raises ConfigError."""
+    """Return the site from its current file. Raises ConfigError."""
     return load_site(agent.site)
 
 
@@ -80,7 +80,7 @@ SiteDep = Annotated[Site, Depends(get_site)]
 
 
 async def get_sent(request: Request) -> SentForm:
-    """Return the form that a request brings. Raises InputError, Forbidden."""
+    """Return the form in a request. Raises InputError, Forbidden."""
     sent = SentForm.of(await request.body())
     state = request.scope["state"]
     require_word(state["key"], state["cookie"], sent.text("word"))

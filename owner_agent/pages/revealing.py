@@ -1,4 +1,4 @@
-"""Where a site stands, what its plan reveals, and what left."""
+"""Pages on a site's next step, the disclosure by its plan, and its releases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from owner_agent.pages.rendering import AgentDep, SiteDep, page
 from owner_agent.release.ledger import FILE, Entry, Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PreparedRecords
-from owner_agent.report.plan import others_apart, report_of
+from owner_agent.report.plan import report_of, separate_release_lines
 from owner_agent.report.releases import LedgerSummary, how, loss_of
 from owner_agent.report.study import outlook_of
 from owner_agent.site.planning import awaiting_plan, planned
@@ -30,7 +30,7 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class NextStep:
-    """What is next for an owner: a page of these, or a command."""
+    """An owner's next step: a page, or a command."""
 
     words: str
     command: str = ""
@@ -40,7 +40,7 @@ class NextStep:
 
 @router.get("/")
 def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
-    """Show where the site stands, and what is next."""
+    """Show a site's state and its next step."""
     entries = Ledger(site.state).entries()
     summary, last = LedgerSummary.of(entries), agent.publications.last()
     return page(
@@ -49,18 +49,17 @@ def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
         title=site.owner,
         here="",
         site=site,
-        told=summary,
         left=[entry for entry in entries if entry.left],
         **_bars(summary.columns),
         running=last.id if last is not None and last.state == "running" else None,
         next=next_step(site, entries),
-        others=others_apart(site),
+        others=separate_release_lines(site),
     )
 
 
 @router.get("/plan")
 def show_plan(request: Request, site: SiteDep) -> Response:
-    """Show what publishing would reveal, in plain words, and around the report of `plan`."""
+    """Show what publishing would reveal, in plain words, with the report of `plan`."""
     waiting = awaiting_plan(site)
     plan = None if waiting or not site.file.variables else planned(site)
     return page(
@@ -71,7 +70,7 @@ def show_plan(request: Request, site: SiteDep) -> Response:
         waiting=waiting,
         lines=[] if plan is None else plan_words(plan.plan),
         drawn=plan is not None,
-        others=others_apart(site),
+        others=separate_release_lines(site),
     )
 
 
@@ -87,14 +86,14 @@ def read_report(agent: AgentDep, site: SiteDep) -> Response:
 
 @router.get("/left")
 def show_left(request: Request, site: SiteDep) -> Response:
-    """Show what left and when, to whom, and what each column has lost by it."""
+    """Show all releases with date and receiver, and the privacy loss of each column."""
     summary = LedgerSummary.of(Ledger(site.state).entries())
     return page(
         request,
         "left.html.j2",
         title="What was sent",
         here="left",
-        told=summary,
+        summary=summary,
         how=how,
         loss_of=loss_of,
         **_bars(summary.columns),
@@ -102,25 +101,25 @@ def show_left(request: Request, site: SiteDep) -> Response:
 
 
 def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
-    """Return what a site waits for; None where all that its plan reports has left."""
+    """Return a site's next step; None if everything its plan reports has been sent."""
     if not site.file.variables:
         return NextStep(
-            "The site file names no variables to randomize. What it masks, or shares as a tree,"
-            " is sent by a command of its own: `owner-agent mask` or `owner-agent share-model`."
+            "The site file has no variables to randomize. Send masked columns with `owner-agent"
+            " mask`, and a tree with `owner-agent share-model`."
         )
     if site.file.miner is None:
         return None
     if waiting := awaiting_plan(site):
         return NextStep(
-            f"It is not decided yet how {len(waiting)} sensitive variables are randomized. With"
-            " the study's invitation, at a terminal:",
+            f"{len(waiting)} sensitive variables have no randomization yet. With the study's"
+            " invitation, run at a terminal:",
             command="owner-agent join INVITATION",
         )
     try:
         TokenStore(site.state).load(site.miner.study)
     except Unauthenticated:
         return NextStep(
-            f"This site has not joined study {site.miner.study} yet. At a terminal:",
+            f"This site has not joined study {site.miner.study} yet. At a terminal, run:",
             command="owner-agent join INVITATION",
         )
     except PramanaError as error:
@@ -128,8 +127,8 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
     sent = [entry for entry in entries if not entry.miner.startswith(FILE)]
     if any(entry.state in ("prepared", "sending") for entry in sent):
         return NextStep(
-            "A publication was interrupted. Publish again: it sends only what the miner does not"
-            " have, with the same bytes.",
+            "A publication was interrupted. Publish again to send the missing parts, with the same"
+            " bytes.",
             address="/pages/publish",
             label="Continue",
         )
@@ -137,12 +136,12 @@ def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
         return NextStep(
             "Nothing has been sent yet. See what publishing would reveal, then publish.",
             address="/pages/publish",
-            label="Look at it and publish",
+            label="Review and publish",
         )
     return None
 
 
 def _bars(columns: Sequence[Row]) -> dict[str, Any]:
-    """Return what columns have lost, what nothing bounds first, and the length of the scale."""
+    """Return the loss of each column, unbounded ones first, and the length of the scale."""
     bars = sorted(columns, key=lambda row: -math.inf if row["epsilon"] is None else -row["epsilon"])
     return {"bars": bars, "scale": max((row["epsilon"] or 0.0 for row in bars), default=0.0) or 1.0}

@@ -1,4 +1,4 @@
-"""The process that serves the owner's pages, on this machine alone."""
+"""The server of the owner's pages, on this machine only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pramana_core.terminal import console
 
 _HOST = "127.0.0.1"
 _LAST_SECONDS = 5
-"""So long a request that is being answered may take when the server ends."""
+"""Seconds that a running request may take while the server stops."""
 
 
 def serve_pages(
@@ -42,11 +42,11 @@ def serve_pages(
         def end(_number: int, _frame: object) -> None:
             server.should_exit = True
 
-        # The server takes note of both itself, and raises them again when it has ended.
+        # The server handles both signals itself, and raises them again after it has stopped.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, end)
         console(stderr=True).print(
-            f"Open this in your browser; it works once: {app.link}",
+            f"Open this link in your browser; it works once: {app.link}",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -57,8 +57,8 @@ def serve_pages(
 
 
 def _bind(port: int) -> socket.socket:
-    """Return a socket that takes connections. Raises OptionError."""
-    # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY).
+    """Return a listening socket. Raises OptionError."""
+    # Declared as TCP, so that asyncio sends small answers immediately (TCP_NODELAY).
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

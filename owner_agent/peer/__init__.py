@@ -1,5 +1,5 @@
-"""Learning without a miner: owners exchange randomized columns and end with the same network.
+"""Learning without a miner: owners exchange randomized columns and obtain the same network.
 
-Messages, tasks and the exchange of columns lie below; `exact` limits what is shared of true
-records. `participant` is an owner, and `joint` leads a session.
+Subfolders contain the messages, the tasks and the exchange of columns. `exact` limits the
+disclosure of exact counts. `participant` is an owner in a session, and `joint` leads a session.
 """

@@ -1,4 +1,4 @@
-"""What an owner checks before it goes on: its custodian's consent, and that all state the same."""
+"""Checks before each step of a session: the custodian's consent, and equal statements."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ def consent(
     own, most = site.owner, site.peer.longest_seconds
     strangers = [n for n in proposal.participants if n not in known and n != own]
     if caller != proposal.initiator or own not in proposal.participants:
-        message = f"{caller} proposes a session that is not its own, or without {own}."
+        message = f"{caller} proposes a session that it does not lead, or that excludes {own}."
         raise Forbidden(message, where=caller)
     if strangers:
         message = f"{own} does not know {', '.join(strangers)}."
-        remedy = f"Let {own} add them to the known peers of its site file."
+        remedy = f"Ask {own} to add them to the known peers in its site file."
     elif proposal.study != site.peer.study:
-        message = f"{own} learns with its peers in another study than {proposal.study!r}."
-        remedy = "Agree on one study, and write its name into every [peer] section."
+        message = f"The [peer] section of {own} names another study than {proposal.study!r}."
+        remedy = "Agree on a study, and write its name into every [peer] section."
     elif proposal.seconds > most:
         message = f"{own} allows at most {most:.0f} seconds, not {proposal.seconds:.0f}."
-        remedy = f"Ask for less, or let {own} raise longest_seconds in its [peer] section."
+        remedy = f"Request less, or ask {own} to raise longest_seconds in its [peer] section."
     elif only is not None and not only.allows(proposal, own, known):
         message = f"{own} agreed to another session than this one."
-        remedy = f"Give {own} the session file, for `owner-agent peer --only`."
+        remedy = f"Send {own} the session file, for `owner-agent peer --only`."
     else:
         proposal.task.check()
         return
     raise Forbidden(message, where=own, remedy=remedy)
 
 
-def stated(
+def read_statements(
     mine: Session,
     everybody: Mapping[str, PublicIdentity],
     kind: type[Stated],
     statements: Statements,
 ) -> dict[str, Stated]:
-    """Return one round's messages by owner, each as its owner signed it. Raises PeerDeviated."""
+    """Return one round's verified messages by owner. Raises PeerDeviated."""
     proposal, by_owner = mine.proposal, {signed.owner: signed for signed in statements.all}
     if sorted(by_owner) != sorted(proposal.participants) or len(by_owner) < len(statements.all):
         raise PeerDeviated(
-            f"{proposal.initiator} passed on the {kind.noun}s of {sorted(by_owner)}, not of"
+            f"{proposal.initiator} forwarded the {kind.noun}s of {sorted(by_owner)} instead of"
             f" {sorted(proposal.participants)}.",
             where=proposal.initiator,
         )
@@ -81,7 +81,7 @@ def stated(
 
 
 def agree_on_offers(mine: Session) -> None:
-    """Check that all received one proposal and have what it needs. Raises PeerDeviated."""
+    """Check that all owners received one proposal and have its variables. Raises PeerDeviated."""
     proposal = mine.proposal
     for owner, offer in mine.offers.items():
         if offer.proposal != proposal.digest:
@@ -100,7 +100,7 @@ def _require_one_owner(names: Sequence[str], holdings: Holdings) -> None:
                 raise StructureError(
                     f"Both {found[name]} and {owner} have a variable {name!r}.",
                     where=name,
-                    remedy="Rename one of them.",
+                    remedy="Rename one of these variables.",
                 )
             found[name] = owner
     absent = [name for name in names if name not in found]
@@ -117,27 +117,27 @@ def _require_wanted(owner: str, offer: Offer, wanted: Sequence[str]) -> None:
     wrong = sorted({n for n in names if n not in wanted or names.count(n) > 1})
     if wrong:
         raise PeerDeviated(
-            f"{owner} offers {wrong}, which the session does not ask for, or twice.", where=owner
+            f"{owner} offers {wrong}, which the session does not need, or twice.", where=owner
         )
 
 
 def agree_on_result(
     mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
 ) -> None:
-    """Check that everybody signed the result, and that it is this owner's. Raises PeerDeviated."""
+    """Check that all owners signed this owner's result. Raises PeerDeviated."""
     proposal = mine.proposal
-    signed = stated(mine, everybody, ResultAgreement, statements)
+    signed = read_statements(mine, everybody, ResultAgreement, statements)
     others = [owner for owner in proposal.participants if signed[owner].digest != mine.digest]
     if others:
         raise PeerDeviated(
-            f"The owners did not arrive at the same network: {mine.holding.site.owner} and"
+            f"The owners obtained different networks: {mine.holding.site.owner} and"
             f" {', '.join(others)} received different parts.",
             where=proposal.initiator,
         )
 
 
 def agree_on_announcements(mine: Session, own: str) -> None:
-    """Check that all saw the same offers and send what is needed. Raises PeerDeviated."""
+    """Check that all owners saw the same offers and send all columns. Raises PeerDeviated."""
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
@@ -148,18 +148,18 @@ def agree_on_announcements(mine: Session, own: str) -> None:
         names = mine.proposal.entitled(mine.holdings, owner, own)
         package, plan = announcement.packages.get(own), mine.plan_for(owner, own)
         if names and (package is None or plan is None or not {*names} <= {*plan.domain.names}):
-            raise PeerDeviated(f"{owner} announces no columns for {own}, or not all.", where=owner)
+            raise PeerDeviated(f"{owner} does not announce all columns for {own}.", where=owner)
         if package is not None and plan is not None:
             check_package(owner, package, offer, plan)
 
 
 def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
-    """Check that the custodian's decisions are those at the start. Raises ConfigError."""
+    """Check that the custodian's decisions are unchanged since the start. Raises ConfigError."""
     now = load_site(path)
     if now != site or pinned(now) != known:
         raise ConfigError(
-            f"{path} or a certificate that it names was changed since the agent was started; no"
-            " session begins before it is started again.",
+            f"{path} or a certificate that it names has changed since the agent started. No"
+            " session can begin before the agent is restarted.",
             where=str(path),
             remedy="Stop `owner-agent peer`, and start it again.",
         )

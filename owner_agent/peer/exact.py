@@ -1,8 +1,8 @@
-"""The tables that shared parameters reveal, and what must hold before they are shared.
+"""The exact tables that shared parameters reveal, and the conditions for sharing.
 
-Whoever sent a randomized parent knows its own reports and can undo the estimate: it gets exact
-counts. So no cell is below a floor. Two tables that differ in one record reveal its value by
-subtraction. So an owner shares one table in a study, unless the custodian allows more
+The sender of a randomized parent knows its own reports and can invert the estimate to exact counts.
+Therefore every cell must reach a minimum. Two tables that differ in one record reveal its value by
+subtraction. Therefore an owner shares one table per study, unless the custodian allows more
 (`groupings`).
 """
 
@@ -31,18 +31,18 @@ from pramana_core.wire.parts import Pseudonyms
 
 @dataclass(frozen=True, eq=False)
 class CountedColumns:
-    """Own true columns and the peers' as received, in the order of the pseudonyms `keys`."""
+    """True own columns and received peers' columns, in the order of the pseudonyms `keys`."""
 
     plan: Plan
     keys: Pseudonyms
     columns: Mapping[str, Codes]
 
     def names(self, node: str, parents: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns whose table gives a family's parameters."""
+        """Return the columns whose joint table determines a family's parameters."""
         return counted_names(self.plan, (*parents, node))
 
     def smallest_cell(self, names: Iterable[str]) -> int:
-        """Return the fewest records of a combination of codes, of those that occur."""
+        """Return the smallest nonzero count of a combination of codes."""
         return smallest_cell([self.columns[name] for name in names])
 
     @property
@@ -52,12 +52,12 @@ class CountedColumns:
 
     @cached_property
     def partitions(self) -> dict[str, str]:
-        """The digest of the records and of how each column parts them."""
+        """Digests of the records and their partition by each column."""
         return {name: partition_digest(self.keys, codes) for name, codes in self.columns.items()}
 
 
 def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> CountedColumns:
-    """Return the columns that this owner counts families from: its own, and those received."""
+    """Return the columns for counting families: this owner's, and the received ones."""
     plan = Plan.combine([Plan.unrandomized(holding.domain), *(one.plan for one in received)])
     columns = {name: holding.columns[name] for name in holding.names}
     for one in received:
@@ -66,17 +66,17 @@ def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> 
 
 
 def smallest_cell(columns: Sequence[Codes]) -> int:
-    """Return the fewest records of a combination of codes, of those that occur."""
+    """Return the smallest nonzero count of a combination of codes."""
     cells: npt.NDArray[np.int64] = np.zeros(len(columns[0]), dtype=np.int64)
     for codes in columns:
-        # Numbered anew each time, so that no number of variables makes the numbers too large.
+        # Renumbered after each variable, so that the cell numbers cannot overflow.
         combined = cells * (int(codes.max()) + 1) + codes
         cells = np.unique(combined, return_inverse=True)[1]
     return int(np.bincount(cells).min())
 
 
 def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
-    """Return the digest of records and of how a column parts them, whatever its categories are."""
+    """Return the digest of the records and their partition by a column, whatever its categories."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first)).astype("<u4")[inverse]
     running = hashlib.sha256(b"pramana/partition/1\x00")
@@ -86,11 +86,11 @@ def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
 
 
 _EARLIER = "disclosures.json"
-"""Where a version of the agent before this one remembered tables."""
+"""The file in which an earlier version of the agent recorded tables."""
 
 
 def distinct(tables: Iterable[ExactTable]) -> list[ExactTable]:
-    """Return the tables that are no part of another, oldest first."""
+    """Return the tables that are not part of another table, oldest first."""
     found: list[ExactTable] = []
     for one in tables:
         if not any(other.covers(one) for other in found):
@@ -99,7 +99,7 @@ def distinct(tables: Iterable[ExactTable]) -> list[ExactTable]:
 
 
 def shared_tables(entries: Iterable[Entry]) -> list[ExactTable]:
-    """Return all tables that were shared exactly, oldest first. Raises StoreCorrupt."""
+    """Return all exactly shared tables, oldest first. Raises StoreCorrupt."""
     return distinct(one for record in session_records(entries) for one in record.tables)
 
 
@@ -112,13 +112,13 @@ def require_allowed(holding: LocalRecords, tables: Sequence[ExactTable]) -> None
 
 
 def _known(holding: LocalRecords) -> list[ExactTable]:
-    """Return the tables that were shared in the study."""
+    """Return the tables already shared in the study."""
     state, study = holding.site.state, holding.site.peer.study
     if (earlier := state / _EARLIER).exists():
         raise StoreCorrupt(
-            f"{earlier} has tables that an earlier version of the agent shared.",
+            f"{earlier} lists tables shared by an earlier version of the agent.",
             where=str(earlier),
-            remedy="Share parameters with that version: here they would not be counted.",
+            remedy="Share parameters with that version, as this one would not count these tables.",
         )
     return [one for one in shared_tables(Ledger(state).entries()) if one.study == study]
 
@@ -127,12 +127,12 @@ def _refusal(holding: LocalRecords) -> OtherGroupings:
     owner, groupings = holding.site.owner, holding.site.peer.groupings
     most = "one table" if groupings == 1 else f"{groupings} tables"
     return OtherGroupings(
-        f"{owner} does not share these parameters: they are of other columns, groups, records or"
-        f" values than before, or of several; {owner} allows {most} in a study. Two tables that"
+        f"{owner} does not share these parameters: they need other columns, groups, records or"
+        f" values than before, or several tables. {owner} allows {most} per study. Two tables that"
         " differ in few records reveal those records.",
         where=owner,
-        remedy="Learn from the same columns and records as before, all in one session; or let"
-        f" {owner} raise groupings in its [peer] section deliberately.",
+        remedy="Learn from the same columns and records as before, all in one session. Or ask"
+        f" {owner} to raise groupings in its [peer] section, if the custodian accepts the risk.",
     )
 
 
@@ -147,8 +147,8 @@ def tables_of(
 ) -> list[ExactTable]:
     """Return the tables that families reveal, given the columns that each is counted from.
 
-    It is one table of all columns if it keeps to the `floor` (0: none), so that no two can be
-    subtracted; else one for each set of the peers' columns.
+    The result is one table of all columns if its cells reach the `floor` (0: no minimum), so that
+    no two tables can be subtracted; otherwise one table for each set of the peers' columns.
     """
     met = [(name, frozenset(f) - {*holding.names}) for f in families for name in f]
     sets = {theirs for name, theirs in met if name in holding.names}
@@ -182,10 +182,10 @@ def exact_tables(
     families: Sequence[LearnedFamily],
     now: datetime,
 ) -> list[ExactTable]:
-    """Return the tables that sharing some families would reveal, if that is allowed.
+    """Return the tables that sharing some families would reveal, if this is allowed.
 
-    Whether the table is new is checked before anything is counted, so that a refusal depends on no
-    value. Raises OtherGroupings, SmallCounts, StoreCorrupt.
+    Whether the table is new is checked before counting, so that a refusal depends on no value.
+    Raises OtherGroupings, SmallCounts, StoreCorrupt.
     """
     names = [counted.names(family.node, family.parents) for family in families]
     require_allowed(holding, tables_of(holding, proposal, counted, names, now, floor=0))
@@ -198,7 +198,7 @@ def exact_tables(
 
 
 def require_own_shareable(holding: LocalRecords, proposal: Proposal) -> None:
-    """Check what is this owner's alone, before anything is announced.
+    """Check the families with own variables only, before anything is announced.
 
     Raises SmallCounts, OtherGroupings, StoreCorrupt.
     """
@@ -220,9 +220,9 @@ def _require_enough(
         return
     given = f" given {list(parents)}" if parents else ""
     raise SmallCounts(
-        f"{owner} does not share the parameters of {node!r}{given}: some combination of their"
-        f" values, as {owner} has them, occurs in fewer than {floor} records.",
+        f"{owner} does not share the parameters of {node!r}{given}: in the columns of {owner}, some"
+        f" combination of their values occurs in fewer than {floor} records.",
         where=node,
-        remedy="Merge rare categories, ask for smaller families (fewer parents, or a lower"
-        f" max_parents), or let {owner} lower smallest_count in its [peer] section deliberately.",
+        remedy="Merge rare categories, or request smaller families (fewer parents, or a lower"
+        f" max_parents). Or ask {owner} to lower smallest_count in its [peer] section.",
     )

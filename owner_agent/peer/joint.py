@@ -1,6 +1,6 @@
-"""A session from its initiator's side: every owner does each step before any does the next.
+"""A session led by its initiator: all owners complete a step before any begins the next.
 
-Whatever fails ends the session at all owners with one message, until all have agreed to a result.
+Until all have agreed to a result, any failure ends the session at all owners with one message.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ def run_session(
     led = _Coordinator(participant, others, proposal, watch, ends)
     with participant.leading(proposal):
         try:
-            agreed = led.made_ready()
+            agreed = led.reach_agreement()
             with uninterrupted():
-                # This owner first: before others may have written, a failure still ends it for all.
+                # This owner writes first: until others may have written, a failure ends it for all.
                 written = participant.ask(COMMIT, session, agreed)
                 unconfirmed = led.commit(agreed)
         except PramanaError as error:
             led.end(error)
             raise
         except BaseException as error:
-            # The others must not wait for their deadlines.
+            # End the session now, as the others would otherwise wait for their deadlines.
             unforeseen = isinstance(error, Exception)
             what = "met an unforeseen error" if unforeseen else "interrupted the session"
             led.end(SessionEnded(f"{name} {what}.", where=name))
@@ -82,7 +82,7 @@ def run_session(
 
 @dataclass(frozen=True)
 class _Coordinator:
-    """A session as its initiator leads it: `participant` itself, and the `others`."""
+    """A session led by its initiator, `participant`, with the `others`."""
 
     participant: Participant
     others: Sequence[Partner]
@@ -92,16 +92,16 @@ class _Coordinator:
 
     @property
     def partners(self) -> list[Partner]:
-        """All owners of the session, this one first."""
+        """All owners of the session, this owner first."""
         return [self.participant, *self.others]
 
     @property
     def patience(self) -> WaitingTimes:
-        """For how long this owner waits."""
+        """This owner's waiting times."""
         return self.participant.environment.patience
 
-    def made_ready(self) -> Statements:
-        """Bring all owners to agree to one result; return what they signed."""
+    def reach_agreement(self) -> Statements:
+        """Lead all owners to agree to one result; return their signed statements."""
         offers = self.each("offers", PROPOSE, self.proposal)
         announcements = self.each("announcements", OFFERS, Statements(all=offers))
         self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
@@ -110,7 +110,7 @@ class _Coordinator:
         agreed = Statements(all=self.each("networks", PARTS, parts))
         mine = self.participant.mine(self.proposal.session, self.participant.name)
         agree_on_result(mine, self.participant.everybody(), agreed)
-        # An owner that has gone since still ends it everywhere.
+        # An owner lost meanwhile must still end the session everywhere.
         for partner in self.others:
             status = partner.ask(STATUS, self.proposal.session)
             if status.problem is not None:
@@ -124,7 +124,7 @@ class _Coordinator:
     def each(
         self, title: str, step: Step[Request, Answer], message: Request | None = None
     ) -> list[Answer]:
-        """Ask all owners at once and wait for all; raise the first error in their order."""
+        """Send a step to all owners at once, wait for all, and raise the first owner's error."""
         session = self.proposal.session
         answers = [started(partial(p.ask, step, session, message)) for p in self.partners]
         left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
@@ -145,7 +145,7 @@ class _Coordinator:
         return SessionEnded(
             f"{names} {what} within {self.proposal.seconds:.0f} seconds.",
             where=names,
-            remedy="Give the session more seconds, or ask the owner's custodian.",
+            remedy="Increase the session's seconds, or contact the owner's custodian.",
         )
 
     def learned(self) -> list[Signed]:
@@ -168,12 +168,12 @@ class _Coordinator:
         for partner, status in both:
             if status.part is None:
                 name = partner.name
-                raise PeerDeviated(f"{name} has learned its part and does not send it.", where=name)
+                raise PeerDeviated(f"{name} has learned its part but did not send it.", where=name)
             parts.append(status.part)
         return parts
 
     def commit(self, agreed: Statements) -> tuple[str, ...]:
-        """Let the others write; return who did not confirm: those ask when their time is over."""
+        """Have the others write; return the names of those that did not confirm."""
         session, ends = self.proposal.session, self.participant.clock() + self.patience.last
         others = [partner.within(ends) for partner in self.others]
         answers = [started(partial(p.ask, COMMIT, session, agreed)) for p in others]
@@ -187,12 +187,12 @@ class _Coordinator:
         return unconfirmed
 
     def end(self, error: PramanaError) -> None:
-        """Inform all owners that answer."""
+        """Notify all reachable owners of the end."""
         ending = Ending(owner=self.participant.name, problem=problem_of(error))
         ends = self.participant.clock() + self.patience.last
 
         def inform(partner: Partner) -> None:
-            # It may never have begun, or be the one that is gone: its own deadline ends it.
+            # The owner may never have begun, or be unreachable: its own deadline ends the session.
             with suppress(PramanaError):
                 partner.within(ends).ask(END, self.proposal.session, ending)
 

@@ -1,4 +1,4 @@
-"""The ledger's lines about sessions, written before anything of a session leaves this owner."""
+"""The ledger's entries of sessions, written before anything of a session is sent."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _PAUSE = 0.25
 
 
 def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-    """Write down that this owner takes part: its offer goes to all. Raises Conflict."""
+    """Record this owner's participation before its offer goes to all. Raises Conflict."""
     ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
     if any(entry.release_id == proposal.session for entry in entries):
-        raise Conflict("There was a session with this number before.", where=proposal.session)
+        raise Conflict("A session with this identifier exists already.", where=proposal.session)
     ledger.put(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
 
 def mark_session(session: Session, state: EntryState, now: datetime) -> None:
-    """Change the state of the session's line."""
+    """Change the state of the session's entry."""
     ledger, name = Ledger(session.holding.site.state), session_name(session.proposal.session)
     for entry in _lines(session, ledger):
         if entry.name == name:
@@ -52,7 +52,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
 def enter_package(
     session: Session, peer: str, environment: Environment, consent: PublishOptions
 ) -> None:
-    """Write down that a peer gets its columns, under the lock. Raises PlanConflict, Conflict."""
+    """Record a package for a peer, under the lock. Raises PlanConflict, Conflict."""
     made = session.outgoing[peer]
     entry = made.entry
     ledger = Ledger(session.holding.site.state)
@@ -62,7 +62,7 @@ def enter_package(
         entries = ledger.entries()
         draws = tuple(_drawn_now(draw, session.holding, entries) for draw in entry.draws)
         if not consent.accept_added_loss:
-            # What other peers got in this session was looked at when all of it was announced.
+            # Packages for other peers of this session were checked when they were announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier)
         _enter(ledger, replace(entry, draws=draws), environment.now())
@@ -75,7 +75,7 @@ def enter_shared(
     tables: Sequence[ExactTable],
     environment: Environment,
 ) -> None:
-    """Write down the shared families and their tables, under the lock. Raises OtherGroupings."""
+    """Record the shared families and their tables, under the lock. Raises OtherGroupings."""
     with _publishing(session.holding.site.state, environment):
         require_allowed(session.holding, tables)
         shared = tuple(SharedFamily(node=one.node, parents=one.parents) for one in families)
@@ -83,12 +83,12 @@ def enter_shared(
 
 
 def enter_agreed(session: Session, now: datetime) -> None:
-    """Write down the proof that all agreed to a result, before it gets its name."""
+    """Record the proof of agreement before the result gets its name."""
     _record(session, now, digest=session.digest, agreed=session.agreed)
 
 
 def _record(session: Session, now: datetime, **more: Any) -> None:
-    """Add to what the ledger has of the session."""
+    """Add to the ledger's record of the session."""
     ledger = Ledger(session.holding.site.state)
     name = session_name(session.proposal.session)
     line = next(entry for entry in _lines(session, ledger) if entry.name == name)
@@ -98,7 +98,7 @@ def _record(session: Session, now: datetime, **more: Any) -> None:
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
-    """Write down what leaves before a byte does: a new entry, or the one of the same bytes."""
+    """Record a release before a byte is sent: as a new entry, or in the entry of the same bytes."""
     found = ledger.find(entry.miner, entry.study, entry.name)
     if found is None:
         ledger.put(replace(entry, prepared=now, changed=now))
@@ -117,7 +117,7 @@ def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) ->
 
 @contextmanager
 def _publishing(state: Path, environment: Environment) -> Iterator[None]:
-    """Hold the state directory's lock, after a short wait if somebody else does."""
+    """Hold the state directory's lock, after a short wait if another process has it."""
     with ExitStack() as stack:
         for left in reversed(range(max(1, environment.lock_attempts))):
             try:
@@ -131,7 +131,7 @@ def _publishing(state: Path, environment: Environment) -> Iterator[None]:
 
 
 def close_lines(session: Session, now: datetime) -> None:
-    """Mark all lines of a session that ended well as arrived."""
+    """Mark all entries of a successful session as arrived."""
     ledger = Ledger(session.holding.site.state)
     for entry in _lines(session, ledger):
         ledger.mark(entry, "sealed", now)

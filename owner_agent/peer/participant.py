@@ -1,6 +1,6 @@
-"""An owner in joint sessions: what it agrees to, gives, learns and writes, one session at a time.
+"""An owner in joint sessions, one at a time: its consent, columns, learning and results.
 
-It ends the session at the first thing that is not as agreed.
+The owner ends the session at the first deviation from the agreement.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from owner_agent.http import tell_failure
+from owner_agent.http import report_failure
 from owner_agent.peer.agreement import (
     agree_on_announcements,
     agree_on_offers,
     agree_on_result,
     consent,
+    read_statements,
     require_unchanged,
-    stated,
 )
 from owner_agent.peer.exact import counted_from, exact_tables, require_own_shareable
 from owner_agent.peer.exchange.incoming import ReceivedColumns, receive
-from owner_agent.peer.exchange.local_records import hold, offer
+from owner_agent.peer.exchange.local_records import offer, read_local_records
 from owner_agent.peer.exchange.network import digest_of_files, files_of, merge, part_of
 from owner_agent.peer.exchange.outgoing import OutgoingPackage, forget, outgoing, share_of
 from owner_agent.peer.exchange.session_loss import session_lines, session_loss
@@ -84,24 +84,24 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.services import problem_of
 
 Notify = Callable[[str], None]
-"""Called with what a person at this owner may want to know."""
+"""Called with information for the custodian."""
 
 _OUTSIDE: Mapping[type[PramanaError], type[PramanaError]] = {
     RecordsCorrected: PlanConflict,
     OtherGroupings: SessionEnded,
 }
-"""The errors that others get in place of an owner's own: that its values changed is not theirs."""
+"""Errors sent to other owners instead of errors that reveal changes of this owner's values."""
 
 _STORE = (StoreCorrupt, KeyFileError)
 
 
 @dataclass(eq=False)
 class Participant:
-    """This owner, as the others meet it; every request names its caller, who was authenticated.
+    """This owner, as other owners call it. Every request names its authenticated caller.
 
-    It takes part in sessions like `only`, if that is given. `partners` returns another owner by
-    name; `accepts` is what the custodian agreed to beforehand; of `own_error` the others hear less.
-    `miner_not_asked` says why the miner's releases are not known.
+    `only` limits the sessions to those that match it, `partners` returns another owner by name, and
+    `accepts` is the custodian's prior consent. Others receive a shortened form of `own_error`.
+    `miner_unreachable` is the reason why the miner's releases are unknown.
     """
 
     site: Site
@@ -116,7 +116,7 @@ class Participant:
     leads: Proposal | None = None
     session: Session | None = None
     own_error: PramanaError | None = None
-    miner_not_asked: str | None = None
+    miner_unreachable: str | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
     _taking_up: threading.Lock = field(default_factory=threading.Lock)
 
@@ -127,7 +127,7 @@ class Participant:
 
     @contextmanager
     def leading(self, proposal: Proposal) -> Iterator[None]:
-        """Take part in one session only, which this owner begins, for as long as that takes."""
+        """Take part only in a session that this owner begins, until the context ends."""
         before, self.leads = self.leads, proposal
         try:
             yield
@@ -135,13 +135,13 @@ class Participant:
             self.leads = before
 
     def within(self, ends: float) -> Self:  # noqa: ARG002
-        """Return itself; no owner waits for itself longer than for its work."""
+        """Return itself, since an owner's calls of itself need no time limit."""
         return self
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None
     ) -> Answer:
-        """Do a step of a session that this owner began."""
+        """Do a step of a session that this owner leads."""
         return self.answer(step, self.name, session, message)
 
     def answer(
@@ -151,7 +151,7 @@ class Participant:
         session: str,
         message: Request | None = None,
     ) -> Answer:
-        """Do the step of a name. Raises NotFound, Forbidden, StateError, PramanaError."""
+        """Do a step for a caller. Raises NotFound, Forbidden, StateError, PramanaError."""
         method: Callable[..., Answer] = getattr(self, step.name)
         messages = () if message is None else (message,)
         if step.phase is None:
@@ -163,7 +163,7 @@ class Participant:
     # The steps of a session, in order.
 
     def propose(self, caller: str, _session: str, proposal: Proposal) -> Signed:
-        """Take part in a session, or say why not. Raises Forbidden, Conflict and others."""
+        """Take part in a session. Raises Forbidden, Conflict and others with the reason why not."""
         with self._own_affairs():
             require_unchanged(self.path, self.site, self.known)
         consent(self.site, self.known, caller, proposal, self.only)
@@ -181,16 +181,16 @@ class Participant:
             self._taken.release()
 
     def offers(self, mine: Session, offers: Statements) -> Signed:
-        """Learn what all have, and say what this owner would send to whom."""
-        mine.offers = stated(mine, self.everybody(), Offer, offers)
+        """Receive all offers; announce the columns that this owner would send to each peer."""
+        mine.offers = read_statements(mine, self.everybody(), Offer, offers)
         mine.offers_digest = digest_of(offers.all)
         agree_on_offers(mine)
-        # Before anybody's columns are known, other groupings are this owner's own changes.
+        # Until peers' columns are known, new groupings come from this owner's own changes.
         with self._own_affairs(*_STORE, OtherGroupings):
             require_own_shareable(mine.holding, mine.proposal)
         with self._own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
-        # Of a joint block nobody hears of variables that nobody is sent.
+        # Variables of a joint block that nobody receives are not announced.
         sent = {draw.variable for made in mine.outgoing.values() for draw in made.entry.draws}
         share = share_of(mine.holding.plan.plan, sorted(sent))
         made = Announcement(
@@ -203,8 +203,8 @@ class Participant:
         return mine.sign_once(self.identity, made)
 
     def announcements(self, mine: Session, announcements: Statements) -> Status:
-        """Check what all would send."""
-        mine.announcements = stated(mine, self.everybody(), Announcement, announcements)
+        """Check the announcements of all owners."""
+        mine.announcements = read_statements(mine, self.everybody(), Announcement, announcements)
         agree_on_announcements(mine, self.name)
         for line in session_lines(session_loss(mine.drawn)):
             self.notify(line)
@@ -212,13 +212,13 @@ class Participant:
         return mine.status()
 
     def begin(self, mine: Session) -> Status:
-        """Start to fetch and to learn, in a thread of its own."""
+        """Start to fetch and learn, in a separate thread."""
         mine.phase = "learning"
         threading.Thread(target=self._learn, args=(mine,), daemon=True).start()
         return mine.status()
 
     def package_part(self, caller: str, session: str, number: int) -> bytes:
-        """Give the caller a part it may have, written down first. Raises Forbidden, NotFound."""
+        """Return a part for the caller, recorded first. Raises Forbidden, NotFound."""
         self.sweep()
         mine = self.mine(session, caller)
         with mine.lock:
@@ -227,24 +227,24 @@ class Participant:
             made = mine.outgoing.get(caller)
             if made is None or mine.phase not in {"agreed", "learning", "learned"}:
                 raise Forbidden(
-                    f"{self.name} has no columns for {caller} in this session, or not now.",
+                    f"{self.name} has no columns for {caller} at this stage of the session.",
                     where=caller,
                 )
             if not 0 <= number < len(made.package.parts):
-                raise NotFound("There is no such part.", where=str(number))
+                raise NotFound("The part does not exist.", where=str(number))
             with self._ending(mine), self._own_affairs():
                 enter_package(mine, caller, self.environment, self.accepts)
             return made.bodies.part(number)
 
     def status(self, caller: str, session: str) -> Status:
-        """Return how far this owner is; only participants see what it learned."""
+        """Return this owner's progress; only participants see its findings."""
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)
         return self.mine(session, caller).status()
 
     def parts(self, mine: Session, parts: Statements) -> Signed:
-        """Join all parts to one network, make its files ready, and sign their digest."""
-        signed = stated(mine, self.everybody(), NetworkPart, parts)
+        """Merge all parts into one network, prepare its files, and sign their digest."""
+        signed = read_statements(mine, self.everybody(), NetworkPart, parts)
         merged = merge(mine.proposal, signed, mine.holdings, mine.domain)
         records = {owner: offer.records for owner, offer in mine.offers.items()}
         return self._make_ready(mine, files_of(mine.proposal, merged, mine.holdings, records))
@@ -266,18 +266,18 @@ class Participant:
         return mine.status()
 
     def end(self, caller: str, session: str, ending: Ending) -> Status:
-        """End a session without a result; what all agreed to and was to be written stays."""
-        # Whoever begins a session may end it while this owner still reads its table for it.
+        """End a session without a result, unless all have agreed to one."""
+        # The initiator may end the session while this owner still reads its table.
         with self._taking_up:
             mine = self.mine(session, caller, initiator=True)
         if mine.agreed is None or caller == self.name:
             self.give_up(mine, error_of(ending.problem))
         return mine.status()
 
-    # What the steps are made of.
+    # Parts of the steps.
 
     def sweep(self) -> None:
-        """End a session whose time is over, whether anybody calls or not."""
+        """End a session after its time limit, even without a call."""
         mine = self.session
         if mine is None or mine.over or self.clock() <= mine.ends:
             return
@@ -289,20 +289,20 @@ class Participant:
         ended = SessionEnded(
             f"{self.name} ended the session: no result within {seconds}.",
             where=self.name,
-            remedy="Give the session more seconds, or see which owner is slow.",
+            remedy="Increase the session's seconds, or find out which owner is slow.",
         )
         self.give_up(mine, ended)
 
     def everybody(self) -> dict[str, PublicIdentity]:
-        """Return the public identities of all owners it may meet, its own among them."""
+        """Return the public identities of this owner and all known owners."""
         return {**self.known, self.name: self.identity.public}
 
     def clock(self) -> float:
-        """Return the time, in seconds."""
+        """Return the current time in seconds."""
         return self.environment.now().timestamp()
 
     def mine(self, session: str, caller: str, *, initiator: bool = False) -> Session:
-        """Return the session that a caller asks about. Raises NotFound, Forbidden."""
+        """Return the session of a caller's request. Raises NotFound, Forbidden."""
         mine = self.session
         if (
             mine is None
@@ -312,13 +312,13 @@ class Participant:
             raise no_session(session)
         if initiator and caller != mine.proposal.initiator:
             raise Forbidden(
-                f"Only {mine.proposal.initiator}, who began the session, may ask that.",
+                f"Only {mine.proposal.initiator}, the initiator of the session, may request this.",
                 where=caller,
             )
         return mine
 
     def give_up(self, mine: Session, error: PramanaError) -> None:
-        """End a session without a result, and say here why."""
+        """End a session without a result, and notify the custodian of the reason."""
         with mine.lock:
             if mine.over:
                 return
@@ -333,7 +333,7 @@ class Participant:
 
     @contextmanager
     def _own_affairs(self, *only: type[PramanaError]) -> Iterator[None]:
-        """Say in full only here what is wrong with this owner's own files: paths, rows, losses."""
+        """Show errors of this owner's own files in full here, and shortened to others."""
         kinds = only or (PramanaError,)
         try:
             yield
@@ -346,20 +346,20 @@ class Participant:
             raise kind(
                 f"{self.name} cannot take part ({kind.code}).",
                 where=self.name,
-                remedy=f"The custodian of {self.name} can read there what is wrong.",
+                remedy=f"The custodian of {self.name} sees the full message.",
             ) from error
 
     @contextmanager
     def _ending(self, mine: Session) -> Iterator[None]:
-        """End the session at any error; of one that nobody foresaw the others hear its kind."""
+        """End the session at any error; others receive only the class of an unforeseen error."""
         try:
             yield
         except PramanaError as error:
             self.give_up(mine, error)
             raise
         except Exception as error:
-            # The text of an unforeseen error may quote a record.
-            tell_failure(f"Session {mine.proposal.session[:12]}", error)
+            # The message of an unforeseen error may quote a record.
+            report_failure(f"Session {mine.proposal.session[:12]}", error)
             ended = SessionEnded(
                 f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
             )
@@ -368,7 +368,7 @@ class Participant:
 
     @contextmanager
     def _step(self, caller: str, session: str) -> Iterator[Session]:
-        """Do one step that the initiator asks for; the session ends here if it cannot be done."""
+        """Do a step for the initiator; an error ends the session."""
         self.sweep()
         mine = self.mine(session, caller, initiator=True)
         with mine.lock, self._ending(mine):
@@ -379,7 +379,7 @@ class Participant:
         now = self.clock()
         with self._own_affairs():
             self._ask_miner()
-            holding = hold(self.site, proposal, proposal.task.names, unwatched)
+            holding = read_local_records(self.site, proposal, proposal.task.names, unwatched)
             made = offer(holding, proposal)
             enter_session(holding, proposal, self.environment.now())
         ends = now + proposal.seconds + self.environment.patience.grace
@@ -387,15 +387,15 @@ class Participant:
         return self.session, made
 
     def _ask_miner(self) -> None:
-        """Check that the ledger knows what the site's miner has; note if it does not answer."""
+        """Check that the ledger lists the miner's releases; note a missing answer."""
         entries = known_entries(self.site.state)
         why = not_known_by_miner(self.site, entries, self.environment)
-        self.miner_not_asked = None if why is None else f"The miner was not asked: {why}"
-        if self.miner_not_asked is not None:
-            self.notify(self.miner_not_asked)
+        self.miner_unreachable = None if why is None else f"The miner was not queried: {why}"
+        if self.miner_unreachable is not None:
+            self.notify(self.miner_unreachable)
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, OutgoingPackage]]:
-        # No two peers see two randomizations of one value.
+        # No two peers receive different randomizations of one value.
         for peer in mine.proposal.participants:
             names = mine.proposal.entitled(mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
@@ -405,7 +405,7 @@ class Participant:
                 yield peer, outgoing(*of)
 
     def _learn(self, mine: Session) -> None:
-        """Learn this owner's part; an error ends the session, and ends there."""
+        """Learn this owner's part. An error ends the session without being raised."""
 
         def watch(done: int, total: int) -> None:
             self.sweep()
@@ -423,7 +423,7 @@ class Participant:
                 mine.phase = "learned"
 
     def _learned(self, mine: Session, watch: Progress) -> tuple[Findings, list[ExactTable]]:
-        """Count the peers' columns, run the learner, return also the tables that this reveals."""
+        """Count the peers' columns and learn; return findings and the tables that they reveal."""
         proposal, holding = mine.proposal, mine.holding
         watch(0, 0)
         received: list[ReceivedColumns] = []
@@ -448,7 +448,7 @@ class Participant:
         return receive(sender, plan, package, fetch, mine.holding)
 
     def _make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
-        """Write a result out of sight and sign its digest. Raises StateError."""
+        """Stage the files of a result and sign their digest. Raises StateError."""
         results = self.site.folder / self.site.peer.results
         with self._writing(results):
             mine.staged = stage(results, mine.proposal.session, files)
@@ -457,7 +457,7 @@ class Participant:
         return mine.sign_once(self.identity, ResultAgreement(digest=mine.digest))
 
     def _write(self, mine: Session) -> None:
-        """Give a result that all agreed to its name. Raises StateError; harmless if repeated."""
+        """Publish a result that all agreed to; repeatable. Raises StateError."""
         with mine.lock:
             if mine.over or mine.staged is None:
                 return
@@ -470,7 +470,7 @@ class Participant:
 
     @contextmanager
     def _writing(self, results: Path) -> Iterator[None]:
-        """Say in full only here that the folder of results cannot be written."""
+        """Show the path of an unwritable folder of results only to this owner."""
         try:
             yield
         except OSError as error:
@@ -478,11 +478,12 @@ class Participant:
             raise StateError(
                 f"{self.name} cannot write its result ({error.strerror}).",
                 where=self.name,
-                remedy=f"See whether the folder of results at {self.name} can be written.",
+                remedy=f"Ask {self.name} to check the permissions and space of its folder of"
+                " results.",
             ) from error
 
     def _written_elsewhere(self, mine: Session) -> bool:
-        """Whether another owner wrote the result, and proves that all had agreed to it."""
+        """Whether another owner wrote the result and proves that all had agreed to it."""
         ends = self.clock() + self.environment.patience.asking
         for name in mine.proposal.others(self.name):
             with suppress(PramanaError):
@@ -497,7 +498,7 @@ class Participant:
         return Conflict(
             f"{self.name} is in another session.",
             where=self.name,
-            remedy="Try again when that has ended.",
+            remedy="Try again when that session has ended.",
         )
 
 
@@ -508,13 +509,13 @@ def opened(
     notify: Notify,
     accepts: PublishOptions = PublishOptions(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
-    """Open an owner for sessions by its site file. Raises ConfigError, KeyFileError."""
+    """Open an owner for sessions from its site file. Raises ConfigError, KeyFileError."""
     site = load_site(path)
     if site.file.study_plan is not None:
         raise ConfigError(
-            "Sessions of peers follow no study plan: their sums do not count its coin.",
+            "Sessions of peers cannot follow a study plan, whose coin their sums do not include.",
             where="study_plan",
-            remedy="Learn by the miner of the study, or use a site file without [study_plan].",
+            remedy="Learn with the study's miner, or use a site file without [study_plan].",
         )
     planned(site)
     finish_written(site)

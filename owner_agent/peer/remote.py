@@ -1,4 +1,4 @@
-"""Another owner over the network; every foreign error becomes one of ours that names the owner."""
+"""Another owner over the network. Foreign errors become `PramanaError` with the owner's name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAUSE = 0.3
 
 
 class RemotePartner:
-    """An owner, called under this owner's certificate. Close it, or use `with`."""
+    """An owner, called with this owner's certificate. Close it, or use `with`."""
 
     def __init__(
         self,
@@ -38,9 +38,9 @@ class RemotePartner:
             base_url=peer.url,
             verify=client_context(identity, certificate),
             transport=environment.transport,
-            # An owner that stops serving would wait for idle connections to say goodbye.
+            # Without idle connections, an owner's server can stop at once.
             limits=httpx.Limits(max_keepalive_connections=0),
-            # The certificate is pinned: a proxy of the environment could not answer for the owner.
+            # The certificate is pinned, so a proxy from the environment could not answer.
             trust_env=False,
         )
 
@@ -51,7 +51,7 @@ class RemotePartner:
         self._client.close()
 
     def within(self, ends: float) -> RemotePartner:
-        """Return the same owner, whose calls are over at a moment at most."""
+        """Return the same owner, with calls limited to the time `ends`."""
         made = copy.copy(self)
         made.ends = ends
         return made
@@ -64,7 +64,7 @@ class RemotePartner:
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None
     ) -> Answer:
-        """Let the owner do a step; return what it answers."""
+        """Request a step from the owner and return the answer."""
         body = b"" if message is None else message.model_dump_json().encode()
         request = self._client.build_request(
             step.method, step.path.format(session=session), content=body
@@ -73,18 +73,18 @@ class RemotePartner:
         return read(step.answer, answer, self.name)
 
     def package_part(self, session: str, number: int, limit: int) -> bytes:
-        """Return one part of what the owner has for this one."""
+        """Return a part of the owner's package for this owner."""
         path = PACKAGE_PART.format(session=session, number=number)
         return self._send(self._client.build_request("GET", path), limit, repeatable=True)
 
     def _send(self, request: httpx.Request, limit: int, *, repeatable: bool) -> bytes:
-        """Send until it has arrived, or as often as the environment allows."""
+        """Send until the request has arrived, up to the environment's count of attempts."""
         attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):
             try:
                 return self._once(request, limit, quick=repeatable)
             except httpx.TransportError as error:
-                # What has not arrived may be sent again; who is slow is not waited for twice.
+                # Repeat requests that did not arrive, but do not wait twice for a slow owner.
                 again = repeatable or isinstance(error, httpx.ConnectError)
                 if attempt == attempts or not again or isinstance(error, httpx.TimeoutException):
                     raise self._unreachable(error) from None
@@ -92,7 +92,7 @@ class RemotePartner:
         raise AssertionError("the loop above returns or raises")
 
     def _once(self, request: httpx.Request, limit: int, *, quick: bool) -> bytes:
-        """Send once; the call is over when its time is, whatever trickles in."""
+        """Send once, within the time limit even if the answer arrives slowly."""
         now, patience = self._environment.now(), self._environment.patience
         seconds = patience.work
         if self.ends is not None:
@@ -136,8 +136,8 @@ class RemotePartner:
             problem = read_problem(content)
         if problem is None:
             return PeerUnreachable(
-                f"What answers for {self.name} at {self._peer.url} is not an owner's agent (status"
-                f" {response.status_code}).",
+                f"The server at {self._peer.url}, the address of {self.name}, is not an owner's"
+                f" agent (status {response.status_code}).",
                 where=self.name,
                 remedy=f"Check the address of {self.name} in the site file.",
             )
@@ -149,6 +149,6 @@ class RemotePartner:
         return PeerUnreachable(
             f"{self.name} at {self._peer.url} {how} ({type(error).__name__}).",
             where=self.name,
-            remedy=f"Ask {self.name} whether its agent runs (`owner-agent peer`), and compare the"
-            " certificates' fingerprints.",
+            remedy=f"Ask {self.name} whether its agent is running (`owner-agent peer`), and"
+            " compare the certificates' fingerprints.",
         )

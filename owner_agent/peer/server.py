@@ -1,4 +1,4 @@
-"""Serves an owner to its peers over TLS, which only known owners pass."""
+"""The server of an owner for its peers, over TLS with known certificates only."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def create_peer_app(participant: Participant) -> Starlette:
 
 
 def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
-    """Return the route that lets the owner do a step."""
+    """Return the route of a step."""
 
     async def endpoint(request: Request) -> Response:
         caller = _caller(participant, request)
@@ -62,7 +62,7 @@ def _step(participant: Participant, step: Step[Any, Any]) -> _Endpoint:
 
 
 def _package_part(participant: Participant) -> _Endpoint:
-    """Return the route that gives the caller one part of its columns."""
+    """Return the route of the parts of the caller's package."""
 
     async def endpoint(request: Request) -> Response:
         path = request.path_params
@@ -75,7 +75,7 @@ def _package_part(participant: Participant) -> _Endpoint:
 
 
 def _caller(participant: Participant, request: Request) -> str:
-    """Return the owner whose certificate the connection has. Raises Unauthenticated."""
+    """Return the owner of the connection's certificate. Raises Unauthenticated."""
     tls = request.scope.get("extensions", {}).get("tls", {})
     return caller_of(next(iter(tls.get("client_cert_chain", ())), None), participant.known)
 
@@ -89,20 +89,20 @@ async def _body(request: Request, seconds: float) -> bytes:
                 body += chunk
                 if len(body) > MESSAGE_BYTES:
                     raise LimitExceeded(
-                        f"A message of more than {MESSAGE_BYTES} bytes is not read."
+                        f"The message is longer than {MESSAGE_BYTES} bytes and was not read."
                     )
     except TimeoutError:
         raise PeerUnreachable(
-            "The message did not come in time.", remedy="Send it again."
+            "The message did not arrive in time.", remedy="Send it again."
         ) from None
     return bytes(body)
 
 
 class _PeerProtocol(H11Protocol):
-    """HTTP that says, in ASGI's extension for TLS, under which certificate a caller came."""
+    """HTTP that reports the caller's certificate in the TLS extension of ASGI."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, whose handshake is over."""
+        """Accept a connection after its handshake."""
         super().connection_made(transport)
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         tls = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(der)]}
@@ -115,7 +115,7 @@ class _PeerProtocol(H11Protocol):
 
 
 class PeerServer(uvicorn.Server):
-    """The server of one owner, which also ends sessions that are over."""
+    """The server of one owner, which also ends sessions after their time limit."""
 
     def __init__(self, participant: Participant, ready_file: Path | None = None):
         config = uvicorn.Config(
@@ -156,7 +156,7 @@ class PeerServer(uvicorn.Server):
 
     @contextmanager
     def in_background(self) -> Iterator[None]:
-        """Serve in another thread while the caller does something else. Raises OptionError."""
+        """Serve in another thread during the context. Raises OptionError."""
         start = self._participant.environment.patience.start
         with self._listening() as socket_:
             thread = threading.Thread(target=self.run, kwargs={"sockets": [socket_]}, daemon=True)
@@ -170,7 +170,7 @@ class PeerServer(uvicorn.Server):
 
     @contextmanager
     def _listening(self) -> Iterator[socket.socket]:
-        """Listen on the site file's address, and look after sessions meanwhile."""
+        """Listen on the site file's address, and end overdue sessions meanwhile."""
         address = self._participant.site.peer.address
         with _bound(*address) as listening, _sweeping(self._participant):
             yield listening
@@ -196,7 +196,7 @@ def _sweeping(participant: Participant) -> Iterator[None]:
 @contextmanager
 def _bound(host: str, port: int) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY).
+    # Declared as TCP, so that asyncio sends small answers immediately (TCP_NODELAY).
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -205,6 +205,7 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             raise OptionError(
                 f"The agent cannot listen on {host} port {port}: {error}.",
                 where="peer.listen",
-                remedy="Stop what uses the port, or take another one and inform the other owners.",
+                remedy="Stop the program that uses the port, or choose another port and inform the"
+                " other owners.",
             ) from None
         yield listening

@@ -1,4 +1,4 @@
-"""One joint session as one owner sees it: what it knows, and how far it is."""
+"""The state of a joint session at one owner."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ from pramana_core.plan import Plan
 from pramana_core.wire.services import ProblemDetail
 
 OVER: frozenset[Phase] = frozenset({"written", "ended"})
-"""Phases in which a session asks nothing more of anybody."""
+"""Phases of a session that has ended."""
 
 
 @dataclass(eq=False)
 class Session:
-    """A session's state; whoever changes it holds `lock`.
+    """A session's state; hold `lock` while changing it.
 
-    It is given up at `ends` (seconds of the owner's clock), unless all have `agreed` to `digest`.
+    The session is given up at `ends` (seconds of the owner's clock), unless all have `agreed` to
+    `digest`.
     """
 
     proposal: Proposal
@@ -56,7 +57,7 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the session has ended, with a result or without."""
+        """Whether the session has ended, with or without a result."""
         return self.phase in OVER
 
     @property
@@ -68,7 +69,7 @@ class Session:
         }
 
     def plan_for(self, sender: str, receiver: str) -> Plan | None:
-        """Return the plan of what a sender drew for a receiver; None if that is nothing."""
+        """Return the plan of a sender's share for a receiver, or None if it is empty."""
         names = self.proposal.entitled(self.holdings, sender, receiver)
         drawn = self.drawn.get(sender)
         share = None if drawn is None else share_of(drawn, names)
@@ -85,7 +86,7 @@ class Session:
         return Domain(tuple(categories[name] for name in self.proposal.task.names))
 
     def status(self) -> Status:
-        """Return how far the session is."""
+        """Return the session's progress."""
         with self.lock:
             return Status(
                 phase=self.phase,
@@ -98,37 +99,36 @@ class Session:
             )
 
     def sign_once(self, identity: PeerIdentity, made: Statement) -> Signed:
-        """Sign a statement of this owner, keep it, and return it. Raises StateError."""
+        """Sign and store a statement of this owner, and return it. Raises StateError."""
         if made.noun in self.own:
             raise StateError(
-                f"This owner has already stated its {made.noun}.", where=self.proposal.session
+                f"This owner has already signed its {made.noun}.", where=self.proposal.session
             )
         self.own[made.noun] = state(identity, self.proposal.session, made)
         return self.own[made.noun]
 
     def require_phase(self, *wanted: Phase) -> None:
-        """Check that the session is where a request expects it. Raises PramanaError, StateError."""
+        """Check that the session's phase allows a request. Raises PramanaError, StateError."""
         if self.problem is not None:
             raise error_of(self.problem)
         if self.phase not in wanted:
             raise StateError(
-                f"The session is {self.phase}; it must be {' or '.join(wanted)} for this request.",
+                f"The session is {self.phase}, but this request needs {' or '.join(wanted)}.",
                 where=self.proposal.session,
             )
 
     def require_own(self, kind: type[Statement], signed: Signed) -> None:
-        """Check that others received what this owner stated, unaltered. Raises PeerDeviated."""
+        """Check that others received this owner's statement unaltered. Raises PeerDeviated."""
         if self.own.get(kind.noun) != signed:
             raise PeerDeviated(
-                f"The {kind.noun} that {signed.owner} made came back to it altered, from"
-                f" {self.proposal.initiator}.",
+                f"{self.proposal.initiator} returned an altered {kind.noun} of {signed.owner}.",
                 where=self.proposal.initiator,
             )
 
 
 def error_of(problem: ProblemDetail) -> PramanaError:
-    """Return the error of the same class that another owner met, so that exit codes agree."""
-    # Of classes with one code the base.
+    """Return an error of the same class as another owner's, so that exit codes agree."""
+    # If classes share a code, use their base class.
     every = reversed(list(error_classes()))
     kinds = {kind.code: kind for kind in every if kind.__init__ is PramanaError.__init__}
     kind = kinds.get(problem.code, SessionEnded)

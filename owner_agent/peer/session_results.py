@@ -1,4 +1,4 @@
-"""The files of a session's result: made out of sight, they get their name whole or not at all."""
+"""The files of a session's result, staged first and then published in one step."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _UNFINISHED = ".unfinished-"
 
 @dataclass(frozen=True)
 class StagedFiles:
-    """Files that are written durably but do not have their name yet."""
+    """Files that are written durably but not published under their final name."""
 
     hidden: Path
     final: Path
 
     def publish(self) -> Path:
-        """Give the files their name in one step; return the folder. Harmless if done before."""
+        """Rename the files to their final name in one step; return the folder. Repeatable."""
         if self.hidden.exists():
             self.hidden.rename(self.final)
             sync_directory(self.final.parent)
         return self.final
 
     def discard(self) -> None:
-        """Remove the files, unless they have their name already."""
+        """Remove the files unless they are published."""
         shutil.rmtree(self.hidden, ignore_errors=True)
 
 
 def staged_in(results: Path, session: str) -> StagedFiles:
-    """Return where a session's files are before and after they have their name."""
+    """Return the staged and final paths of a session's files."""
     return StagedFiles(results / f"{_UNFINISHED}{session}", results / session)
 
 
 def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFiles:
-    """Write the result of a session where nobody looks for it yet."""
+    """Write the result of a session under its staged name."""
     with storing("a folder", results):
         results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     for stale in results.glob(f"{_UNFINISHED}*"):
@@ -62,15 +62,15 @@ def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFile
 
 
 def finish_written(site: Site) -> None:
-    """Give results their name that all had agreed to when the process was stopped."""
+    """Publish results that all had agreed to when the process was stopped."""
     for record in session_records(Ledger(site.state).entries()):
         if record.agreed is not None:
             staged_in(site.folder / site.peer.results, record.proposal.session).publish()
 
 
 def no_session(session: str) -> NotFound:
-    """Return the error for a session that this owner does not have, or does not show."""
-    return NotFound("There is no such session here.", where=session)
+    """Return the error for a session that this owner does not have or does not show."""
+    return NotFound("This owner has no such session.", where=session)
 
 
 def earlier_status(site: Site, caller: str, session: str) -> Status:

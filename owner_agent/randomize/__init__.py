@@ -1,4 +1,4 @@
-"""Keyed draws, and the reports they make of true codes: the mechanism itself.
+"""The randomization mechanism: keyed draws, and the reports drawn from true codes.
 
-What is randomized, and how strongly, is said in `owner_agent.site`.
+The strength of randomization is configured in `owner_agent.site`.
 """

@@ -1,4 +1,4 @@
-"""The reports of a sampled block: each record reports the variables of its own choice."""
+"""Sampled blocks: each record reports only the variables of a randomly chosen subset."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pramana_core.marginals.counts import Codes
 from pramana_core.wire.parts import code_dtype
 
 _FEW_LABELS = 16
-"""The number of labels up to which a search for each is faster than sorting."""
+"""Up to this many labels, one search per label is faster than sorting."""
 
 
 def rows_by_label(
     labels: npt.NDArray[np.integer], count: int
 ) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
-    """Yield each label below `count` that occurs, with the rows that have it, ascending."""
+    """Yield each label below `count` that occurs, with its row indices in ascending order."""
     if count <= _FEW_LABELS:
         found = ((label, np.flatnonzero(labels == label)) for label in range(count))
         yield from ((label, rows) for label, rows in found if len(rows))
@@ -35,22 +35,22 @@ def rows_by_label(
 
 
 COUNTED_CELLS = 1 << 64
-"""The number of a block's cells up to which a cell has a number of 64 bits."""
+"""The largest count of cells of a block whose cells are numbered in 64 bits."""
 
 Places = npt.NDArray[np.intp]
 
 Sampler: TypeAlias = Callable[[Sequence[Codes], UniformWords], list[Codes]]
-"""`(true, words)` gives the reports of each variable of N records from their true codes of each."""
+"""`(true, words)` maps N true codes per variable to N reported codes per variable."""
 
 
 def spans_of(bounds: Sequence[int], words: Draws) -> Places:
-    """Return the number of ascending bounds, at most 2^32, that are not above each word."""
+    """Return for each word the count of `bounds` (ascending, at most 2^32) at or below the word."""
     below = np.array([bound for bound in bounds if bound < RESOLUTION], dtype=np.uint32)
     return below.searchsorted(words, side="right")
 
 
 class ChoiceSampler:
-    """Draws reports by channels over the variables that each record chose; withholds the others."""
+    """Draws reports for the variables that each record chose, and withholds all others."""
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class ChoiceSampler:
     ):
         kinds, kind_of = _kinds(choices, sizes)
         self._kinds = [(sampler(channel, inner), len(inner)) for channel, inner in kinds]
-        # The last choice stands for none.
+        # The last choice is the empty set.
         self._kind_of = np.array([*kind_of, len(kinds)], dtype=code_dtype(len(kinds) + 1))
-        # Choices are filled up with a variable that nobody has, of one category.
+        # A dummy variable of one category pads shorter choices.
         self._axes = np.full((max(len(c.axes) for c in choices), len(kind_of) + 1), len(sizes))
         for index, choice in enumerate(choices):
             self._axes[: len(choice.axes), index] = choice.axes
@@ -71,7 +71,7 @@ class ChoiceSampler:
         self._withheld: Codes = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
 
     def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
-        """Return N codes of each variable for N true codes and choices; the last is "withheld"."""
+        """Return N codes per variable for N true codes and choices; the last is "withheld"."""
         codes = self._line(true)
         made: Codes = np.repeat(self._withheld, len(chosen), axis=1)
         line = made.reshape(-1)
@@ -84,7 +84,7 @@ class ChoiceSampler:
         return list(made)
 
     def cells(self, true: Sequence[Codes], chosen: Places) -> Codes:
-        """Return the true cells of N records in their chosen variables; codes above 2^64 cells."""
+        """Return the true cells of N records in their chosen variables; above 2^64 cells, codes."""
         codes = self._line(true)
         places = self._places(chosen, np.arange(len(chosen)), len(chosen))
         if self._counted:
@@ -100,21 +100,21 @@ class ChoiceSampler:
         return np.ascontiguousarray(made[:-1].T)
 
     def _line(self, true: Sequence[Codes]) -> Codes:
-        """Return all codes in a line, variable by variable, and then those of no variable."""
+        """Return all codes in one array, variable by variable, followed by the dummy's codes."""
         codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):
             row[:] = column
         return codes.reshape(-1)
 
     def _places(self, chosen: Places, rows: Places, records: int) -> list[Places]:
-        """Return the places in the line of the codes of each chosen variable."""
+        """Return the indices, in `_line`'s array, of each chosen variable's codes."""
         return [start.take(chosen) + rows for start in self._axes * records]
 
 
 def _kinds(
     choices: Sequence[Choice], sizes: Sequence[int]
 ) -> tuple[list[tuple[Transition, tuple[int, ...]]], list[int]]:
-    """Return the different channels of choices, with their variables' sizes, and which each has."""
+    """Return distinct channels with their variables' sizes, and each choice's channel index."""
     found: dict[tuple[Transition, tuple[int, ...]], int] = {}
     kinds = [(choice.channel, tuple(sizes[axis] for axis in choice.axes)) for choice in choices]
     kind_of = [found.setdefault(kind, len(found)) for kind in kinds]
@@ -122,14 +122,14 @@ def _kinds(
 
 
 class Coin:
-    """The choices of a coordinated channel by a coin that all owners share."""
+    """The choices of a coordinated channel, by a coin that all owners share."""
 
     def __init__(self, channel: Coordinated):
         self._bounds = [bound for span in channel.spans for bound in span]
-        # Between two choices, and before and after all of them, nothing is chosen.
+        # A coin between two choices, or before the first or after the last, chooses nothing.
         self._choices = np.full(2 * len(channel.spans) + 1, len(channel.spans))
         self._choices[1::2] = np.arange(len(channel.spans))
 
     def choices(self, coins: Draws) -> Places:
-        """Return the choice each record's coin falls on; where it falls on none, their number."""
+        """Return the index of each record's choice; the count of choices means "not chosen"."""
         return self._choices.take(spans_of(self._bounds, coins))

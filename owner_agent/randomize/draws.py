@@ -1,8 +1,8 @@
 """Pseudonyms of records, and the draws of each record in each block.
 
-A draw is a function of the owner's key, the study, the block, the epoch, the record and its true
-values in the block: the same truth of a record is never randomized twice in different ways (Ma
-5.2.2). For anything else the draws are independent, so that epsilons add.
+A draw is a function of the owner's key, the study, the block, the epoch, the record and the
+record's true values in the block. The same true values are therefore never randomized twice in
+different ways (Ma 5.2.2). Draws that differ in any of these are independent, so epsilons add.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def pseudonyms(
 ) -> Pseudonyms:
     """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
 
-    The study is part of the message: whoever has the releases of two studies cannot tell which
-    records are the same.
+    The study is part of the message, so that releases of two studies cannot be linked.
     """
     ids: list[str] = normalized_ids(pa.array(record_ids, pa.large_string())).to_pylist()
     prefix = b"pramana/pseudonym/1\x00" + study.encode() + b"\x00"
@@ -53,8 +52,8 @@ def pseudonyms(
 
 
 def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
-    # HMAC written out so that key and prefix are absorbed once and not for every record: this is
-    # most of the time a release takes. A test compares it with the standard library's.
+    # This HMAC absorbs key and prefix once instead of once per record, as it takes most of the
+    # time of a release. A test compares it with the standard library's.
     padded = key.ljust(_BLOCK_LENGTH, b"\x00")
     inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + prefix)
     outer = hashlib.sha256(bytes(b ^ 0x5C for b in padded))
@@ -73,14 +72,14 @@ def _hmac(key: bytes, prefix: bytes) -> Callable[[list[str]], Pseudonyms]:
 
 
 def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
-    """Return an epoch that nobody has drawn in: 63 random bits, so that none need be remembered."""
+    """Return an epoch not used before: 63 random bits, so that no epoch must be recorded."""
     return int.from_bytes(random_bytes(8)) >> 1
 
 
 def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
-    """Return the identity of a block's draws: equal exactly if every record's draw is.
+    """Return the identity of a block's draws, equal if and only if every record's draw is equal.
 
-    That of an unrandomized block depends on the block alone.
+    The identity of an unrandomized block depends on the block alone.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -94,12 +93,12 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
 
 
 class BlockKey:
-    """Makes the words of a block's records, for some records at a time.
+    """Generates the random words of a block's records, a batch of records at a time.
 
-    A record's uniform 32-bit words are AES-256(block key, input), four at a time, further ones
-    under keys derived with a counter. The input is the pseudonym with the record's true cell XORed
-    into its last 64 bits, big-endian; in a block of more than 2^64 cells it is a MAC (`_absorb`).
-    AES is a pseudorandom function on distinct single blocks.
+    The uniform 32-bit words of a record are AES-256(block key, input), four per call; keys derived
+    with a counter give further words. The input is the pseudonym with the record's true cell XORed
+    into its last 64 bits, big-endian. In a block of more than 2^64 cells, the input is a MAC
+    (`_absorb`). AES is a pseudorandom function on distinct single blocks.
     """
 
     def __init__(self, secrets: Secrets, study: str, block: Block, epoch: int = 0):
@@ -108,19 +107,19 @@ class BlockKey:
 
         @cache
         def cipher(counter: int) -> _Cipher:
-            # A study's name holds no zero byte, so that no two of these are the same.
+            # A study's name contains no zero byte, so all these labels differ.
             return _Cipher(_key(secrets, info + (b"\x00%d" % counter if counter else b"")))
 
         self._source: Source = lambda counter, inputs: cipher(counter).words(inputs)
         self._mac = _Cipher(_key(secrets, b"pramana/draw-input/1\x00" + about))
 
     def words(self, keys: Pseudonyms, cells: Codes) -> UniformWords:
-        """Return the words of records, by their pseudonyms and `sampling.true_cells`."""
+        """Return the words of records from their pseudonyms and their cells (`true_cells`)."""
         inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
         if cells.ndim > 1:
             _absorb(self._mac, inputs, cells)
         else:
-            # The bytes above are zero: any type of code gives the same.
+            # Higher bytes are zero, so every integer type of the codes gives the same words.
             inputs.view(cells.dtype)[:, -1] ^= _big_endian(cells).view(cells.dtype)[:, 0]
         return UniformWords(self._source, inputs)
 
@@ -130,17 +129,17 @@ def _key(secrets: Secrets, info: bytes) -> bytes:
 
 
 def _big_endian(codes: Codes) -> Inputs:
-    """Return the bytes of each record's codes, N x bytes, the highest of a code first."""
+    """Return the big-endian bytes of each record's codes, N x bytes."""
     turned = np.ascontiguousarray(codes.astype(codes.dtype.newbyteorder(">")))
     return turned.view(np.uint8).reshape(len(codes), math.prod(codes.shape[1:]) * codes.itemsize)
 
 
 def _absorb(mac: _Cipher, inputs: Inputs, codes: Codes) -> None:
-    """Put a MAC of each pseudonym and the record's codes, N x variables, in the pseudonym's place.
+    """Replace each pseudonym by a MAC of the pseudonym and the record's codes, N x variables.
 
-    It is the CBC-MAC by AES-256 of the pseudonym and, 16 bytes at a time, the codes. All messages
-    under one key have the same length, so it is a pseudorandom function of them (Bellare, Kilian
-    and Rogaway 2000, theorem 3.1). `inputs` are N x 16 bytes, changed in place.
+    The MAC is the AES-256 CBC-MAC of the pseudonym followed by the codes, 16 bytes at a time. All
+    messages under one key have the same length, so the MAC is a pseudorandom function of them
+    (Bellare, Kilian and Rogaway 2000, theorem 3.1). `inputs`, N x 16 bytes, are changed in place.
     """
     for start in range(0, len(inputs), _BATCH):
         words = _big_endian(codes[start : start + _BATCH])
@@ -164,26 +163,26 @@ def coins(secrets: Secrets, study: str, coin: str, keys: Pseudonyms) -> Draws:
 
 
 class _Cipher:
-    """AES-256 of single blocks under one key, from as many threads as call it."""
+    """AES-256 of single blocks under one key, safe to call from several threads."""
 
     def __init__(self, key: bytes):
         self._cipher = Cipher(algorithms.AES256(key), modes.ECB())  # noqa: S305 - see `BlockKey`
-        # To make an encryptor takes as long as to encrypt thousands of records.
+        # Creating an encryptor takes as long as encrypting thousands of records.
         self._idle: list[CipherContext] = []
 
     def words(self, inputs: Inputs) -> Draws:
-        """Return what N x 16 bytes are encrypted to, as N x 4 big-endian words."""
+        """Return the ciphertext of N x 16 bytes as N x 4 big-endian words."""
         try:
             encryptor = self._idle.pop()
-        except IndexError:  # Looked at first, another thread might take the last one meanwhile.
+        except IndexError:  # Checking first would let another thread take the last one.
             encryptor = self._cipher.encryptor()
-        # Into a buffer of our own: returning 16 bytes a record as a new object costs several times
-        # what AES does.
+        # A preallocated buffer: returning 16 bytes per record as a new object costs several times
+        # as much as AES.
         output = np.empty((len(inputs) + 1) * KEY_BYTES, dtype=np.uint8)
         encryptor.update_into(np.ascontiguousarray(inputs).ravel().data, output.data)
         self._idle.append(encryptor)
         return output.view(">u4")[: len(inputs) * PER_CALL].reshape(-1, PER_CALL)
 
     def octets(self, inputs: Inputs) -> Inputs:
-        """Return the same as N x 16 bytes."""
+        """Return the ciphertext of N x 16 bytes as N x 16 bytes."""
         return self.words(inputs).view(np.uint8).reshape(-1, KEY_BYTES)

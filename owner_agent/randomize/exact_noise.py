@@ -1,7 +1,7 @@
 """The randomness of private trees: exact draws from a generator of bits.
 
-Every probability is that of its law exactly, by whole numbers alone (Canonne, Kamath and Steinke,
-The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2).
+Integer arithmetic alone makes each probability exactly that of its distribution (Canonne, Kamath
+and Steinke, The Discrete Gaussian for Differential Privacy, 2020, algorithms 1 and 2).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pramana_core.mixed import Floats
 
 @dataclass(frozen=True)
 class ExactNoise:
-    """What draws private trees, as `pramana_core.model_sharing.private.Noise`."""
+    """Exact noise of private trees; implements `pramana_core.model_sharing.private.Noise`."""
 
     source: random.Random = field(default_factory=random.SystemRandom)
 
@@ -35,9 +35,9 @@ class ExactNoise:
                 return -size if negative else size
 
     def choose(self, scores: Floats, epsilon: float) -> int:
-        """Return a place drawn by the exponential mechanism.
+        """Return an index drawn by the exponential mechanism.
 
-        A place drawn evenly is taken with a probability of exp(epsilon * (score - largest)).
+        A uniformly drawn index is accepted with probability exp(epsilon * (score - largest)).
         """
         values = [Fraction(float(score)) for score in scores]
         largest = max(values)
@@ -47,7 +47,7 @@ class ExactNoise:
                 return place
 
     def _exponential(self, rate: Fraction) -> bool:
-        """Return true with a probability of exp(-rate), for a rate of 0 or more."""
+        """Return true with probability exp(-rate), for a rate of 0 or more."""
         while rate > 1:
             if not self._exponential(Fraction(1)):
                 return False

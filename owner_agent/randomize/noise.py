@@ -20,14 +20,14 @@ from owner_agent.state.keys import Secrets
 _PURPOSE = b"pramana/mask/1"
 _WORD = 8
 _BITS = 53
-"""The bits of a uniform number: as many as a float64 between a half and one tells apart."""
+"""Bits of a uniform number: the precision of a float64 between 0.5 and 1."""
 
 
 class KeyedRandomness:
     """Random numbers for masking, by AES-256 in counter mode from a key alone."""
 
     def __init__(self, key: bytes):
-        """Take a key of 32 bytes that nothing else is drawn from."""
+        """Take a key of 32 bytes that has no other use."""
         self._stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def random(self, size: Any = None) -> npt.NDArray[Any]:
@@ -47,7 +47,7 @@ class KeyedRandomness:
     def permutation(self, x: int) -> npt.NDArray[Any]:
         """Return the integers below `x` in uniformly random order."""
         words = self._words(x)
-        while len(np.unique(words)) < x:  # once in 2^64 for a pair: ties would favour an order
+        while len(np.unique(words)) < x:  # ties (2^-64 per pair) would favour an order
             words = self._words(x)
         return np.argsort(words)
 
@@ -60,21 +60,21 @@ class KeyedRandomness:
 
 
 def masking_randomness(secrets: Secrets, study: str, identity: str, use: int) -> KeyedRandomness:
-    """Return the randomness of a masked table: use 1 of the noise, 0 of what does not leave."""
-    # Neither a study's name nor a digest holds a zero byte, so that no two of these are the same.
+    """Return the randomness of a masked table: `use` 1 is the noise, 0 a preview never sent."""
+    # Neither a study's name nor a digest contains a zero byte, so all these labels differ.
     return KeyedRandomness(
         _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % use)
     )
 
 
 class KeyedBits(random.Random):
-    """The random bits of a private tree, from a key alone: AES-256 in counter mode."""
+    """The random bits of a private tree, by AES-256 in counter mode from a key alone."""
 
     def __new__(cls, _key: bytes) -> Self:
         return super().__new__(cls)
 
     def __init__(self, key: bytes):
-        """Take a key of 32 bytes that nothing else is drawn from."""
+        """Take a key of 32 bytes that has no other use."""
         self._stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def getrandbits(self, k: int, /) -> int:
@@ -84,12 +84,12 @@ class KeyedBits(random.Random):
 
 
 def tree_noise(draw_key: bytes, identity: str) -> ExactNoise:
-    """Return the noise of the private tree of an identity (see `keyed_digest`)."""
+    """Return the noise of the private tree with an identity (see `keyed_digest`)."""
     return ExactNoise(KeyedBits(_key(draw_key, b"tree", identity.encode())))
 
 
 def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
-    """Return HMAC-SHA-256 of parts under a key of the draw key: no guess can be checked by it."""
+    """Return HMAC-SHA-256 of parts by a secret key: nobody else can check a guess of the parts."""
     running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:
         running.update(len(part).to_bytes(8, "big"))

@@ -24,7 +24,7 @@ from pramana_core.wire.parts import Column, Pseudonyms, code_dtype, key_order, r
 _Drawing: TypeAlias = Callable[[Pseudonyms, Mapping[str, Codes]], list[Codes]]
 
 _TOGETHER = 1 << 16
-"""The number of records drawn together, so that they stay in the cache: fewer than are read."""
+"""Records per batch of draws: fewer than are read at a time, so that they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class SortedReports:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
+        """SHA-256 of plan, pseudonyms and reports, independent of the division into parts."""
         return records_digest(self.plan, self.keys, self.columns)
 
 
 @dataclass(frozen=True)
 class Randomized(SortedReports):
-    """The same in memory."""
+    """Sorted reports in memory."""
 
     keys: Pseudonyms
     columns: dict[str, Codes]
 
 
 class Randomizer:
-    """A plan's keyed draws, prepared once; a report depends on its record alone."""
+    """A plan's keyed draws, prepared once. A report depends on its record alone."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Randomizer:
 
 
 def _drawing(block: Block, secrets: Secrets, study: str, epoch: int) -> _Drawing:
-    """Return what draws a block's reports from pseudonyms and true codes."""
+    """Return a function that draws a block's reports from pseudonyms and true codes."""
     key = BlockKey(secrets, study, block, epoch)
     if isinstance(block.channel, Coordinated):
         return _drawing_part(block.names, block.channel, key, partial(coins, secrets, study))
@@ -115,7 +115,7 @@ def _drawing_part(
     key: BlockKey,
     coins_of: Callable[[str, Pseudonyms], Draws],
 ) -> _Drawing:
-    """Return what draws an owner's part of a study plan, whose coin chooses the variables."""
+    """Return the drawing function of an owner's part of a study plan, which shares a coin."""
     coin, reported = Coin(channel), ChoiceSampler(channel.choices, channel.sizes, sampler)
 
     def drawing(keys: Pseudonyms, columns: Mapping[str, Codes]) -> list[Codes]:

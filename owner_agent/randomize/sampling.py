@@ -1,7 +1,7 @@
 """Drawing a report from a true code, by the channel's matrix or its own algorithm.
 
-A word, uniform over 0 .. 2^32 - 1, picks each report as often as the matrix says: nothing is
-rounded.
+Each word is uniform over 0 .. 2^32 - 1. Words select reports with exactly the probabilities of the
+matrix; nothing is rounded.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from pramana_core.plan import Block
 from pramana_core.wire.parts import code_dtype
 
 UnitSampler: TypeAlias = Callable[[Codes, UniformWords], Codes]
-"""`(codes, words)` gives the reports of N records, true codes below K, as codes below L."""
+"""`(codes, words)` maps N true codes below K to N reported codes below L."""
 
 _FEW_REPORTS = 12
 """Up to this many reports, comparing with every boundary is faster than searching."""
@@ -60,18 +60,18 @@ _FEW_REPORTS = 12
 
 @singledispatch
 def unit_sampler(channel: UnitTransition) -> UnitSampler:
-    """Return what draws the reports of records by a channel, prepared once for all of them."""
+    """Return a function that draws a channel's reports, prepared once for all records."""
     boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
     rows, reports = boundaries.shape
     if reports <= _FEW_REPORTS:
         return partial(_by_comparing, boundaries)
-    # All rows on one line, row l shifted by l * 2^32: a row's last boundary is the next one's 0.
+    # One array of all rows, row l shifted by l * 2^32: a row's last boundary is the next row's 0.
     line = (boundaries + (np.arange(rows, dtype=np.uint64)[:, None] << np.uint64(32))).ravel()
     return partial(_by_searching, line, reports)
 
 
 def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes:
-    """Report as many as there are boundaries of the record's row of P at or below its draw."""
+    """Report the count of boundaries, in the record's row of P, at or below the record's draw."""
     draws = words.word(0)
     reported = np.zeros(len(codes), dtype=code_dtype(boundaries.shape[1]))
     for column in boundaries.T[:-1]:
@@ -80,15 +80,15 @@ def _by_comparing(boundaries: Codes, codes: Codes, words: UniformWords) -> Codes
 
 
 def _by_searching(line: Codes, reports: int, codes: Codes, words: UniformWords) -> Codes:
-    """The same, in a line of all boundaries."""
+    """Report the same count by a search in one array of all boundaries."""
     at = (codes.astype(np.uint64) << np.uint64(32)) + words.word(0)
     found = np.searchsorted(line, at, side="right") - codes.astype(np.int64) * reports
     return found.astype(code_dtype(reports))
 
 
 @unit_sampler.register
-def _(channel: Identity) -> UnitSampler:  # noqa: ARG001 - by its class
-    return lambda codes, words: codes  # noqa: ARG005 - it takes none
+def _(channel: Identity) -> UnitSampler:  # noqa: ARG001 - dispatched by class
+    return lambda codes, words: codes  # noqa: ARG005 - needs no words
 
 
 @unit_sampler.register
@@ -101,15 +101,15 @@ def _(channel: Symmetric) -> UnitSampler:
     narrow = code_dtype(channel.size)
 
     def drawn(codes: Codes, words: UniformWords) -> Codes:
-        """Keep below `keep`; above, each other category has `off` draws, in order."""
+        """Keep for draws below `keep`; each other category has the next `off` draws, in order."""
         draws = words.word(0)
-        # Draws below `keep` wrap around, to above all others: `last * off` is 2^32 - `keep`.
+        # Draws below `keep` wrap around above all others: `last * off` is 2^32 - `keep`.
         draws -= keep
         draws //= off
         others = np.minimum(draws, last, out=draws).astype(narrow)
         kept = np.negative((others == narrow.type(last)).astype(narrow))
         others += others >= codes
-        # By bits, which is several times faster than a choice between two arrays.
+        # Bit operations are several times faster than a choice between two arrays.
         others ^= (others ^ codes.astype(narrow, copy=False)) & kept
         return others
 
@@ -118,10 +118,10 @@ def _(channel: Symmetric) -> UnitSampler:
 
 @unit_sampler.register
 def _(channel: RandomSymmetric) -> UnitSampler:
-    """Report by the symmetric channel that the record's words after the first choose (FRAPP 4).
+    """Report by a symmetric channel that the record's second and later words choose (FRAPP 4).
 
-    Over the uniform choices each other category has `off_units` draws of the first word on
-    average, which is an integer, so that the expected channel is met exactly.
+    Averaged over these choices, each other category has `off_units` draws of the first word.
+    That average is an integer, so the expected channel is exact.
     """
     choices = 2 * channel.spread_units + 1
 
@@ -176,10 +176,10 @@ def true_cells(block: Block, columns: Mapping[str, Codes]) -> Codes:
 
 @singledispatch
 def sampler(channel: Transition, sizes: Sequence[int]) -> Sampler:  # noqa: ARG001 - the samplers'
-    """Return what draws the reports of a channel, prepared once. Raises ChannelError."""
+    """Return a function that draws a channel's reports, prepared once. Raises ChannelError."""
     raise ChannelError(
-        f"There is no sampler for a channel of the family {type(channel).__name__}.",
-        remedy="Choose a kind that the owner's guide describes.",
+        f"Channels of the family {type(channel).__name__} cannot be drawn.",
+        remedy="Choose a kind of channel that the owner's guide describes.",
     )
 
 
@@ -191,7 +191,7 @@ def _(channel: UnitTransition, sizes: Sequence[int]) -> Sampler:
 
 
 def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """Return the cells of a product of at most 2^64; the last variable changes fastest."""
+    """Return the cells of a product of at most 2^64 cells. The last variable varies fastest."""
     dtype = code_dtype(math.prod(sizes))
     cells: Codes = columns[0].astype(dtype)
     for column, size in zip(columns[1:], sizes[1:], strict=True):
@@ -201,7 +201,7 @@ def join(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
 
 
 def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
-    """Return a code of each variable from the cells of their product: the reverse of `join`."""
+    """Return the codes of each variable from the cells of their product, inverting `join`."""
     if len(sizes) == 1:
         return [cells]
     rest = cells.astype(code_dtype(math.prod(sizes)), copy=False)
@@ -215,9 +215,9 @@ def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
 
 @sampler.register
 def _(channel: Mixture, sizes: Sequence[int]) -> Sampler:
-    """Keep the record by two words; else draw each variable uniformly (FRAPP 5)."""
+    """Keep the record if two words say so, or draw each variable uniformly (FRAPP 5)."""
     if channel.is_identity:
-        return lambda true, words: list(true)  # noqa: ARG005 - it takes none
+        return lambda true, words: list(true)  # noqa: ARG005 - needs no words
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
         columns = [column.copy() for column in true]
@@ -233,7 +233,7 @@ def _(channel: Mixture, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: OneHot, sizes: Sequence[int]) -> Sampler:
-    """Flip each item by a word of its own (the MASK channel, FRAPP 7)."""
+    """Flip each item by a separate word (the MASK channel, FRAPP 7)."""
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
         (flipped,) = _items(words, (channel.size,), channel.flip_units)
@@ -244,11 +244,11 @@ def _(channel: OneHot, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
-    """Insert every item by a word of its own, and keep a uniform subset of the record's items.
+    """Insert every item by a separate word, and keep a uniform subset of the record's items.
 
-    An item is reported if it is kept or inserted, so that drawing both for every item is the same
-    as inserting only what was not kept. The subset is selected item by item: with `left` of the
-    last `m` items still to keep, the next one is kept with probability left / m.
+    An item is reported if it is kept or inserted, so drawing both for every item is equivalent to
+    inserting only items not kept. The subset is selected item by item: with `left` of the last
+    `m` items still to keep, the next item is kept with probability left / m.
     """
     stride = len(sizes) + 1
 
@@ -268,7 +268,7 @@ def _(channel: CutAndPaste, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
-    """Choose a subset, and a shift of the truth inside or outside it."""
+    """Choose a subset, then shift the true code inside or outside the subset."""
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
         inside = below(words.word(0), channel.inside_units)
@@ -290,8 +290,8 @@ def _(channel: SubsetSelection, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Sampled, sizes: Sequence[int]) -> Sampler:
-    """Choose a subset by the first word and report it by the words after; withhold the others."""
-    # A word above all bounds chooses nothing, and everything stays withheld.
+    """Choose variables by the first word and report them by later words; withhold the others."""
+    # A word above all bounds chooses nothing: all variables are withheld.
     bounds = list(itertools.accumulate(choice.weight for choice in channel.choices))
     reports = ChoiceSampler(channel.choices, sizes, sampler)
     return lambda true, words: reports(true, spans_of(bounds, words.word(0)), words.after(1))
@@ -299,11 +299,11 @@ def _(channel: Sampled, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Product, sizes: Sequence[int]) -> Sampler:
-    """Draw by each channel alone, by words that no other has."""
+    """Draw from each channel independently, with separate words."""
     parts = [(axes, sampler(part, sizes[axes])) for axes, part in channel.factors]
 
     def drawn(true: Sequence[Codes], words: UniformWords) -> list[Codes]:
-        hands = zip(parts, words.dealt(len(parts)), strict=True)
+        hands = zip(parts, words.deal(len(parts)), strict=True)
         return [column for (axes, part), hand in hands for column in part(true[axes], hand)]
 
     return drawn
@@ -311,14 +311,14 @@ def _(channel: Product, sizes: Sequence[int]) -> Sampler:
 
 @sampler.register
 def _(channel: Coordinated, sizes: Sequence[int]) -> Sampler:
-    """Let the first word be the record's coin (see `reports`), and report by those after."""
+    """Use the first word as the record's coin (see `reports`), and report by later words."""
     coin = Coin(channel)
     reports = ChoiceSampler(channel.choices, sizes, sampler)
     return lambda true, words: reports(true, coin.choices(words.word(0)), words.after(1))
 
 
 def _items(words: UniformWords, sizes: Sequence[int], units: int) -> list[Codes]:
-    """Return a set of items for each variable, each item in it with probability units / 2^32."""
+    """Return random item sets per variable; each includes an item with probability units / 2^32."""
     sets: list[Codes] = []
     index = 0
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Uniform 32-bit words, as many as a record needs, and exactly uniform numbers from them."""
+"""Uniform 32-bit words, any count per record, and exactly uniform integers from them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Draws = npt.NDArray[np.uint32]
 Inputs = npt.NDArray[Any]
 
 PER_CALL = 4
-"""How many words a source makes of an input at once: one block of AES."""
+"""Words that a source generates per call and input: one block of AES."""
 
 Source = Callable[[int, Inputs], npt.NDArray[np.uint32]]
 """`(counter, inputs)` gives words `4 counter` to `4 counter + 3` of each input, N x 4."""
 
 
 class UniformWords:
-    """An endless row of uniform words for each of N records, made when they are needed."""
+    """An endless sequence of uniform words for each of N records, generated on demand."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class UniformWords:
         *,
         rows: npt.NDArray[np.intp] | None = None,
         first: int = 0,
-        held: tuple[int, npt.NDArray[np.uint32]] | None = None,
+        cached: tuple[int, npt.NDArray[np.uint32]] | None = None,
     ):
-        """Take a source of words and the inputs, a row a record; `rows` selects records."""
+        """Take a source of words and the inputs, one row per record; `rows` selects records."""
         self._source = source
         self._inputs = inputs
         self._rows = rows
         self._first = first
-        self._held = held
+        self._cached = cached
 
     def __len__(self) -> int:
         """Return N, the number of records."""
@@ -48,27 +48,27 @@ class UniformWords:
     def word(self, index: int) -> Draws:
         """Return word `index` of every record: N uniform integers below 2^32, a copy."""
         counter, place = divmod(self._first + index, PER_CALL)
-        if self._held is None or self._held[0] != counter:
+        if self._cached is None or self._cached[0] != counter:
             if self._rows is not None:
                 self._inputs, self._rows = self._inputs[self._rows], None
-            self._held = counter, self._source(counter, self._inputs)
-        words = self._held[1][:, place]
+            self._cached = counter, self._source(counter, self._inputs)
+        words = self._cached[1][:, place]
         return (words if self._rows is None else words[self._rows]).astype(np.uint32)
 
     def of(self, rows: npt.NDArray[np.intp]) -> UniformWords:
-        """Return the words of some of the records, in the order of `rows`."""
+        """Return the words of selected records, in the order of `rows`."""
         among = rows if self._rows is None else self._rows[rows]
         return self._from(self._first, among)
 
     def after(self, count: int) -> UniformWords:
-        """Return the words that follow the first `count` of every record."""
+        """Return the words after the first `count` words of every record."""
         return self._from(self._first + count, self._rows)
 
     def _from(self, first: int, rows: npt.NDArray[np.intp] | None) -> UniformWords:
-        return UniformWords(self._source, self._inputs, rows=rows, first=first, held=self._held)
+        return UniformWords(self._source, self._inputs, rows=rows, first=first, cached=self._cached)
 
-    def dealt(self, hands: int) -> tuple[UniformWords, ...]:
-        """Return endless rows that share no word: of every record each takes every `hands`-th."""
+    def deal(self, hands: int) -> tuple[UniformWords, ...]:
+        """Return `hands` disjoint sequences: each takes every `hands`-th word of each record."""
 
         def hand(place: int) -> UniformWords:
             def source(counter: int, inputs: Inputs) -> Draws:
@@ -82,15 +82,15 @@ class UniformWords:
 
 
 def words_below(n: int) -> int:
-    """Return how many words one attempt at a number below `n` takes: one up to 2^32, else two."""
+    """Return the words that one attempt at an integer below `n` uses: one up to 2^32, else two."""
     return 1 if n <= RESOLUTION else 2
 
 
 def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes:
     """Return an exactly uniform integer (uint64) below `n` for each record, by rejection.
 
-    Attempts take word `index` (above 2^32 also the next), then every `stride` words; n is at most
-    2^63.
+    The first attempt uses word `index` (above 2^32 also the next word); each further attempt starts
+    `stride` words later. n is at most 2^63.
     """
     attempt = words_below(n)
     value = words.word(index).astype(np.uint64)
@@ -105,11 +105,11 @@ def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes
 
 
 def uniform_columns(words: UniformWords, sizes: Sequence[int]) -> list[Codes]:
-    """Return, for each size, an exactly uniform integer below it for each record; independent."""
+    """Return, for each size, N independent and exactly uniform integers below the size."""
     *starts, stride = itertools.accumulate(map(words_below, sizes), initial=0)
     return [uniform_below(words, n, at, stride) for n, at in zip(sizes, starts, strict=True)]
 
 
 def below(draws: Draws, units: int) -> npt.NDArray[np.bool_]:
-    """Return which words are below `units`: of probability `units` / 2^32 exactly."""
+    """Return a mask of the words below `units`; each is true with probability `units` / 2^32."""
     return draws.astype(np.uint64) < np.uint64(units)

@@ -1,5 +1,5 @@
-"""Everything that leaves the site for a miner: made, written down, sent, and remembered.
+"""Preparing, recording and sending the site's releases to a miner.
 
-`publish` has the steps in order. Ledger, outbox and memory of reports keep what left;
-`composition` adds up what it costs. Randomness, tables and pages are elsewhere.
+`publish` lists the steps in order. The ledger, the outbox and the memory of reports record the
+releases; `composition` adds up their privacy loss. Randomness, tables and pages are elsewhere.
 """

@@ -1,4 +1,4 @@
-"""A custodian's approval, bound to the digest of what was shown: nothing else leaves by it."""
+"""A custodian's approval, valid only for the release shown, which a digest identifies."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class Approval:
 
     @classmethod
     def of(cls, site: Site) -> Self:
-        """Return the approval of a site as it is now; take it before anything is read."""
+        """Return the approval of a site's current state. Call it before reading anything."""
         running = hashlib.sha256(site.file.model_dump_json().encode())
         for path in _files(site):
             running.update(b"\x00")
-            if path.exists():  # Its reader reports that it is not there.
+            if path.exists():  # Its reader reports a missing file.
                 with path.open("rb") as file:
                     running.update(hashlib.file_digest(file, "sha256").digest())
         running.update(repr(_before(site)).encode())
         return cls(running.hexdigest())
 
     def require(self, site: Site) -> None:
-        """Check that a site is as it was shown. Raises ChangedSinceShown."""
+        """Check that a site is unchanged since it was shown. Raises ChangedSinceShown."""
         if self != self.of(site):
             raise ChangedSinceShown(
                 "Nothing was sent: the site file, a list of categories, the study's plan, the table"
-                " or what left before changed since you were asked.",
+                " or the ledger changed since the release was shown to you.",
                 where="site file",
-                remedy="Look at what would leave now, and say yes to that.",
+                remedy="Review the current release, and confirm that.",
             )
 
 
 def _before(site: Site) -> tuple[int, list[str]] | None:
-    """Return the epoch and what left; None without a ledger, which publishing refuses."""
+    """Return the epoch and the names of earlier releases; None without a valid ledger."""
     ledger = Ledger(site.state)
     try:
         return ledger.beginning, sorted(entry.name for entry in ledger.entries() if entry.left)
@@ -53,7 +53,7 @@ def _before(site: Site) -> tuple[int, list[str]] | None:
 def _files(site: Site) -> list[Path]:
     lists = [v.categories_from for v in site.file.variables if v.categories_from]
     plan = site.file.study_plan
-    # What is sent was read once, also from a database, which has no file to look at again.
+    # A database has no file to digest; its table is read only once before sending.
     table = [] if site.table.database else [site.table.path]
     read = [*table, *(site.folder / str(path) for path in lists)]
     return read if plan is None else [*read, site.folder / plan.file]

@@ -1,4 +1,4 @@
-"""Calls of the miner's REST contract; every foreign error becomes one of ours here."""
+"""Calls of the miner's REST interface. Foreign errors become `PramanaError` here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from pramana_core.wire.study_plans import StudyPlanView
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
 LONGEST_REQUESTED_DELAY = 60.0
-"""The longest pause, whatever the miner asks for."""
+"""The longest pause in seconds that a miner's answer can request."""
 
 TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=60.0, pool=10.0)
 
@@ -63,7 +63,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class Calls:
-    """Requests to a miner. No text contains the token. Close it, or use `with`."""
+    """Requests to a miner, usable in `with`. No message contains the token."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Calls:
         tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
         timeout: httpx.Timeout | float = TIMEOUT,
     ):
-        """Open connections; nothing is sent yet.
+        """Prepare connections without sending anything.
 
-        `refusal` makes the error of a problem document; `remedy` is for a miner that is unreachable
-        after `attempts` tries. Without `transport` it is the network.
+        `refusal` turns a problem document into an error. `remedy` is the advice after `attempts`
+        tries have not reached the miner. The default `transport` is the network.
         """
         headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
@@ -95,7 +95,7 @@ class Calls:
             timeout=timeout,
             transport=transport,
             verify=tls.verify(),
-            # A proxy named by the environment is never right for this machine itself.
+            # Calls to this machine must not use a proxy from the environment.
             trust_env=not is_loopback(url),
         )
 
@@ -106,35 +106,37 @@ class Calls:
         self.close()
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._client.close()
 
     def call(self, kind: type[Answer], method: str, path: str, **options: Any) -> Answer:
-        """Send a request and read its answer. Raises what `send` and `read` do."""
+        """Send a request and return its parsed answer. Raises as `send` and `read`."""
         response = self.send(method, path, **options)
         return self.read(kind, method, path, response)
 
     def read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
-        """Return an answer as a message. Raises PramanaError."""
+        """Return the message in a response. Raises PramanaError."""
         if response.is_success:
             try:
                 return kind.model_validate_json(response.content)
             except ValidationError:
-                # The error's text would quote the answer.
-                raise self.not_a_miner(f"answered {method} {path} with another message") from None
+                # The parser's error would quote the answer.
+                raise self.not_a_miner(
+                    f"answered {method} {path} with an unexpected message"
+                ) from None
         problem = read_problem(response.content)
         if problem is None:
             raise self.not_a_miner(
-                f"answered {method} {path} with status {response.status_code} and no problem"
-                " document"
+                f"answered {method} {path} with status {response.status_code} and without a"
+                " problem document"
             )
         if problem.code == ProtocolUnsupported.code:
             raise self._speaks_another(problem)
-        # The status is that of the answer: a document may say another.
+        # The response's status counts, as the document may state another.
         raise self._refusal(problem.model_copy(update={"status": response.status_code}))
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send a request until the answer is not "later". Raises Unreachable."""
+        """Send a request, and again while the answer is "later". Raises Unreachable."""
         attempts, delay = self._attempts, FIRST_DELAY
         for attempt in range(1, attempts + 1):
             try:
@@ -152,21 +154,21 @@ class Calls:
         raise AssertionError("the loop above returns or raises")
 
     def not_a_miner(self, what: str) -> Unreachable:
-        """Return the error of an answer outside the contract."""
+        """Return the error of an answer outside the interface."""
         return Unreachable(
-            f"What runs at {self.url} {what}.",
+            f"The server at {self.url} {what}.",
             where=self.url,
-            remedy="Check that the address is a miner's and that both sides have one version.",
+            remedy="Check that the address is a miner's and that both sides run the same version.",
         )
 
     def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
-        """Return the error of a miner with another version of the protocol."""
+        """Return the error of a miner with another protocol version."""
         return ProtocolUnsupported(
-            f"The miner at {self.url} does not speak version {PROTOCOL} of the protocol, as this"
-            f" side does. It says: {problem.detail}",
+            f"The miner at {self.url} does not support version {PROTOCOL} of the protocol, which"
+            f" this agent uses. The miner's answer: {problem.detail}",
             where=self.url,
-            remedy="Install the version of Pramana that the miner has, or ask whoever runs the"
-            " miner to bring it up to date.",
+            remedy="Install the miner's version of Pramana, or ask the miner's operator to update"
+            " the miner.",
         )
 
     def _gave_up(self, attempts: int, reason: str) -> Unreachable:
@@ -179,7 +181,7 @@ class Calls:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that an answer asks to wait, within reason, or None."""
+    """Return the seconds of waiting that an answer requests, up to a limit, or None."""
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_REQUESTED_DELAY)
@@ -221,14 +223,14 @@ class Miner(Calls):
         return cls(site.miner.url, token, environment, timeout, site.tls_files)
 
     def accept(self, secret: str) -> TokenIssued:
-        """Take up an invitation, which works once."""
+        """Accept an invitation, which works once."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
         headers = {IDEMPOTENCY_HEADER: secrets.token_hex(32)}
         path = _path("invitations", "accept")
         return self.call(TokenIssued, "POST", path, json=body, headers=headers)
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
-        """Announce a release, or find the one of the same manifest."""
+        """Announce a release, or return the announced release of the same manifest."""
         return self._post(Release, _path("studies", study, "releases"), manifest)
 
     def study(self, study: str) -> Study:
@@ -236,7 +238,7 @@ class Miner(Calls):
         return self.call(Study, "GET", _path("studies", study))
 
     def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
-        """Return whether the fingerprint of a linkage secret is that of the other owners."""
+        """Return whether the other owners have the linkage secret with this fingerprint."""
         question = LinkageQuestion(fingerprint=fingerprint)
         return self._post(LinkageCheck, _path("studies", study, "linkage"), question)
 
@@ -253,15 +255,15 @@ class Miner(Calls):
             params = {"cursor": page.next}
 
     def forecast(self, study: str, question: PrivacyQuestion) -> PrivacyForecast:
-        """Return a study's loss before and after a release; nothing is announced."""
+        """Return a study's privacy loss before and after a release, without announcing it."""
         return self._post(PrivacyForecast, _path("studies", study, "privacy"), question)
 
     def study_plan(self, study: str) -> StudyPlan | None:
-        """Return the study's plan, or None."""
+        """Return the study's plan, or None if it has none."""
         path = _path("studies", study, "plan")
         response = self.send("GET", path)
         problem = None if response.is_success else read_problem(response.content)
-        # The study itself may be what is not found.
+        # A 404 may also mean that the study is unknown.
         if problem and (problem.code, problem.where) == (NotFound.code, "study plan"):
             return None
         view = self.read(StudyPlanView, "GET", path, response)
@@ -273,7 +275,7 @@ class Miner(Calls):
             ) from None
 
     def put_part(self, release: str, number: int, body: bytes) -> PartReceipt:
-        """Send one part."""
+        """Send a part of a release."""
         headers = {"Content-Type": PART_MEDIA_TYPE, DIGEST_HEADER: content_digest(body)}
         path = _path("releases", release, "parts", str(number))
         return self.call(PartReceipt, "PUT", path, content=body, headers=headers)
@@ -298,7 +300,7 @@ def _path(*parts: str) -> str:
 
 def _refused(problem: ProblemDetail) -> Refused:
     return Refused(
-        f"The miner refused ({problem.status} {problem.code}): {problem.detail}",
+        f"The miner rejected the request ({problem.status} {problem.code}): {problem.detail}",
         status=problem.status,
         problem_code=problem.code,
         remedy=problem.remedy or _REMEDIES.get(problem.status),
@@ -306,5 +308,6 @@ def _refused(problem: ProblemDetail) -> Refused:
 
 
 _REMEDIES: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "Ask the study for a new invitation and run `owner-agent join`."
+    HTTPStatus.UNAUTHORIZED: "Get a new invitation from the study's operator and run `owner-agent"
+    " join`."
 }

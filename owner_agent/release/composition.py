@@ -1,7 +1,7 @@
-"""What the draws of one column cost together, and what must not leave after what left before.
+"""The joint privacy loss of a column's draws, and the releases that conflict with earlier ones.
 
-Epsilons add. A column that left masked or in a tree leaves in no other form: no number bounds what
-two such releases tell.
+Epsilons add. A column released masked or in a tree is released in no other form, for the joint loss
+of two such releases has no known bound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pramana_core.plan import Block
 from pramana_core.privacy import epsilon
 
 UNKNOWN = "unknown column of "
-"""The prefix of a variable whose column is not known: it counts on every column, an upper bound."""
+"""Prefix of a variable of unknown column. Its loss counts for every column, an upper bound."""
 
 
 def planned_draws(
@@ -24,9 +24,10 @@ def planned_draws(
     identities: Mapping[str, str],
     population: Callable[[str], str] = lambda _draw_id: "",
 ) -> tuple[Draw, ...]:
-    """Return the ledger's draws of `columns` that are sent, each with its whole draw's epsilon.
+    """Return the ledger's draws of the `columns` to send, with the epsilon of each whole draw.
 
-    `identities` are the draws' by block; `population` names the records of a draw.
+    `identities` maps block names to draw identities; `population` maps a draw to its set of
+    records.
     """
     return tuple(
         Draw(
@@ -44,7 +45,7 @@ def planned_draws(
 
 
 def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> tuple[Draw, ...]:
-    """Return draws with the other columns that have the values of theirs."""
+    """Return draws with `same_as` extended by the columns that have the same values."""
     return tuple(
         replace(draw, same_as=tuple(sorted({*draw.same_as, *one_secret.get(draw.column, ())})))
         for draw in draws
@@ -54,8 +55,8 @@ def joined(draws: Iterable[Draw], one_secret: Mapping[str, Collection[str]]) -> 
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
     """Return the composed epsilon of each column's secret: the sum over its distinct draws.
 
-    It is infinite for unrandomized columns and for forms without a bound (see `Unbounded`). Draws
-    `beside` cost nothing but join columns by their variables.
+    It is infinite for unrandomized columns and for forms without a bound (see `Unbounded`). The
+    draws `beside` add no loss, but their variables identify columns as one secret.
     """
     counted, all_draws = list(draws), [*draws, *beside]
     secret = secret_of_column(all_draws)
@@ -70,20 +71,20 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
 
 
 def spent(entries: Iterable[Entry]) -> dict[str, float]:
-    """Return the composed epsilon of each column over all that may have left."""
+    """Return the composed epsilon of each column over all releases that may have been sent."""
     return losses(left_draws(entries))
 
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The columns whose secret left in a form that no number bounds: masked, or in a tree."""
+    """The columns whose secret was released masked or in a tree, without a privacy bound."""
 
     masked: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
-        """Return those of the draws that left; `beside` join columns by their variables."""
+        """Return the unbounded columns of draws; variables of `beside` help to identify secrets."""
         counted = list(draws)
         secret = secret_of_column([*counted, *beside])
 
@@ -97,13 +98,13 @@ class Unbounded:
         )
 
     def forms(self, column: str) -> tuple[str, ...]:
-        """Return the forms without a bound in which a column left, in words."""
-        said = (("masked", self.masked), ("shared tree", self.shared))
-        return tuple(form for form, columns in said if column in columns)
+        """Return the names of the unbounded forms in which a column was released."""
+        kinds = (("masked", self.masked), ("shared tree", self.shared))
+        return tuple(form for form, columns in kinds if column in columns)
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return the columns that left with the values of others, with these others."""
+    """Return the released columns that share values with other columns, and those columns."""
     found: dict[str, set[str]] = {}
     for draw in left_draws(entries):
         if draw.same_as:
@@ -112,7 +113,7 @@ def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
-    """Return the draws that would report a secret again, differently from what left before."""
+    """Return the planned draws that would report an already released secret differently."""
     left = left_draws(entries)
     secret = secret_of_column([*left, *planned])
     return tuple(
@@ -131,7 +132,7 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
 
 
 def of_unknown_columns(draws: Iterable[Draw]) -> tuple[str, ...]:
-    """Return the variables of draws whose column is not known."""
+    """Return the variables of draws whose column is unknown."""
     draws = list(draws)
     secret = secret_of_column(draws)
     return tuple(dict.fromkeys(d.variable for d in draws if _is_unknown(secret[d.column])))
@@ -142,12 +143,12 @@ def _is_unknown(secret: frozenset[str]) -> bool:
 
 
 def left_draws(entries: Iterable[Entry]) -> list[Draw]:
-    """Return the draws of everything that may have left."""
+    """Return the draws of all releases that may have been sent."""
     return [draw for entry in entries if entry.left for draw in entry.draws]
 
 
 def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
-    """Return for every column those that are one secret with it, itself among them."""
+    """Return for every column the set of columns, itself included, that are one secret."""
     groups: list[tuple[frozenset[str], frozenset[str]]] = []
     for draw in draws:
         columns = frozenset({draw.column, *draw.same_as})
@@ -163,7 +164,7 @@ def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
 
 
 def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
-    """Check that no column would leave a second time in a different way. Raises PlanConflict."""
+    """Check that no column is released a second time differently. Raises PlanConflict."""
     entries = tuple(entries)
     conflicts = conflicting(draws, entries)
     if not conflicts:
@@ -182,26 +183,25 @@ def refuse_conflicts(draws: Sequence[Draw], entries: Iterable[Entry]) -> None:
         loss = f"epsilon {before[draw.column]:.4g} would become {after[draw.column]:.4g}"
         return f"column {draw.column!r}{alias}: {loss}"
 
-    said = "; ".join(map(listed, conflicts))
+    reasons = "; ".join(map(listed, conflicts))
     where = ", ".join(draw.column for draw in conflicts)
     if {draw.draw_id for draw in conflicts} & {old.draw_id for old in left}:
         raise PlanConflict(
-            "The records look like the same table under other record ids, or other people: most"
-            f" of those that left before are not among them ({said}).",
+            "The table seems to have new record ids or other people: it lacks most of the records"
+            f" that were released before ({reasons}).",
             where=where,
-            remedy="Keep the record ids that they left with, or accept the added loss with"
-            " --accept-added-loss; for other people, give them a study, or an owner, with a site"
-            " file and a state directory of its own.",
+            remedy="Restore the earlier record ids, or accept the added loss with"
+            " --accept-added-loss. For other people, use another study or owner, with a separate"
+            " site file and state directory.",
         )
     unknown = ", ".join(of_unknown_columns(both))
     on_every = (
-        f" The ledger does not know of which column {unknown} was reported, so that it counts on"
-        " every column."
+        f" The ledger does not know the column of {unknown}, so this loss counts for every column."
     )
     raise PlanConflict(
-        f"These columns left before in another way, and both releases together tell more"
-        f" ({said}).{on_every if unknown else ''}",
+        f"These columns were released before in another way, and both releases together reveal"
+        f" more ({reasons}).{on_every if unknown else ''}",
         where=where,
-        remedy="The records, columns, keys and options that left before are published again without"
-        " harm. Else leave the columns out, or accept the added loss with --accept-added-loss.",
+        remedy="Use the same records, columns, keys and options as before, which adds no loss, or"
+        " omit the columns, or accept the added loss with --accept-added-loss.",
     )

@@ -1,7 +1,7 @@
-"""The reports of a table some of whose records were reported before, perhaps with other values.
+"""Records that were reported before, perhaps with other values.
 
-A record keeps its first report, for two would prove that its value changed; or the custodian begins
-a new epoch (see `new_epoch`).
+A record keeps its first report, since a second report would prove that its value changed.
+Alternatively, the custodian begins a new epoch (see `new_epoch`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pramana_core.plan import Block, Plan
 from pramana_core.wire.parts import Column, locate
 
 CHOICES = (
-    "Choose what happens to them: `--corrections keep` leaves every record the report it was given"
-    ' first, which costs nothing and stays as it is; `corrections = "keep"` in the site file'
-    " chooses it for good. Or `owner-agent new-epoch --yes` has all records drawn anew, which adds"
-    " their epsilon for everybody."
+    "Choose how to report these records. `--corrections keep` repeats their first reports, at no"
+    ' privacy loss; `corrections = "keep"` in the site file makes this choice permanent.'
+    " `owner-agent new-epoch --yes` randomizes all records again, which adds their epsilon for"
+    " everybody."
 )
 
 
@@ -36,7 +36,7 @@ def is_drawn(block: Block) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseHistory:
-    """The ledger's entries, and the memory of a study's reports; `beginning` is the epoch."""
+    """The ledger's entries and the memory of a study's reports; `beginning` is the epoch."""
 
     state: Path
     entries: tuple[Entry, ...]
@@ -51,18 +51,18 @@ class ReleaseHistory:
         return cls(state, left, load_memory(state, study), study, Ledger(state).beginning)
 
     def identities(self, plan: Plan, secrets: Secrets) -> dict[str, str]:
-        """Return the identity of each block's draws, by the block's name."""
+        """Return the identity of each block's draws, by block name."""
         return {b.name: draw_id(secrets, self.study, b, self.beginning) for b in plan.blocks}
 
     @property
     def last(self) -> Entry | None:
-        """The last release to the study, if the memory has it."""
+        """The last release to the study, or None if the memory lacks it."""
         released = [e for e in self.entries if e.study == self.study and e.follows_plan and e.draws]
         last = released[-1] if released else None
         return None if last is None or last.content not in self.memory.releases else last
 
     def require_remembered(self, identities: Mapping[str, str]) -> None:
-        """Check that the memory has all releases by some draws. Raises StoreCorrupt."""
+        """Check that the memory has all releases with these draws. Raises StoreCorrupt."""
         draws = set(identities.values())
         names = [
             entry.name
@@ -72,18 +72,18 @@ class ReleaseHistory:
         ]
         if names:
             raise StoreCorrupt(
-                f"Releases {', '.join(sorted(names))} left this site, and it is not remembered what"
-                " each record was reported as: records corrected since could not be found.",
+                f"The reports of the published releases {', '.join(sorted(names))} are missing, so"
+                " records that were corrected since cannot be found.",
                 where="reported",
                 remedy="Restore the folder `reported` of the state directory from your backup."
-                " Without it `owner-agent new-epoch --yes` has all records drawn anew, and adds"
-                " their epsilon for everybody.",
+                " Without a backup, run `owner-agent new-epoch --yes`, which randomizes all records"
+                " again and adds their epsilon for everybody.",
             )
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A block with `reported` records, of which `differing` have another value now."""
+    """A block with `reported` records, of which `differing` have new values."""
 
     block: str
     reported: int
@@ -91,15 +91,15 @@ class Correction:
 
 
 EXCHANGED_SHARE, EXCHANGED_FEWEST = 0.02, 5
-"""The share of the last release's records, and their number, from which an exchange is large."""
+"""Share and count of the last release's records from which an exchange is large."""
 
 GROWN_SHARE = 0.5
-"""The share of the last release's records from which new ones are many."""
+"""Share of the last release's records from which new records are many."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the records of a study differ from those of its last release: at least `gone`, `new`."""
+    """Lower bounds of the records `gone` and `new` since a study's last release."""
 
     earlier: int
     gone: int
@@ -107,7 +107,7 @@ class Exchange:
 
     @property
     def is_large(self) -> bool:
-        """Whether it needs an approval of its own."""
+        """Whether the exchange needs a separate approval."""
         exchanged = min(self.gone, self.new)
         return self.new >= EXCHANGED_FEWEST and (
             exchanged >= max(EXCHANGED_FEWEST, EXCHANGED_SHARE * self.earlier)
@@ -115,27 +115,28 @@ class Exchange:
         )
 
     def __str__(self) -> str:
-        """Return it as a sentence."""
+        """Return the exchange as a sentence."""
         return (
-            f"Of the {self.earlier:,} records of the last release {self.gone:,} are gone, and"
+            f"Of the last release's {self.earlier:,} records, {self.gone:,} are gone;"
             f" {self.new:,} records are new."
         )
 
     def require_small(self, option: str) -> None:
-        """Refuse a large exchange, which `option` accepts. Raises RecordsExchanged."""
+        """Reject a large exchange, which `option` would accept. Raises RecordsExchanged."""
         if self.is_large:
             raise RecordsExchanged(
-                f"{self} If they are the same people under other record ids, these people would"
-                " be randomized a second time, and lose as much again without being counted.",
+                f"{self} If the new records are the same people under other record ids, these"
+                " people would be randomized a second time, with a further loss that nobody"
+                " counts.",
                 where="record_id",
-                remedy="Give people the record ids that they were reported under. If the new"
-                f" records are people who were never reported, say so with {option}.",
+                remedy="Restore the record ids of people who were reported before. If the new"
+                f" records are people who were never reported, confirm with {option}.",
             )
 
 
 @dataclass(frozen=True, eq=False)
 class CorrectedRelease:
-    """Reports that may leave, with the `identities` of each block's draws."""
+    """Reports ready to be sent, with the `identities` of each block's draws."""
 
     randomized: SortedReports
     identities: Mapping[str, str]
@@ -144,12 +145,12 @@ class CorrectedRelease:
 
     @property
     def kept(self) -> int:
-        """The most records of one block that keep a report of a value they no longer have."""
+        """The largest count of records in a block that keep the report of an outdated value."""
         return max((c.differing for c in self.corrections), default=0)
 
     @property
     def reports(self) -> dict[str, dict[str, Column]]:
-        """The codes of each variable that is drawn, by the identity of its block's draws."""
+        """The codes of each drawn variable, by the identity of its block's draws."""
         made = self.randomized
         return {
             self.identities[block.name]: {name: made.columns[name] for name in block.names}
@@ -158,20 +159,20 @@ class CorrectedRelease:
         }
 
     def require_chosen(self, choice: str | None) -> None:
-        """Check that corrected records have a choice. Raises RecordsCorrected."""
+        """Check that corrected records have a choice of reports. Raises RecordsCorrected."""
         changed = [c for c in self.corrections if c.differing]
         if choice is not None or not changed:
             return
         listed = ", ".join(f"{c.block!r} {c.differing:,} of {c.reported:,}" for c in changed)
         raise RecordsCorrected(
             f"Records that were reported before would be reported differently now ({listed}): their"
-            " values were corrected, and whoever compares the two reports would know whose.",
+            " values were corrected, and a comparison of both reports would reveal which.",
             where=", ".join(c.block for c in changed),
             remedy=CHOICES,
         )
 
     def remember(self, past: ReleaseHistory, content: str) -> None:
-        """Write these reports down durably, under the lock. Raises Conflict or StateError."""
+        """Store these reports durably, under the lock. Raises Conflict or StateError."""
         if content in past.memory.releases:
             return
         keys = self.randomized.keys
@@ -186,14 +187,14 @@ def overlay_reported(
     past.require_remembered({name: identities[name] for name in drawn})
     known_blocks = [name for name in drawn if identities[name] in past.memory.draws]
     reported, differing, known = dict.fromkeys(drawn, 0), dict.fromkeys(drawn, 0), 0
-    for held, rows in past.memory.beside(made.keys) if past.memory.releases else ():
+    for earlier, rows in past.memory.beside(made.keys) if past.memory.releases else ():
         keys = made.keys[rows]
-        known += int(locate(keys, held.keys)[1].sum())
+        known += int(locate(keys, earlier.keys)[1].sum())
         for block in known_blocks:
             differs = np.zeros(len(keys), dtype=np.bool_)
             there = differs
             for name in drawn[block]:
-                there, before = held.reported(identities[block], name, keys)
+                there, before = earlier.reported(identities[block], name, keys)
                 codes = made.columns[name][rows].copy()
                 others = codes[there] != before
                 if others.any():

@@ -1,4 +1,4 @@
-"""Sending what the miner lacks of a prepared release, what must agree before, and withdrawing."""
+"""Sending a prepared release, checking agreement with the study beforehand, and withdrawing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pramana_core.wire.releases import Release
 
 @dataclass
 class Delivery:
-    """A release on its way, with each step in the ledger. Raises Refused, Unreachable."""
+    """A release being sent, with each step in the ledger. Raises Refused, Unreachable."""
 
     miner: Miner
     stored: StoredRelease
@@ -48,14 +48,14 @@ class Delivery:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Add to an Unreachable what has arrived so far, and how to go on."""
+        """Add progress and resumption advice to an Unreachable error."""
         try:
             yield
         except Unreachable as error:
             arrived = self.arrived or (
-                "the miner sealed it before, and could not be asked whether it still has it"
+                "the miner sealed it before, but did not confirm that the release still exists"
                 if self.entry.state == "sealed"
-                else "the miner could not be asked what it has of it"
+                else "the miner did not report which parts have arrived"
             )
             raise Unreachable(
                 f"{error.message} Release {self.entry.name} is safe in the outbox; {arrived}.",
@@ -64,7 +64,7 @@ class Delivery:
             ) from None
 
     def require_known(self) -> None:
-        """Check that the ledger has all that the miner has of this owner. Raises HistoryLost."""
+        """Check that the ledger lists all the owner's releases at the miner. Raises HistoryLost."""
         found = self.miner.releases(self.entry.study)
         require_known(found, self.ledger.entries(), self.miner.url)
 
@@ -75,16 +75,16 @@ class Delivery:
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
-        """Check that the study's plan has none of a section's columns; else as above."""
+        """Check that the study's plan has no column of `section`. Raises as `require_agreed`."""
         if self.entry.state == "prepared":
             require_beside(columns, self.miner, self.entry.study, section)
             require_one_secret(self.stored.manifest.linkage, self.miner, self.entry.study)
 
     def announce(self) -> Release:
-        """Announce the release; return what the miner has of it. Raises Conflict, HistoryLost."""
+        """Announce the release; return the miner's copy. Raises Conflict, HistoryLost."""
         entry = self.entry
         if entry.state in {"prepared", "sending"}:
-            # Again after a crash: it may have come before the audit log's line.
+            # Repeated, as a crash may have come before the audit log's line.
             self._mark("sending")
             self.stored.mark_leaving()
         known = [e.digest for e in self.ledger.entries() if e.left and e.study == entry.study]
@@ -119,8 +119,7 @@ class Delivery:
         self._require_same(release)
         if release.state != "sealed":
             raise TransportError(
-                f"The miner was asked to seal release {self.entry.name} and calls it"
-                f" {release.state}."
+                f"The miner did not seal release {self.entry.name}: its state is {release.state}."
             )
         self._mark("sealed", release.id)
         return release
@@ -135,24 +134,24 @@ class Delivery:
                 f"The miner has release {release.name} with digest {release.digest[:12]}, not"
                 f" {digest[:12]}.",
                 where=release.name,
-                remedy="Tell the study; nothing more was sent.",
+                remedy="Report this to the study's operator. Nothing more was sent.",
             )
 
 
 def withdrawn(entry: Entry, where: str) -> Conflict:
-    """Return the error of publishing a release that was withdrawn."""
+    """Return the error of publishing a withdrawn release again."""
     remedy = (
-        "A table with more or fewer records makes a new release, in which the others are reported"
-        " as before."
+        "A table with more or fewer records gives a new release, which repeats the reports of"
+        " the remaining records."
     )
     if not entry.follows_plan:
         remedy = (
-            "What is made in another way, or from other records, is another release, and can be"
-            " compared with this one: it needs --accept-added-loss."
+            "A release with other options or records can be compared with this release, so it"
+            " needs --accept-added-loss."
         )
-    held = "this tree" if entry.kind == SHARED_TREE else "these records"
+    content = "this tree" if entry.kind == SHARED_TREE else "these records"
     return Conflict(
-        f"Release {entry.name}, which holds exactly {held}, was withdrawn {where}; the same"
+        f"Release {entry.name}, which contains exactly {content}, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,
         remedy=remedy,
@@ -169,7 +168,7 @@ def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Envi
 
 
 def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
-    """Check that the linkage secret is the other owners'. Raises LinkageDiffers."""
+    """Check that the other owners have the same linkage secret. Raises LinkageDiffers."""
     if linkage is not None:
         miner.linkage(study, linkage).require_accepted()
 
@@ -179,8 +178,8 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
     plan = miner.study_plan(study)
     if adopted is None and plan is not None:
         raise StudyPlanNotFollowed(
-            f"Study {study!r} has the study plan {short(plan.digest)}, and the site file names"
-            " none: this release would add to the loss that the plan states for a record.",
+            f"Study {study!r} has the study plan {short(plan.digest)}, but the site file names no"
+            " plan. This release would add to the privacy loss that the plan states.",
             where="study_plan",
             remedy=f"{FETCH} Then name it in [study_plan] of the site file.",
         )
@@ -191,8 +190,8 @@ def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> Non
     raise StudyPlanNotFollowed(
         f"Study {study!r} {there} at the miner, and {here}; nothing was sent.",
         where="study_plan",
-        remedy="Ask whoever runs the study which plan its owners agreed on."
-        " `owner-agent join` shows the miner's.",
+        remedy="Ask the study's operator which plan the owners agreed on."
+        " `owner-agent join` shows the miner's plan.",
     )
 
 
@@ -208,27 +207,27 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
             f" {', '.join(both)}; this release would add to the loss that the plan states. Nothing"
             " was sent.",
             where=section,
-            remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
-            " must stay true.",
+            remedy=f"Omit these columns from [{section}], so that the loss stated by the study's"
+            " plan remains correct.",
         )
 
 
 def withdraw(site: Site, name: str, environment: Environment) -> Entry:
-    """Ask the miner to use a release no more; the ledger keeps it. Raises NotFound, NotReady."""
+    """Ask the miner to stop using a release; it stays in the ledger. Raises NotFound, NotReady."""
     with publishing_alone(site.state):
         ledger = Ledger(site.state)
         entry = ledger.find(site.miner.url, site.miner.study, name)
         if entry is None:
             made = [e.name for e in ledger.entries() if e.study == site.miner.study]
             raise NotFound(
-                f"No release {name!r} was made for study {site.miner.study!r} at"
+                f"The ledger has no release {name!r} for study {site.miner.study!r} at"
                 f" {site.miner.url}{did_you_mean([name], made)}.",
                 where=name,
-                remedy="`owner-agent ledger` lists them.",
+                remedy="`owner-agent ledger` lists the releases.",
             )
         if entry.release_id is None:
             raise NotReady(
-                f"The miner never confirmed release {name!r}; there is nothing to withdraw.",
+                f"The miner never confirmed release {name!r}, so it cannot be withdrawn.",
                 where=name,
             )
         token = TokenStore(site.state).load(site.miner.study)

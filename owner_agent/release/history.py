@@ -1,6 +1,6 @@
-"""Whether the ledger knows all that left, before anything more leaves.
+"""Checks that the ledger lists all earlier releases, before another one is sent.
 
-An older ledger is found by the outbox, by the memory of reports, and by what the miner has.
+The outbox, the memory of reports and the miner's releases reveal an outdated ledger.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NAMED = 10
 def known_entries(state: Path) -> tuple[Entry, ...]:
     """Return the ledger's entries, oldest first. Raises HistoryLost, KeyFileError, StoreCorrupt."""
     entries = Ledger(state).entries()
-    if unsaid := unknown_in_outbox(state, entries):
+    if unlisted := unknown_in_outbox(state, entries):
         raise HistoryLost(
-            f"The outbox has releases {', '.join(unsaid)}, which may have left and of which the"
-            " ledger knows nothing: the ledger is older than the outbox.",
+            f"The outbox has releases {', '.join(unlisted)}, which may have been sent but are not"
+            " in the ledger: the ledger is older than the outbox.",
             where=str(state / OUTBOX),
             remedy=WAYS_OUT,
         )
@@ -39,13 +39,13 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
         try:
             reported = load_memory(state, study).releases
         except StoreCorrupt:
-            continue  # Whatever needs it is refused there.
+            continue  # An action that needs the key reports this.
         _require_reported(study, reported, entries)
     keys = KeyStore(state)
     if (unknown := keys.unknown_draw) is not None:
         raise HistoryLost(
-            f"The draw key here ({unknown}) was not made with the ledger here: nobody knows what"
-            " left by its draws.",
+            f"The draw key ({unknown}) does not belong to this ledger, which therefore lacks the"
+            " releases drawn with the key.",
             where=str(keys.path("draw")),
             remedy=WAYS_OUT,
         )
@@ -53,49 +53,49 @@ def known_entries(state: Path) -> tuple[Entry, ...]:
 
 
 def unknown_in_outbox(state: Path, entries: Iterable[Entry]) -> tuple[str, ...]:
-    """Return the releases of the outbox that may have left and that a ledger does not have."""
+    """Return the outbox's releases that may have been sent but are not in the ledger."""
     left = {entry.name for entry in entries if entry.left}
     return tuple(name for name in may_have_left(state / OUTBOX) if name not in left)
 
 
 def _require_reported(study: str, reported: frozenset[str], entries: Sequence[Entry]) -> None:
-    """Check that the ledger knows the releases whose reports are remembered. Raises HistoryLost."""
-    # What was made for a peer is remembered before the ledger has it.
+    """Check that the ledger lists the releases of all remembered reports. Raises HistoryLost."""
+    # Reports for a peer are remembered before the ledger lists them.
     mine = [entry for entry in entries if entry.study == study]
     lost = reported - {entry.content for entry in mine}
     if not lost or any(entry.miner.startswith(PEER) for entry in mine):
         return
     raise HistoryLost(
-        f"In study {study!r} reports of {len(lost)} releases are remembered that the ledger does"
-        " not know: the ledger is an older one.",
+        f"The ledger lacks {len(lost)} releases of study {study!r} whose reports are stored here:"
+        " the ledger is outdated.",
         where=study,
         remedy=WAYS_OUT,
     )
 
 
 def unknown_to(entries: Iterable[Entry], releases: Iterable[Release]) -> tuple[Release, ...]:
-    """Return the releases, by digest, that left without the ledger's knowing."""
+    """Return the releases, by digest, that the ledger does not list as sent."""
     left = {entry.digest for entry in entries if entry.left}
     return tuple(release for release in releases if release.digest not in left)
 
 
 def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: str) -> None:
-    """Check that the ledger knows all that a miner has. Raises HistoryLost."""
+    """Check that the ledger lists all releases at a miner. Raises HistoryLost."""
     missing = unknown_to(entries, releases)
     if not missing:
         return
     named = first_few((f"{r.name} of {r.created:%Y-%m-%d}" for r in missing), _NAMED)
     raise HistoryLost(
-        f"The miner {miner} has releases of this owner of which the ledger knows nothing"
-        f" ({named}). The agent does not know what they reported: it could report people"
-        " differently now, and would not count what these releases cost. Nothing was sent.",
+        f"The miner {miner} has releases of this owner that are missing from the ledger"
+        f" ({named}). Without them the agent could report the same people differently, and could"
+        " not count the loss by these releases. Nothing was sent.",
         where=first_few((release.name for release in missing), _NAMED),
         remedy=WAYS_OUT,
     )
 
 
-def asked_briefly(site: Site, environment: Environment) -> Miner:
-    """Return a site's miner, which is asked once and not waited for. Raises Unauthenticated."""
+def brief_miner(site: Site, environment: Environment) -> Miner:
+    """Return a site's miner, with one attempt and a short timeout. Raises Unauthenticated."""
     token = TokenStore(site.state).load(site.miner.study)
     briefly = environment.patience.brief
     return Miner.of(site, token, replace(environment, attempts=1), briefly)
@@ -104,11 +104,11 @@ def asked_briefly(site: Site, environment: Environment) -> Miner:
 def not_known_by_miner(
     site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
-    """Say why it is not known that the ledger has all of the miner's; None. Raises HistoryLost."""
+    """Return why the miner did not confirm the ledger as complete, or None. Raises HistoryLost."""
     if site.file.miner is None:
         return None
     try:
-        with asked_briefly(site, environment) as miner:
+        with brief_miner(site, environment) as miner:
             found = miner.releases(site.miner.study)
     except Unauthenticated:
         return None

@@ -1,4 +1,4 @@
-"""Joining a study: an invitation becomes a token."""
+"""Joining a study: exchanging an invitation for a token."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIss
 
 
 def read_invitation(path: Path) -> InvitationFile:
-    """Read the file of an invitation. Raises OptionError, which quotes neither name nor content."""
+    """Return an invitation from a file. Raises OptionError, without the file's name or content."""
     try:
         return InvitationFile.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
-        # What was given may be the secret itself: it is not repeated.
+        # The argument may be the secret itself, so it is not repeated.
         raise OptionError(
-            "There is no invitation in a file of that name. The secret itself is not taken as an"
-            " argument: the list of processes and the shell's history would have it.",
+            "The argument does not name an invitation file. A bare secret is not accepted as an"
+            " argument, since the process list and the shell's history would reveal it.",
             where="invitation",
-            remedy="Name the file that the study gave you; a bare secret goes into a file"
-            " (--secret-file FILE).",
+            remedy="Name the file that you got from the study's operator. Put a bare secret into a"
+            " file (--secret-file FILE).",
         ) from None
 
 
 def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
-    Raises OptionError, Refused or Unreachable; ConfigError: it was for another owner or study.
+    Raises OptionError, Refused, Unreachable, or ConfigError if it was for another owner or study.
     """
     try:
         InvitationAccept(secret=secret)
     except ValueError:
         raise OptionError(
-            "That is not an invitation secret: it must have 16 to 256 characters.",
+            "This is not an invitation secret, which has 16 to 256 characters.",
             where="secret",
-            remedy="Paste the whole secret of the invitation.",
+            remedy="Copy the whole secret of the invitation.",
         ) from None
-    # Before the invitation is used up: the token must have a safe place to go.
+    # The token needs a safe place before the invitation is used up.
     with noted(site.state, environment.now(), "join", miner=site.miner.url, study=site.miner.study):
         with Miner.of(site, None, environment) as miner:
             issued = miner.accept(secret)
         if issued.study is None:
-            raise TransportError("The miner issued a token of no study to an owner.")
+            raise TransportError("The miner issued a token without a study.")
         TokenStore(site.state).save(issued.study, issued.token)
     if (issued.study, issued.name) != (site.miner.study, site.owner):
         raise ConfigError(

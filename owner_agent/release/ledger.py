@@ -1,6 +1,6 @@
-"""Everything that ever left the site, with the loss of each column.
+"""The ledger of all releases of the site, with the privacy loss of each column.
 
-A row is written before a release can leave and is never removed.
+An entry is written before its release can be sent, and is never removed.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 
 LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
-"""States in which records may have left; withdrawn ones were seen."""
+"""States in which records may have been sent. Withdrawn records were seen by the miner."""
 
 PEER = "peer:"
-"""The prefix of peers' names, in the place of a miner's address."""
+"""Prefix of a peer's name, which takes the place of a miner's address."""
 
 
 FILE = "file:"
-"""The prefix of the names of files that releases were written into, in the same place."""
+"""Prefix of the name of a release's file, which takes the place of a miner's address."""
 
 
 class Form(Enum):
-    """In which form a column leaves."""
+    """The form in which a column is released."""
 
     OPEN = "open"
     RANDOMIZED = "randomized"
     MASKED = "masked"
     TREE = "tree"
     OPEN_TREE = "open-tree"
-    """In a tree, and public in other releases."""
+    """In a tree, and unrandomized in other releases."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One column's part in a release: its draws and their loss, infinite if nothing bounds it.
+    """A column's draws in a release, with their privacy loss; infinite if it has no bound.
 
-    `population` names the records; `same_as` are columns with the same values.
+    `population` identifies the set of records; `same_as` are columns with the same values.
     """
 
     column: str
@@ -67,31 +67,32 @@ class Draw:
 
     @property
     def randomized(self) -> bool:
-        """Whether the column's true values did not leave."""
+        """Whether the column's true values were not released."""
         return self.form not in {Form.OPEN, Form.OPEN_TREE}
 
     @property
     def in_tree(self) -> bool:
-        """Whether a tree left that was learned from the column."""
+        """Whether the column was used to learn a shared tree."""
         return self.form in {Form.TREE, Form.OPEN_TREE}
 
     @property
     def unbounded(self) -> bool:
-        """Whether no number bounds the loss: masked, or in a tree."""
+        """Whether the loss has no bound: masked, or in a tree."""
         return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Equal of two draws exactly if each record's draw is the same in both."""
+        """A key that two draws share if and only if every record's draw is the same."""
         return self.draw_id, self.population
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as the ledger has it.
+    """A release's entry in the ledger.
 
-    `content` is its identity however cut into parts, `plan_digest` that of what the miner receives,
-    `sketch` a sample of its pseudonyms, `beginning` its epoch, `session` what peers shared.
+    `content` identifies the content however it is divided into parts, `plan_digest` the description
+    for the miner. `sketch` is a sample of pseudonyms, `beginning` the epoch, `session` what peers
+    received.
     """
 
     __pydantic_config__ = ConfigDict(
@@ -124,12 +125,12 @@ class Entry:
 
     @property
     def follows_plan(self) -> bool:
-        """Whether it has reports under a plan."""
+        """Whether the release consists of reports under a plan."""
         return self.kind == RANDOMIZED
 
     @property
     def left(self) -> bool:
-        """Whether records may have left under this entry."""
+        """Whether records may have been sent under this entry."""
         return self.state in LEFT
 
 
@@ -150,8 +151,8 @@ def _find(ledger: sqlite3.Connection, key: tuple[str, str, str]) -> Entry | None
 class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
-    Methods raise HistoryLost if the file is gone and others of the agent are there, StoreCorrupt,
-    and StorageFull before anything is written.
+    Methods raise HistoryLost if the file is missing while other files of the agent exist,
+    StoreCorrupt, and StorageFull before anything is written.
     """
 
     state: Path
@@ -162,25 +163,25 @@ class Ledger:
         return tuple(_ENTRY.validate_json(text) for (text,) in rows)
 
     def begin(self) -> None:
-        """Make the ledger if it is not there."""
+        """Create the ledger if it is missing."""
         require_ledger(self.state)
         state_directory(self.state)
 
     @property
     def beginning(self) -> int:
-        """The epoch in which everything is drawn; 0 at first."""
+        """The current epoch of all draws, initially 0."""
         rows = self._rows("SELECT epoch FROM beginnings ORDER BY id DESC LIMIT 1")
         return next((int(epoch) for (epoch,) in rows), 0)
 
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
-        """Write down entries that the ledger did not have as left, and begin an epoch."""
+        """Add missing entries as sent, and begin an epoch."""
         begin_ledger(self.state)
         with (
             noted(self.state, now, "new_epoch", releases=len(left)),
             ledger_transaction(self.state) as ledger,
         ):
             for entry in left:
-                # An older ledger may have it as prepared.
+                # An outdated ledger may list it as prepared.
                 old = _find(ledger, entry.key) or entry
                 new = replace(old, state=entry.state, release_id=entry.release_id)
                 ledger.execute(_PUT, (*new.key, _ENTRY.dump_json(new).decode()))
@@ -188,17 +189,17 @@ class Ledger:
             ledger.execute("INSERT INTO beginnings (epoch, begun) VALUES (?, ?)", written)
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
-        """Return one entry, or None."""
+        """Return an entry, or None."""
         return next((e for e in self.entries() if e.key == (miner, study, name)), None)
 
     def find_content(self, miner: str, study: str, content: str) -> Entry | None:
-        """Return the newest entry of a content, not discarded, or None."""
+        """Return the newest entry of a content, except discarded ones, or None."""
         wanted = (miner, study, content)
         found = [e for e in self.entries() if (e.miner, e.study, e.content) == wanted]
         return next((e for e in reversed(found) if e.state != "discarded"), None)
 
     def put(self, entry: Entry) -> None:
-        """Write an entry, or what is known of it now."""
+        """Insert or update an entry."""
         self._write(entry, lambda _ledger: entry)
 
     def mark(
@@ -220,7 +221,7 @@ class Ledger:
         self._write(replace(entry, state=state, changed=now), marked)
 
     def _write(self, entry: Entry, new: Callable[[sqlite3.Connection], Entry]) -> None:
-        """Write what becomes of an entry, and its line of the audit log."""
+        """Write an entry's new version, and its line of the audit log."""
         self.begin()
         facts = {
             "miner": entry.miner,
@@ -231,7 +232,7 @@ class Ledger:
             "records": entry.records,
             "columns": len(entry.draws),
         }
-        # The audit log has room before the ledger changes.
+        # Reserve space for the audit log before changing the ledger.
         with (
             noted(self.state, entry.changed, f"release_{entry.state}", **facts),
             ledger_transaction(self.state) as ledger,
@@ -239,7 +240,7 @@ class Ledger:
             ledger.execute(_PUT, (*entry.key, _ENTRY.dump_json(new(ledger)).decode()))
 
     def _rows(self, query: str) -> list[tuple[str]]:
-        """Return the rows of a query; none if nothing was ever done here."""
+        """Return the rows of a query; an empty list in an unused state directory."""
         require_ledger(self.state)
         if not has_ledger(self.state):
             return []

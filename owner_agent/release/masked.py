@@ -1,6 +1,6 @@
-"""Masked records: the columns as they are read, the method, the noise, and what leaves.
+"""Masked records: the columns, the masking method, the noise, and the release.
 
-The same table masked again is the same release. No message quotes a cell.
+The same table masked again gives the same release. No message quotes a cell.
 """
 
 from __future__ import annotations
@@ -41,118 +41,120 @@ from pramana_core.wire.parts import Pseudonyms, key_order
 from pramana_core.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
 
 LETTERS = (
-    "S is what is told as it is, X what is confidential and stays here, Y what is released in X's"
-    " place."
+    "S are the columns sent unchanged, X the confidential columns, which stay here, and Y the"
+    " masked columns, which replace X."
 )
-"""What the letters mean in sentences of measures."""
+"""The symbols in the text of measures."""
 
 NO_BOUND = (
-    "Masked records carry no gamma and no epsilon: there is no bound on what they tell of one"
-    " record."
+    "Masked records have neither a gamma nor an epsilon: no bound limits what they reveal about"
+    " one record."
 )
 
 
 LISTED = 160
-"""A list of columns that is longer is only counted: the miner takes sentences of 400 characters."""
+"""Longest list of columns in a sentence, for which the miner's limit is 400 characters."""
 
 
 def listed(names: Collection[str]) -> str:
-    """Return names for a sentence of protection, or how many there are."""
+    """Return names for a sentence of protection, or their count if the list is too long."""
     text = first_few(names)
     return text if len(text) <= LISTED else f"{len(names):,} columns"
 
 
-def protection(method: Method, told: Sequence[str]) -> tuple[str, ...]:
-    """Return what a method keeps and gives away, beside columns that are released as they are."""
-    beside = listed(told) if told else "nothing"
-    said = [NO_BOUND, method.protects]
+def protection(method: Method, unchanged: Sequence[str]) -> tuple[str, ...]:
+    """Return what a method protects and reveals, given the columns that are sent unchanged."""
+    known = listed(unchanged) if unchanged else "nothing"
+    sentences = [NO_BOUND, method.protects]
     if method.independent:
-        said.append(
-            f"Whoever knows {beside} of a person learns from the masked values what all records"
-            " together tell of such people, her own value among them; how much that is, is stated"
-            " for each record. How the confidential columns depend on the others is released on"
-            " purpose."
+        sentences.append(
+            f"A reader who knows {known} about a person learns from the masked values what all"
+            " records together reveal about such people, including the person's own value. The"
+            " amount is stated for each record. The dependence of confidential columns on the"
+            " others is released on purpose."
         )
-        said.append(
-            "A record that stands alone in the columns told, by a rare category or an outlying"
-            " number, decides its own prediction; its masked value can then be close to the true"
-            " one. max_leverage limits that, and the page names such records."
+        sentences.append(
+            "A record that is unique in the unchanged columns, by a rare category or an outlying"
+            " number, determines its own prediction; its masked value can then be close to the"
+            " true value. max_leverage limits this risk, and the page names such records."
         )
-    if told:
-        said.append(
-            f"What is told ({beside}) leaves as it is: it must not be sensitive, and together it"
-            " may identify people."
+    if unchanged:
+        sentences.append(
+            f"The columns sent unchanged ({known}) must not be sensitive. In combination they may"
+            " identify people."
         )
     if method.released_values:
-        said.append(
-            "The released values are the true ones, reordered: the largest and the smallest are in"
-            " the release, at other records."
+        sentences.append(
+            "The released values are the true values in another order: the largest and the smallest"
+            " are released, for other records."
         )
     if method.exact_moments or method.released_values:
-        said.append(
-            "A second release of nearly the same records would give away the values of those that"
-            " differ, by subtraction; the ledger refuses it."
+        sentences.append(
+            "A second release of nearly the same records would reveal the values of the differing"
+            " records by subtraction; the ledger does not allow it."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 @dataclass(frozen=True, eq=False)
 class MaskTable:
-    """S and X of the same n records, with their ids; `dropped` records had empty cells."""
+    """S and X of the same n records, with their ids; `dropped` counts records with empty cells."""
 
     record_ids: list[str]
-    told: MixedTable
+    unchanged: MixedTable
     confidential: MixedTable
     dropped: int
 
     def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
         """Return the records in another order."""
         ids = [self.record_ids[place] for place in order]
-        return MaskTable(ids, self.told.rows(order), self.confidential.rows(order), self.dropped)
+        return MaskTable(
+            ids, self.unchanged.rows(order), self.confidential.rows(order), self.dropped
+        )
 
 
 def read_columns(site: Site) -> MaskTable:
-    """Read what a site masks and tells. Raises InputError for the site file and the table."""
+    """Read the columns that a site masks or sends unchanged. Raises InputError."""
     section = site.mask
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
     count = len(section.tell)
     read = read_records(site, columns, drop=section.missing == "drop", section="mask")
     records = len(read.record_ids)
-    told, masked = (
+    unchanged, masked = (
         MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
     )
-    _require_hidden(section.tell, told, masked)
-    return MaskTable(read.record_ids, told, masked, read.dropped)
+    _require_hidden(section.tell, unchanged, masked)
+    return MaskTable(read.record_ids, unchanged, masked, read.dropped)
 
 
-def _require_hidden(tell: Sequence[TellSection], told: MixedTable, masked: MixedTable) -> None:
-    """Check that from no column told the groups of ranks of a confidential one are guessed."""
-    codes = {column.name: ranked(column) for column in told.beside(masked).columns}
+def _require_hidden(tell: Sequence[TellSection], unchanged: MixedTable, masked: MixedTable) -> None:
+    """Check that no unchanged column predicts the rank groups of a confidential column."""
+    codes = {column.name: ranked(column) for column in unchanged.beside(masked).columns}
     sizes = {name: int(found.max(initial=0)) + 1 for name, found in codes.items()}
-    pairs = PairCounts(sizes, told.names, masked.names)
+    pairs = PairCounts(sizes, unchanged.names, masked.names)
     pairs.add(codes)
     allowed = {one.column: one.reveals for one in tell}
     for one in pairs.giveaways():
         if one.of not in allowed[one.column]:
             raise UnprotectedVariable(
-                f"Column {one.column!r} is told as it is and gives the confidential {one.of!r}"
-                f" away: from it the eighth that a value of {one.of!r} is in is guessed right for"
-                f" {one.share:.1%} of the records.",
+                f"Column {one.column!r}, which is sent unchanged, reveals the confidential"
+                f" {one.of!r}: for {one.share:.1%} of the records, it predicts which eighth of the"
+                f" ranks the value of {one.of!r} is in.",
                 where=one.column,
-                remedy="Mask it too or leave it out. Where everybody may know, say so with"
+                remedy=f"Mask or omit {one.column!r}. If this dependence is public, allow it with"
                 f' reveals = ["{one.of}"] in its entry of tell.',
             )
 
 
 FORM = "3"
-"""Changed with every change that gives the same table other masked values."""
+"""Version of the masked values, changed whenever the same table gives other masked values."""
 
 
 @dataclass(frozen=True, eq=False)
 class MaskPlan:
-    """A table of n records, sorted by pseudonym (`keys`), and how it is masked.
+    """A table of n records, sorted by pseudonym (`keys`), with its masking method.
 
-    `identity` is of table and options, 64 digits; equal exactly if the masked values are.
+    `identity` (64 digits) identifies table and options, and equals another if the masked values do.
     """
 
     table: MaskTable
@@ -178,10 +180,10 @@ class MaskPlan:
         if section.method == AUTO:
             rng = masking_randomness(secrets, study, content, 0)
             looking = partial(watch, "relationships")
-            advice = recommend(table.told, table.confidential, rng, on_step=looking)
+            advice = recommend(table.unchanged, table.confidential, rng, on_step=looking)
         method = METHODS[section.method if advice is None else advice.method]
         options = section.options_of(method.name)
-        # "1" once counted masked copies; without it the same table would be masked anew.
+        # "1" once counted masked copies; without it the same table would be masked differently.
         how = [FORM, content, method.name, json.dumps(options, sort_keys=True), "1"]
         identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
         made = cls(table, keys, method, options, advice, identity, secrets, study)
@@ -196,28 +198,28 @@ class MaskPlan:
         return made
 
     def randomness(self, use: int) -> Any:
-        """Return the randomness of a use: 1 is the noise, 0 measures, which never leave."""
+        """Return the randomness of a use: 1 is the noise, 0 measures that are never sent."""
         return masking_randomness(self.secrets, self.study, self.identity, use)
 
     @property
     def message(self) -> MaskedTableMessage:
-        """How the columns are described to the miner."""
-        told, method = self.table.told, self.method
-        columns = [_told(column) for column in told.columns] + [
+        """The description of the columns for the miner."""
+        unchanged, method = self.table.unchanged, self.method
+        columns = [_column_message(column) for column in unchanged.columns] + [
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
         ]
-        words = protection(method, told.names)
+        words = protection(method, unchanged.names)
         return MaskedTableMessage(columns=columns, method=method.name, protection=list(words))
 
     @property
     def draws(self) -> tuple[Draw, ...]:
         """The ledger's draw of each column."""
-        told = tuple(
+        unchanged = tuple(
             Draw(name, name, f"told {name}", float("inf"), Form.OPEN)
-            for name in self.table.told.names
+            for name in self.table.unchanged.names
         )
-        return told + tuple(
+        return unchanged + tuple(
             Draw(name, name, self.identity, float("inf"), Form.MASKED)
             for name in self.table.confidential.names
         )
@@ -226,12 +228,14 @@ class MaskPlan:
         """Mask the table. Raises TableError, MaskingError."""
         table = self.table
         watch("masking", 0, 1)
-        masked = self.method(table.told, table.confidential, self.randomness(1), **self.options)
+        masked = self.method(
+            table.unchanged, table.confidential, self.randomness(1), **self.options
+        )
         watch("masking", 1, 1)
         return masked
 
 
-def _told(column: Column) -> TableColumn:
+def _column_message(column: Column) -> TableColumn:
     if isinstance(column, CategoricalColumn):
         labels = list(column.categories)
         return TableColumn(name=column.name, role="told", type="categorical", categories=labels)
@@ -239,16 +243,16 @@ def _told(column: Column) -> TableColumn:
 
 
 def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
-    """Return all that a masked release is made of, but for the method."""
+    """Return all content of a masked release except the method."""
     parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
-    for role, columns in (("told", table.told), ("masked", table.confidential)):
+    for role, columns in (("told", table.unchanged), ("masked", table.confidential)):
         parts += [role.encode(), *content_of(columns.columns)]
     return parts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedMask(PreparedRelease):
-    """A masked table: `chosen` is the table and how it is masked, `masked` what came of it."""
+    """A masked table: `chosen` is the table with its method, `masked` the result."""
 
     kind = MASKED
     section = "mask"
@@ -265,7 +269,7 @@ class PreparedMask(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Mask a site's table, in the one way that the site file says."""
+        """Mask a site's table as the site file specifies."""
         entries, store = known_entries(site.state), KeyStore(site.state)
         if options.preview and not entries:
             secrets = store.load_or_passing(environment.random_bytes)
@@ -287,8 +291,8 @@ class PreparedMask(PreparedRelease):
     def file_content(self) -> bytes:
         """Return the masked records as CSV, without ids or pseudonyms.
 
-        Their order follows from the draw key: in the order of pseudonyms, the rows of owners who
-        share a linkage secret would be those of the same people.
+        The draw key determines their order. In the order of pseudonyms, equal rows of owners who
+        share a linkage secret would belong to the same person.
         """
         draw, prefix = self.chosen.secrets.draw, b"pramana/file-order/1\x00"
         order = sorted(
@@ -300,10 +304,10 @@ class PreparedMask(PreparedRelease):
             [column.categories[code] for code in column.codes]
             if isinstance(column, CategoricalColumn)
             else [int(number) if number.is_integer() else number for number in column.values]
-            for column in table.told.columns
+            for column in table.unchanged.columns
         ]
         columns += self.masked.matrix[order].T.tolist()
-        names = [*table.told.names, *table.confidential.names]
+        names = [*table.unchanged.names, *table.confidential.names]
         return csv_text(names, zip(*columns, strict=True)).encode()
 
     def outgoing(self) -> Outgoing:
@@ -311,7 +315,7 @@ class PreparedMask(PreparedRelease):
         chosen = self.chosen
         columns: dict[str, npt.NDArray[Any]] = {
             column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
-            for column in chosen.table.told.columns
+            for column in chosen.table.unchanged.columns
         }
         for place, name in enumerate(chosen.table.confidential.names):
             columns[name] = self.masked.matrix[:, place]

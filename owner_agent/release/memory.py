@@ -1,6 +1,6 @@
-"""The reports of each record of a study: its pseudonym, and the codes that it got by each draw.
+"""The reports of each record in a study: its pseudonym, and the reported codes by draw.
 
-One file per study, `reported/<study>.arrow`, read and written in ranges of pseudonyms.
+Each study has a file `reported/<study>.arrow`, read and written in ranges of pseudonyms.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class MemoryRange:
-    """The reports of a study in a range of pseudonyms: a column ``draw/variable`` of codes each."""
+    """A study's reports in a range of pseudonyms: a column ``draw/variable`` of codes each."""
 
     table: pa.Table
 
@@ -54,7 +54,7 @@ class MemoryRange:
         return key_array(self.table.column(KEY_COLUMN))
 
     def reported(self, draw: str, name: str, keys: Pseudonyms) -> tuple[Mask, Codes]:
-        """Return a mask of the N records that a draw reported in a variable, and their codes."""
+        """Return a mask of N records with reports of a variable by a draw, and the codes."""
         place, there = locate(keys, self.keys)
         found = self.table.column(_column(draw, name)).take(pa.array(place, mask=~there))
         known = found.is_valid().to_numpy()
@@ -64,11 +64,11 @@ class MemoryRange:
         self, keys: Pseudonyms, reports: Mapping[str, Codes], schema: pa.Schema
     ) -> pa.Table:
         """Return the range with N new reports, by ascending pseudonyms. Raises Conflict."""
-        held = self.keys
-        _, there = locate(keys, held)
-        joined = np.concatenate([held, keys[~there]])
-        wider = joined[key_order(joined)] if len(held) else keys
-        old, new = (_places(wider, among) for among in (held, keys))
+        earlier = self.keys
+        _, there = locate(keys, earlier)
+        joined = np.concatenate([earlier, keys[~there]])
+        wider = joined[key_order(joined)] if len(earlier) else keys
+        old, new = (_places(wider, among) for among in (earlier, keys))
         columns = [key_column(wider)]
         for one in schema:
             if one.name == KEY_COLUMN:
@@ -78,17 +78,17 @@ class MemoryRange:
             if pc.any(pc.not_equal(before, after)).as_py():
                 variable = one.name.partition("/")[2]
                 raise Conflict(
-                    "Since these reports were made, the same draw reported some records differently"
-                    f" in {variable!r}.",
+                    "After these reports were drawn, another publication reported different values"
+                    f" of {variable!r} for some records by the same draw.",
                     where=variable,
-                    remedy="Start again; it goes on from what has left.",
+                    remedy="Publish again, which repeats the reports that were sent.",
                 )
             columns.append(pc.coalesce(before, after))
         return pa.table(columns, schema=schema)
 
 
 def _places(keys: Pseudonyms, among: Pseudonyms) -> pa.Array:
-    """Return the places of pseudonyms among ascending ones, null for absent ones."""
+    """Return the indices of pseudonyms in an ascending array, null for absent ones."""
     place, there = locate(keys, among)
     return pa.array(place, mask=~there)
 
@@ -100,10 +100,10 @@ def _taken(table: pa.Table, field: pa.Field, places: pa.Array) -> pa.Array:
 
 
 class Memory:
-    """What was reported in one study: contents of all `releases`, and identities of `draws`."""
+    """A study's earlier reports: contents of all `releases`, and identities of `draws`."""
 
     def __init__(self, file: IO[bytes] | None = None, where: str = FOLDER):
-        """Open what `write` wrote. Raises StoreCorrupt."""
+        """Open a file written by `write`. Raises StoreCorrupt."""
         self._where = where
         self._batches: pa.ipc.RecordBatchFileReader | None = None
         self._fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES))]
@@ -120,7 +120,7 @@ class Memory:
         self.draws = frozenset(one.name.partition("/")[0] for one in self._fields[1:])
 
     def ranges(self) -> Iterator[pa.Table]:
-        """Yield all that is remembered, range by range, ascending."""
+        """Yield all remembered reports in ranges of ascending pseudonyms."""
         if self._batches is None:
             return
         batches = self._batches
@@ -128,29 +128,29 @@ class Memory:
         ranges = cut(read, READ_ROWS)
         while True:
             with _as_written(self._where):
-                held = next(ranges, None)
-            if held is None:
+                current = next(ranges, None)
+            if current is None:
                 return
-            yield held.combine_chunks()
+            yield current.combine_chunks()
 
     def beside(self, keys: Column) -> Iterator[tuple[MemoryRange, slice]]:
-        """Yield what is remembered, by range, and which of N ascending pseudonyms are in it."""
+        """Yield each remembered range, with the slice of N ascending pseudonyms in that range."""
         nothing = pa.schema(self._fields).empty_table()
         ranges, start = self.ranges(), 0
-        held = next(ranges, None)
-        while held is not None or start < len(keys):
+        current = next(ranges, None)
+        while current is not None or start < len(keys):
             block = keys[start : start + READ_ROWS]
             inside = len(block)
-            if held is None:
+            if current is None:
                 yield MemoryRange(nothing), slice(start, start + inside)
             else:
-                own, known = key_array(held.column(KEY_COLUMN)), len(held)
+                own, known = key_array(current.column(KEY_COLUMN)), len(current)
                 if inside:
                     last = min(bytes(block[-1]), bytes(own[-1]))
                     inside, known = (_up_to(last, one) for one in (block, own))
-                yield MemoryRange(held.slice(0, known)), slice(start, start + inside)
-                held = held.slice(known)
-                held = held if len(held) else next(ranges, None)
+                yield MemoryRange(current.slice(0, known)), slice(start, start + inside)
+                current = current.slice(known)
+                current = current if len(current) else next(ranges, None)
             start += inside
 
     def write(
@@ -170,13 +170,13 @@ class Memory:
             metadata={b"format": _FORMAT, b"releases": releases},
         )
         with pa.ipc.new_file(pa.PythonFile(to, mode="w"), schema) as writer:
-            for held, rows in self.beside(keys):
+            for current, rows in self.beside(keys):
                 inside = {name: column[rows] for name, column in new.items()}
-                writer.write_table(held.with_reports(keys[rows], inside, schema))
+                writer.write_table(current.with_reports(keys[rows], inside, schema))
 
 
 def _up_to(last: bytes, keys: Pseudonyms) -> int:
-    """Return the number of ascending pseudonyms up to the last."""
+    """Return the count of ascending pseudonyms up to and including `last`."""
     place, there = locate(np.frombuffer(last, dtype=f"V{KEY_BYTES}"), keys)
     return int(place[0]) + int(there[0])
 
@@ -192,14 +192,14 @@ def _as_written(where: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError):
         raise StoreCorrupt(
-            f"{where} is not the memory of reports that was written there.",
+            f"The memory of reports {where} is damaged.",
             where=where,
-            remedy="Restore it from your backup, with the ledger of the same day.",
+            remedy="Restore the file from your backup, with the ledger of the same day.",
         ) from None
 
 
 def load_memory(state: Path, study: str) -> Memory:
-    """Return the memory of a study as it is now, empty at first. Raises StoreCorrupt."""
+    """Return the current memory of a study, initially empty. Raises StoreCorrupt."""
     path = _path(state, study)
     return Memory(path.open("rb", buffering=0), str(path)) if path.exists() else Memory()
 
@@ -220,9 +220,9 @@ def save_memory(
             memory.write(file, keys, reports, release)
     except OSError as error:
         raise StateError(
-            f"What is about to be reported cannot be written to {path}: {error.strerror}.",
+            f"The new reports cannot be written to {path}: {error.strerror}.",
             where=str(path),
-            remedy="Nothing left. Make room or mend the folder, and start again.",
+            remedy="Nothing was sent. Free disk space or repair the folder, and start again.",
         ) from None
 
 

@@ -1,6 +1,6 @@
-"""A new epoch: for an agent that lost its memory, or a custodian who wants everything drawn anew.
+"""A new epoch, after lost records of releases, or to randomize everything again on purpose.
 
-What is known to have left is written down, and its loss adds to all that follows.
+Known earlier releases are entered into the ledger. Their loss adds to that of later releases.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from pramana_core.wire.releases import Release, ReleaseCreate
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """The start of a new epoch: releases `counted` now as left, and the columns' `losses`.
+    """The start of a new epoch: the `counted` missing releases, and the columns' `losses`.
 
-    The loss of `uncounted` folders of the outbox is not known; `asked`: the miner was.
+    The outbox folders `uncounted` have an unknown loss. `asked` is true if the miner's releases
+    were read.
     """
 
     counted: tuple[Entry, ...]
@@ -44,7 +45,7 @@ class NewEpoch:
 
 
 def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = False) -> NewEpoch:
-    """Count what the miner has as left, and draw all anew; `anyway`: also if nothing is missing.
+    """Enter missing releases into the ledger and begin an epoch, if any are or `anyway`.
 
     Raises OptionError, Conflict, StoreCorrupt, Refused or Unreachable.
     """
@@ -63,29 +64,29 @@ def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = Fals
         counted += _counted(site, _in_outbox(state, (*known, *counted)), known, now)
         if not (lost or counted or anyway):
             raise OptionError(
-                "Nothing is missing here: the ledger has all that the outbox and the miner have."
-                " In a new epoch every column that left would be drawn anew when it leaves again,"
-                " and cost its whole epsilon once more, for good.",
+                "The ledger is complete: it has all releases that the outbox and the miner have."
+                " In a new epoch, each column that is published again would be randomized anew,"
+                " which adds its whole epsilon permanently.",
                 where="yes",
-                remedy="Say --yes if that is wanted.",
+                remedy="Confirm with --yes to begin a new epoch regardless.",
             )
         missing = unknown_in_outbox(state, [*known, *counted])
         ledger.begin_anew(random_epoch(environment.random_bytes), counted, now)
-        # From here on nothing reads what was remembered: all is drawn in the new epoch.
-        set_apart(state, now)
+        # The new epoch draws everything anew, so the memory and the outbox are no longer read.
+        archive_outbox_and_memory(state, now)
         KeyStore(state).know_draw()
         return NewEpoch(counted, spent(ledger.entries()), missing, found is not None)
 
 
-def set_apart(state: Path, now: datetime) -> None:
-    """Rename memory and outbox: in a new epoch nothing is drawn as before."""
+def archive_outbox_and_memory(state: Path, now: datetime) -> None:
+    """Rename memory and outbox, since a new epoch repeats no earlier draw."""
     for name in (FOLDER, OUTBOX):
         if (folder := state / name).exists():
             folder.rename(state / f"{name}-until-{now:%Y%m%dT%H%M%S%f}")
 
 
 def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | None:
-    """Return the miner's releases of this owner; None without miner or token."""
+    """Return this owner's releases at the miner; None without a miner or token."""
     if site.file.miner is None:
         return None
     try:
@@ -97,10 +98,10 @@ def _at_miner(site: Site, environment: Environment) -> tuple[Release, ...] | Non
 
 
 def _in_outbox(state: Path, known: Sequence[Entry]) -> list[ReleaseCreate]:
-    """Return the uncounted releases of the outbox that may have left."""
+    """Return the outbox's releases that may have been sent and are not in the ledger."""
     found = []
     for name in unknown_in_outbox(state, known):
-        with suppress(StoreCorrupt):  # It stays uncounted, and is named.
+        with suppress(StoreCorrupt):  # It remains uncounted, and is listed.
             if (prepared := reopen(state / OUTBOX, name)) is not None:
                 found.append(prepared.manifest)
     return found
@@ -112,10 +113,10 @@ def _counted(
     known: Sequence[Entry],
     now: datetime,
 ) -> tuple[Entry, ...]:
-    """Return the ledger's new entries of releases that it does not have as left."""
-    # Each counts as a draw of its own, also where two repeat the same draws: an upper bound.
+    """Return new ledger entries for releases that the ledger does not list as sent."""
+    # Each counts as a separate draw, even if two repeat the same draws: an upper bound.
     columns: Mapping[str, str] = {}
-    with suppress(InputError):  # A site file without variables still has releases.
+    with suppress(InputError):  # A site file without variables may have earlier releases.
         columns = planned(site).columns
     section = site.file.miner or site.file.peer
     prepared = {entry.digest: entry for entry in known}
@@ -148,11 +149,11 @@ def _counted(
 
 
 def _draws(release: Release | ReleaseCreate, columns: Mapping[str, str]) -> tuple[Draw, ...]:
-    """Return a draw for each variable, with identities that no later draw has."""
+    """Return a draw for each variable, with identities unlike those of any later draw."""
     kind = release.release_kind
     content = kind.read(release.content)
     plan = kind.plan(content)
-    # What follows no plan names columns; a variable of no column here may have been any.
+    # Releases without a plan name columns; a variable of unknown column may be any column.
     unknown = "" if plan is None else UNKNOWN
     openly = kind.columns(content)
     names = {name: columns.get(name, f"{unknown}{name}") for name in openly}

@@ -1,4 +1,4 @@
-"""How to publish, where there is a choice."""
+"""Options of publishing."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ STAGES = {
     "randomizing": "reading and randomizing",
     "sorting": "sorting by pseudonym",
     "pseudonyms": "computing pseudonyms",
-    "relationships": "looking at relationships",
+    "relationships": "measuring relationships",
     "masking": "masking",
     "measuring": "measuring",
     "growing": "growing the tree",
     "drawing": "drawing the report",
     "parts": "uploading parts",
 }
-"""The stages of making and sending a release, in words, by their names in progress."""
+"""Texts for the stages of a release, by their names in progress reports."""
 
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """How to publish: the size of parts, and what the custodian chose.
+    """Options of publishing: the size of parts, and the custodian's choices.
 
-    `corrections` decides about records with other values now; None leaves it to the site file. A
-    `preview` sends nothing.
+    `corrections` concerns records with changed values; None defers to the site file. A `preview`
+    sends nothing.
     """
 
     part_records: int = PART_RECORDS

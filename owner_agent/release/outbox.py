@@ -1,4 +1,4 @@
-"""The outbox: releases, parts and manifest, from before the first byte leaves."""
+"""The outbox: parts and manifests of releases, stored before the first byte is sent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTBOX = "outbox"
 
 MANIFEST = "manifest.json"
 UNSENT = "unsent"
-"""A file in the folder of a release of which nothing has left; removed before anything does."""
+"""Marker file in the folder of a release, removed before the first byte is sent."""
 _UNFINISHED = ".unfinished-"
 
 
@@ -40,12 +40,12 @@ class StoredRelease:
     manifest: ReleaseCreate
 
     def mark_leaving(self) -> None:
-        """Write down, durably, that it may have left from here on; the ledger has it before."""
+        """Record durably that the release may be sent from now on; the ledger lists it before."""
         (self.folder / UNSENT).unlink(missing_ok=True)
         sync_directory(self.folder)
 
     def part(self, number: int) -> bytes:
-        """Return one part's bytes. Raises StoreCorrupt."""
+        """Return the bytes of a part. Raises StoreCorrupt."""
         path = self.folder / _part_name(number)
         expected = self.manifest.parts[number].sha256
         body = path.read_bytes() if path.exists() else b""
@@ -56,9 +56,9 @@ class StoredRelease:
 
 @dataclass(frozen=True, eq=False)
 class Outgoing:
-    """The content of a release of any kind, as it leaves; records are sorted by pseudonym.
+    """The content of a release of any kind, as it is sent, with records sorted by pseudonym.
 
-    `draws` and `keyed_draws` are opaque identities of each block's draws: see `ReleaseCreate`.
+    `draws` and `keyed_draws` are opaque identities of each block's draws (see `ReleaseCreate`).
     """
 
     kind: ReleaseKindName
@@ -71,20 +71,20 @@ class Outgoing:
 
     @classmethod
     def of(cls, randomized: SortedReports, **more: Any) -> Outgoing:
-        """Return randomized records; `more` are further fields."""
+        """Return randomized records as an outgoing release; `more` are further fields."""
         message = PlanMessage.from_plan(randomized.plan)
         return cls(RANDOMIZED, message, randomized.keys, randomized.columns, **more)
 
     @cached_property
     def content(self) -> Any:
-        """The message, as its kind reads it."""
+        """The message, parsed by the release's kind."""
         return KINDS[self.kind].read(self.message)
 
 
 def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
-    """Write a release to the outbox, in parts of at most `per_part` records, or find it there.
+    """Return a release in the outbox, written in parts of at most `per_part` records if new.
 
-    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt; nothing of it stays then.
+    Raises OptionError, LimitExceeded, StorageFull or StoreCorrupt, and then stores nothing.
     """
     _require_part_count(len(records.keys), per_part)
     private_directory(outbox)
@@ -109,7 +109,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> StoredRelease:
             sync_directory(outbox)
         return StoredRelease(folder, manifest)
     except BaseException:
-        # A full disk is not filled further by each attempt.
+        # Attempts must not fill a full disk further.
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
@@ -127,12 +127,12 @@ def reopen(outbox: Path, name: str) -> StoredRelease | None:
         if (manifest.name, manifest.digest) == (name, digest):
             return StoredRelease(folder, manifest)
     except (OSError, ValueError, PramanaError):
-        pass  # All of these mean the one error below.
+        pass  # All of these lead to the error below.
     raise _corrupt(path, folder)
 
 
 def may_have_left(outbox: Path) -> tuple[str, ...]:
-    """Return the names of releases of which something may have left."""
+    """Return the names of releases that may have been sent, wholly or partly."""
     return tuple(
         folder.name
         for folder in (sorted(outbox.iterdir()) if outbox.exists() else ())
@@ -141,7 +141,7 @@ def may_have_left(outbox: Path) -> tuple[str, ...]:
 
 
 def discard(outbox: Path, name: str) -> None:
-    """Remove a release that never left, if it is there."""
+    """Remove a release that was never sent, if it exists."""
     shutil.rmtree(outbox / name, ignore_errors=True)
 
 
@@ -156,7 +156,7 @@ def _require_part_count(records: int, per_part: int) -> None:
         raise LimitExceeded(
             f"The release would have {count} parts; {MAX_PARTS} are allowed.",
             where="part-records",
-            remedy="Put more records into a part with --part-records.",
+            remedy="Allow more records in a part with --part-records.",
         )
 
 
@@ -179,7 +179,7 @@ def _manifest(records: Outgoing, parts: list[PartManifest]) -> ReleaseCreate:
 def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
     """Yield each part with its entry of the manifest."""
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
-        # Here, for a release without records has no parts, and no schema.
+        # Inside the loop, for a release without records has neither parts nor a schema.
         schema = KINDS[records.kind].schema_of(records.content)
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)
@@ -188,10 +188,10 @@ def _bodies(records: Outgoing, per_part: int) -> Iterator[tuple[PartManifest, by
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
-    """Return the same release as it was written before."""
+    """Return the same release as written by an earlier attempt."""
     found = reopen(folder.parent, manifest.name)
     if found is not None:
-        # A session of peers prepares the same bytes, without draws and linkage.
+        # A session of peers prepares the same bytes without draws and linkage.
         one, other = found.manifest, manifest
         beside = ("draws", "keyed_draws", "linkage")
         bare = {n: None for n in beside if None in (getattr(one, n), getattr(other, n))}
@@ -202,10 +202,10 @@ def _found(folder: Path, manifest: ReleaseCreate) -> StoredRelease:
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:
     return StoreCorrupt(
-        f"{path} is not what was written there.",
+        f"The file {path} of the outbox was changed or damaged.",
         where=str(path),
-        remedy=f"Remove the folder {folder} and publish again, as before: that writes the same"
-        " content again.",
+        remedy=f"Remove the folder {folder} and publish again with the same options, which writes"
+        " the same content.",
     )
 
 

@@ -1,6 +1,6 @@
-"""Whether two releases have the same records, by a sample of pseudonyms.
+"""A test whether two releases have the same records, by a sample of pseudonyms.
 
-Under other record ids the same people are other records with other draws, whose losses add.
+The same people under other record ids are other records with other draws, whose losses add.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pramana_core.wire.parts import Column, Pseudonyms, key_words, slices_of
 SKETCH_RECORDS = 256
 
 TOLERATED_SHARE = 0.1
-"""The share of a sample up to which records may be gone, or new, in the same population."""
+"""Largest share of a sample that may be gone, or new, in the same population."""
 
 
 def sketch_of(keys: Column) -> bytes:
-    """Return the smallest of ascending pseudonyms, joined."""
+    """Return the bytes of the smallest of ascending pseudonyms, a sample of fixed size."""
     return bytes(keys[:SKETCH_RECORDS].tobytes())
 
 
 def same_records(earlier: Entry, keys: Column) -> bool:
-    """Whether ascending pseudonyms may be those of an earlier release, with some added or gone."""
+    """Whether ascending pseudonyms fit an earlier release with some records added or removed."""
     sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
     return _same(sampled, earlier.records, keys)
 
 
 def same_people(earlier: Column, keys: Column) -> bool:
-    """Whether ascending pseudonyms may be earlier ones with records added or taken away."""
+    """Whether ascending pseudonyms fit earlier ones with some records added or removed."""
     return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
 
 
@@ -44,7 +44,7 @@ def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
     for rows in slices_of(len(keys)):
         first = _first_words(keys[rows])
         inside = first if last is None else first[: np.searchsorted(first, last, side="right")]
-        # Half a pseudonym is enough: two records have the same once in 10^19.
+        # Half a pseudonym suffices: two records share it with a probability of 1 in 10^19.
         found += int(np.isin(sampled, inside).sum())
         present += len(inside)
         if len(inside) < len(first):
@@ -54,7 +54,7 @@ def _same(sketch: Pseudonyms, records: int, keys: Column) -> bool:
 
 
 def population_of(keys: Column, draw_id: str, entries: Iterable[Entry]) -> str:
-    """Return the name of the population of ascending pseudonyms: a known one, or a new one."""
+    """Return the name of the population of ascending pseudonyms, known or new."""
     populations: dict[str, bool] = {}
     for entry in entries:
         draw = next((d for d in entry.draws if d.draw_id == draw_id), None)

@@ -1,4 +1,4 @@
-"""A release as it is made for a site and shown, before anything of it is sent."""
+"""A release as prepared and shown, before it is sent."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pramana_core.wire.release_kinds import ReleaseKindName
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedRelease(ABC):
-    """A release as it would leave: `identity` of its content, the ledger's `draws`, `records`.
+    """A release before sending: `identity` of its content, the ledger's `draws`, `records`.
 
-    `keys` are ascending pseudonyms, `dropped` counts records left out, `beginning` is its epoch,
-    and `stale` counts the most records of a block that keep a report of a corrected value.
+    `keys` are ascending pseudonyms, `dropped` counts omitted records, and `beginning` is the epoch.
+    `stale` is the largest count of records in a block that keep the report of a corrected value.
     """
 
     kind: ClassVar[ReleaseKindName]
     section: ClassVar[str] = ""
-    """The section of the site file that it is of."""
+    """The section of the site file that configures the release."""
 
     identity: str
     draws: tuple[Draw, ...]
@@ -55,20 +55,20 @@ class PreparedRelease(ABC):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Make a site's release. Raises InputError, KeyFileError, StoreCorrupt, HistoryLost."""
+        """Prepare a site's release. Raises InputError, KeyFileError, StoreCorrupt, HistoryLost."""
 
     @abstractmethod
     def outgoing(self) -> Outgoing:
-        """Return what leaves."""
+        """Return the content to send."""
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check that it may leave after what has left. Raises PlanConflict."""
+        """Check the release against earlier releases. Raises PlanConflict."""
         if not options.accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """How records differ from the last release's, where that needs an approval of its own."""
+        """The exchange of records since the last release, if it needs a separate approval."""
         return None
 
     def before_announcing(self, delivery: Delivery) -> None:
@@ -76,13 +76,15 @@ class PreparedRelease(ABC):
         delivery.require_beside_plan([draw.column for draw in self.draws], self.section)
 
     def file_content(self) -> bytes:
-        """Return what leaves as a file that needs no miner. Raises OptionError: there is none."""
-        raise OptionError(f"Releases of the kind {self.kind} go to a miner.", where="out")
+        """Return the release as a file for use without a miner. Raises OptionError."""
+        raise OptionError(
+            f"A release of the kind {self.kind} can only be sent to a miner.", where="out"
+        )
 
     def entry(
         self, to: tuple[str, str], digest: str, plan_digest: str, parts: int, now: datetime
     ) -> Entry:
-        """Return the ledger's entry of it, prepared now for a miner, or a file, and a study."""
+        """Return the ledger's entry, in state "prepared", for a miner or file and a study."""
         return Entry(
             miner=to[0],
             study=to[1],

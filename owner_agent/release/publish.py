@@ -1,8 +1,8 @@
-"""The way of a record from the owner's table to the miner, in thirteen steps.
+"""Publishing: the way of a record from the owner's table to the miner, in thirteen steps.
 
-1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort are `draw_table`; 6 overlay what was reported
-before and 7 cost are `PreparedRecords.of`; 8 show, 9 approve, 10 outbox, 11 ledger, 12 announce,
-and 13 send and seal are `publish`. Each step may be repeated after any crash.
+`draw_table` does 1 read, 2 encode, 3 pseudonyms, 4 draw and 5 sort. `PreparedRecords.of` does 6
+overlay earlier reports and 7 cost. `publish` does 8 show, 9 approve, 10 outbox, 11 ledger, 12
+announce, and 13 send and seal. Each step may be repeated after a crash.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Made = TypeVar("Made", bound=PreparedRelease)
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table's reports sorted by pseudonym; `one_secret` are columns with each other's values."""
+    """A table's reports sorted by pseudonym; `one_secret` lists columns of equal values."""
 
     reports: SortedReports
     one_secret: Mapping[str, tuple[str, ...]]
@@ -82,7 +82,7 @@ def draw_table(
     watch: StagedProgress,
     rows: int = CHUNK_ROWS,
 ) -> DrawnTable:
-    """Do the first five steps: read a site's table once, `rows` at a time; return sorted reports.
+    """Return sorted reports of a site's table, read once, `rows` at a time (steps 1 to 5).
 
     Raises TableError, UnknownCategory, UnprotectedVariable or StorageFull.
     """
@@ -107,8 +107,8 @@ def draw_table(
         runs.add(keys, reports)
         watch("randomizing", *text.read)
     if encoder.well and not (missing or repeated):
-        raise_together(encoder.given_away())
-        with suppress(DuplicateRecordId):  # Named below with all other problems.
+        raise_together(encoder.revealing_columns())
+        with suppress(DuplicateRecordId):  # Reported below with all other problems.
             return DrawnTable(runs.merged(rows, partial(watch, "sorting")), encoder.one_secret())
     named = partial(pseudonyms, secrets, study)
     raise_together(_id_problems(site, named, runs, missing, rows) + encoder.problems())
@@ -122,9 +122,9 @@ def _id_problems(
     missing: FoundRows,
     rows: int,
 ) -> list[PramanaError]:
-    """Return the problems of record ids; rows of repeated ones are looked up again."""
+    """Return the problems of record ids; a second pass finds the rows of repeated ids."""
     column, duplicates, start = site.file.record_id, FoundRows(), 0
-    # Rows without an id are no duplicates: they are a problem of their own.
+    # Rows without an id are a separate problem, not duplicates.
     repeated = runs.repeated(rows)
     repeated = repeated[repeated != named([""])]
     if len(repeated):
@@ -156,7 +156,7 @@ class PreparedRecords(PreparedRelease):
         environment: Environment = Environment(),  # noqa: B008 - frozen
         /,
     ) -> Self:
-        """Randomize a site's table; earlier reports are repeated. Raises HistoryLost."""
+        """Randomize a site's table, repeating earlier reports. Raises HistoryLost."""
         plan, section = planned(site), site.file.miner or site.file.peer
         study = site.miner.study if not options.preview else section.study if section else ""
         store = KeyStore(site.state)
@@ -167,7 +167,7 @@ class PreparedRecords(PreparedRelease):
             secrets = store.load() if entries else store.load_or_passing(passing)
         past = ReleaseHistory.of(site.state, entries, study)
         table = draw_table(site, study, plan, secrets, past.beginning, watch)
-        # 6: overlay what was reported.
+        # 6: overlay earlier reports.
         corrected = overlay_reported(table.reports, past.identities(plan.plan, secrets), past)
         # 7: cost.
         keys = corrected.randomized.keys
@@ -196,13 +196,13 @@ class PreparedRecords(PreparedRelease):
         )
 
     def require_allowed(self, options: PublishOptions) -> None:
-        """Check as for all, and that corrections have a choice. Raises RecordsCorrected."""
+        """Check also that corrected records have a choice of reports. Raises RecordsCorrected."""
         self.corrected.require_chosen(options.corrections)
         super().require_allowed(options)
 
     @property
     def large_exchange(self) -> Exchange | None:
-        """How records differ from the last release's, where that needs an approval of its own."""
+        """The exchange of records since the last release, if it needs a separate approval."""
         counted_once = {old.identity for old in left_draws(self.entries)}
         repeated = any(draw.randomized and draw.identity in counted_once for draw in self.draws)
         exchange = self.corrected.exchange
@@ -211,15 +211,15 @@ class PreparedRecords(PreparedRelease):
     def before_announcing(self, delivery: Delivery) -> None:
         """Check the plan that this owner adopted, and remember the reports."""
         delivery.require_agreed(self.plan.adopted)
-        # The manifest holds digests of the reports: who guesses them could check the guess.
+        # The manifest contains digests of the reports, against which a guess could be checked.
         self.corrected.remember(self.past, self.identity)
 
 
 def draws_for_miner(plan: Plan, draws: Sequence[Draw]) -> tuple[list[str], list[str]]:
-    """Return two opaque identities for each block, in order, by which the miner knows the draws.
+    """Return, per block in order, two opaque identities by which the miner recognizes draws.
 
-    The first are equal in two releases exactly if every record's draw is the same: then the second
-    release adds no loss. The second follow from key, block and epoch alone, to compare records.
+    If two releases share the first identity, every record's draw is the same and the second release
+    adds no loss. The second depends on key, block and epoch alone, for comparing records.
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
@@ -235,10 +235,10 @@ def _digest(about: bytes, *parts: str) -> str:
 
 @dataclass(frozen=True)
 class PublishOutcome:
-    """A sealed release; `already` if nothing had to be sent. Other fields: see `PreparedRelease`.
+    """A sealed release; `already` if nothing had to be sent. Shares fields of `PreparedRelease`.
 
-    `consistency` and `repeated` are the miner's checks; `asked`: it was asked. `file`:
-    the name of the file that it was written into, if no miner has it.
+    `consistency` and `repeated` are the miner's checks, and `asked` is true if it replied. `file`
+    is the name of the file that contains a release without a miner.
     """
 
     kind: str
@@ -258,7 +258,7 @@ class PublishOutcome:
     repeated: tuple[RepeatedReports, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON."""
+        """Return the outcome as JSON values."""
         found = self.consistency
         return {
             **asdict(replace(self, repeated=())),
@@ -276,10 +276,11 @@ def publish(
     show: Callable[[Made], PublishOptions | None] = lambda _now: None,
     approval: Approval | None = None,
 ) -> PublishOutcome:
-    """Publish a site's release of a kind, or continue where an earlier attempt ended.
+    """Publish a site's release of a kind, or continue an interrupted publication.
 
-    `show` shows the release before it is in the outbox, and may return other options. `approval` is
-    of what was shown before. Raises InputError, ChangedSinceShown, Refused, Unreachable and others.
+    `show` shows the release before it is in the outbox, and may return other options. `approval`
+    refers to an earlier view. Raises InputError, ChangedSinceShown, Refused, Unreachable and
+    others.
     """
     with publishing_alone(site.state):
         token = TokenStore(site.state).load(site.miner.study)
@@ -305,7 +306,7 @@ def publish(
             command = KINDS[now.kind].command
             delivery = Delivery(miner, stored, entry, ledger, environment.now, command)
             with delivery.resumable():
-                # Nothing is written down for a miner that cannot be reached.
+                # An unreachable miner must leave no trace in outbox and ledger.
                 delivery.require_known()
                 now.before_announcing(delivery)
                 # 12: announce.
@@ -326,12 +327,12 @@ def _shown(
     show: Callable[[Made], PublishOptions | None],
     approval: Approval | None,
 ) -> tuple[Made, PublishOptions]:
-    """Make a release that may leave, and have it shown and approved."""
+    """Prepare a release, check that it may be sent, show it and obtain approval."""
     options = replace(options, corrections=options.corrections or site.file.corrections)
     if approval is not None:
         approval.require(site)
     now = kind.of(site, watch, options, environment)
-    if approval is not None:  # Meanwhile its table was read.
+    if approval is not None:  # The site may have changed while its table was read.
         approval.require(site)
     now.require_allowed(options)
     # 8: show; 9: approve.
@@ -351,10 +352,10 @@ def release_to_file(
     show: Callable[[Made], PublishOptions | None] = lambda _now: None,
     approval: Approval | None = None,
 ) -> PublishOutcome:
-    """Release into a new file, without a miner; the ledger has it, with the file's digest, before.
+    """Release into a new file, without a miner, after entering the file's digest into the ledger.
 
-    A file that has the same content stays; each path has a line of its own in the ledger. Arguments
-    and errors are those of `publish`.
+    A file with the same content is not rewritten. Each path has a separate entry in the ledger.
+    Arguments and errors are as in `publish`.
     """
     with publishing_alone(site.state):
         now, _ = _shown(kind, site, environment, options, watch, show, approval)
@@ -362,9 +363,9 @@ def release_to_file(
         path = path.resolve()
         if not path.parent.is_dir():
             raise OptionError(
-                f"There is no folder {path.parent}; nothing was written.",
+                f"The folder {path.parent} does not exist; nothing was written.",
                 where="out",
-                remedy="Make it, or name a file in a folder that is there.",
+                remedy="Create the folder, or name a file in an existing folder.",
             )
         if path.exists() and (not path.is_file() or path.read_bytes() != content):
             require_absent(path, "out")
@@ -383,7 +384,7 @@ def release_to_file(
 
 def _other_content(entry: Entry) -> StoreCorrupt:
     return StoreCorrupt(
-        f"The release {entry.name} is in the ledger with another content than was shown now.",
+        f"The ledger lists release {entry.name} with other content than the release shown now.",
         where=entry.name,
         remedy="Publish it with the version of the agent that prepared it.",
     )
@@ -418,7 +419,7 @@ def _outcome(
 
 
 def upsert_entry(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
-    """Return the entry of a release, written if it was not; discard others that never left."""
+    """Return the ledger's entry of a release, adding it if new; discard others never sent."""
     for other in ledger.entries():
         here = (other.miner, other.study, other.kind) == (new.miner, new.study, new.kind)
         if here and other.state == "prepared" and other.name != new.name:

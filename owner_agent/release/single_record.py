@@ -1,6 +1,7 @@
-"""A person's one record, reported once and for ever by a study's published plan.
+"""One person's record, reported once and permanently under a study's published plan.
 
-The keys of the draw are forgotten. The report is kept before anybody gets it, and never drawn anew.
+The keys of the draw are discarded. The report is stored before anybody receives it, and is never
+drawn again.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ def draw_reports(
     columns: Mapping[str, Codes],
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> dict[str, Codes]:
-    """Randomize N records of N people by passing keys; return N codes by variable in random order.
+    """Randomize N people's records by temporary keys; return N codes by variable in random order.
 
-    Raises PlanError: the plan is a part of a study plan.
+    Raises PlanError if the plan is a part of a study plan.
     """
     if any(isinstance(block.channel, Coordinated) for block in plan.blocks):
         raise PlanError(
-            "The plan is an owner's part of a study plan; a single record has no part in its coin.",
+            "The plan is an owner's part of a study plan, whose coin a single record cannot use.",
             where="plan",
-            remedy="Answer by a plan that samples its blocks record by record.",
+            remedy="Use a plan that samples its blocks record by record.",
         )
     records = len(next(iter(columns.values())))
     passing = Secrets(random_bytes(KEY_LENGTH), random_bytes(KEY_LENGTH))
@@ -52,7 +53,7 @@ def permanent_report(
     file: Path,
     random_bytes: Callable[[int], bytes] = system.token_bytes,
 ) -> SingleReport:
-    """Return the report in a private file, or a new one of `record` that is kept there.
+    """Return the report in a private file, or draw one from `record` and store it there.
 
     Raises PlanConflict, KeyFileError, StoreCorrupt, PlanError, TableError or StorageFull.
     """
@@ -63,14 +64,14 @@ def permanent_report(
         try:
             write_new(file, made.model_dump_json().encode() + b"\n")
         except FileExistsError:
-            pass  # another process was faster, and its report is the one that stays
+            pass  # another process was faster, and its report is the permanent one
         else:
             return made
     return _kept(file, study, plan)
 
 
 def kept_report(plan: Plan, study: str, file: Path) -> SingleReport | None:
-    """Return the report in the file, or None. Raises as `permanent_report`."""
+    """Return the report in a file, or None. Raises as `permanent_report`."""
     return _kept(file, study, plan) if file.exists() else None
 
 
@@ -80,10 +81,10 @@ def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
         kept = SingleReport.model_validate_json(file.read_bytes())
     except ValidationError:
         raise StoreCorrupt(
-            f"{file} holds no report.",
+            f"The file {file} does not contain a report.",
             where=str(file),
-            remedy="Restore it from a backup. A record must not be randomized a second time: both"
-            " reports together tell more than one.",
+            remedy="Restore it from a backup. A record must not be randomized a second time, as two"
+            " reports together reveal more than one.",
         ) from None
     if (kept.study, kept.plan_digest) != (study, plan.digest):
         changed = "study" if kept.study != study else "plan"
@@ -92,11 +93,11 @@ def _kept(file: Path, study: str, plan: Plan) -> SingleReport:
             "plan": (kept.plan_digest[:12], plan.digest[:12]),
         }[changed]
         raise PlanConflict(
-            f"The report in {file} was made for {changed} {names[0]}, and this is {changed}"
+            f"The report in {file} is for {changed} {names[0]}, but this is {changed}"
             f" {names[1]}. Nothing was drawn.",
             where=str(file),
-            remedy="A second report tells more of the record than either plan states. For another"
-            " study keep another file, and add the epsilons up; within one study a record reports"
-            " once.",
+            remedy="A second report reveals more about the record than either plan states. Within a"
+            " study, a record reports once. For another study, use another file and add the"
+            " epsilons.",
         )
     return kept

@@ -1,6 +1,6 @@
-"""Reports sorted by pseudonym that do not fit into memory: sorted runs on disk, merged.
+"""External sorting of reports by pseudonym: sorted runs on disk, then a merge.
 
-Only pseudonyms and reports are written, in private files without a name that a crash removes.
+Only pseudonyms and reports are written, in unnamed private files that vanish with the process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import Pseudonyms, code_dtype, key_order
 
 _RANGE_BITS = 12
-"""Each run knows where each of 2^12 ranges of pseudonyms begins."""
+"""Each run records the start of each of 2^12 ranges of pseudonyms."""
 
 
 class ScratchReports:
-    """The reports of N records in a file without a name, put there piece by piece."""
+    """The reports of N records in an unnamed file, appended in pieces."""
 
     def __init__(self, file: ScratchFile, plan: Plan, records: int):
-        """Take the next place in a file; nothing is written yet."""
+        """Reserve space in a file without writing anything yet."""
         sizes = plan.reported_sizes.items()
         self.keys = file.column(f"V{KEY_BYTES}", records)
         self.columns = {name: file.column(code_dtype(size), records) for name, size in sizes}
@@ -36,7 +36,7 @@ class ScratchReports:
         self._filled = 0
 
     def append(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> int:
-        """Put records after the last, and return how many there are. Raises StorageFull."""
+        """Append records and return the count of all records. Raises StorageFull."""
         rows = slice(self._filled, self._filled + len(keys))
         self.keys[rows] = keys
         for name, codes in columns.items():
@@ -46,15 +46,15 @@ class ScratchReports:
 
     @property
     def reports(self) -> SortedReports:
-        """What was put there, of which every pseudonym was above the one before."""
+        """The appended reports, whose pseudonyms must have been appended in ascending order."""
         return SortedReports(self._plan, self.keys, self.columns)
 
 
 class SortedRuns:
-    """Runs of reports, each sorted by pseudonym; of a table that is wrong, of pseudonyms alone."""
+    """Runs of reports, each sorted by pseudonym; of an invalid table, pseudonyms alone."""
 
     def __init__(self, folder: Path, plan: Plan):
-        """Begin; `folder` is where the files lie."""
+        """Start without runs; `folder` will contain the files."""
         self._folder = folder
         self._plan = plan
         self._file = ScratchFile(folder)
@@ -62,7 +62,7 @@ class SortedRuns:
         self._bounds: list[npt.NDArray[np.uint32]] = []
 
     def __len__(self) -> int:
-        """Return how many records there are."""
+        """Return the count of records."""
         return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
@@ -88,7 +88,7 @@ class SortedRuns:
         return whole.reports
 
     def repeated(self, rows: int) -> Pseudonyms:
-        """Return the pseudonyms that are there more than once, ascending; `rows` as in `merged`."""
+        """Return the pseudonyms that occur more than once, ascending; `rows` as in `merged`."""
         found = [np.empty(0, dtype=f"S{KEY_BYTES}")]
         for places in self._ranges(rows):
             keys = np.concatenate([run.keys[inside] for run, inside in places])
@@ -100,7 +100,7 @@ class SortedRuns:
         return np.concatenate(found).view(f"V{KEY_BYTES}")
 
     def _ranges(self, rows: int) -> Iterator[list[tuple[ScratchReports, slice]]]:
-        """Yield the runs with the rows they have in a range of pseudonyms, range by range."""
+        """Yield, for successive ranges of pseudonyms, each run with its slice of rows."""
         ends = np.asarray(np.sum(self._bounds, axis=0, dtype=np.int64))[1:]
         first = 0
         while first < len(ends):

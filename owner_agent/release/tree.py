@@ -1,6 +1,6 @@
-"""Shared trees: what one is learned from, how it is grown, and the tree as it leaves.
+"""Shared trees: the table that a tree is learned from, growing it, and the released tree.
 
-The same table shared again is the same tree. No message quotes a cell.
+The same table shared again gives the same tree. No message quotes a cell.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from pramana_core.wire.release_kinds import KINDS, SHARED_TREE, SharedTreeMessag
 SECTION = "share_model"
 
 FORM = "tree/3"
-"""Changed with every change that gives the same table another tree."""
+"""Version of shared trees, changed whenever the same table gives another tree."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeColumns:
-    """The attributes and, last, the class of n records, sorted by id; `dropped` had empty cells."""
+    """Attributes and, last, the class of n records sorted by id; `dropped` had empty cells."""
 
     record_ids: list[str]
     table: MixedTable
@@ -57,12 +57,12 @@ class TreeColumns:
 
     @property
     def rows(self) -> int:
-        """How many records the table has, with those that had empty cells."""
+        """The count of the table's records, including those with empty cells."""
         return self.table.records + self.dropped
 
 
 def read_tree_columns(site: Site) -> TreeColumns:
-    """Read what a tree is learned from. Raises InputError for the site file and the table."""
+    """Read the columns that a tree is learned from. Raises InputError."""
     section = site.share_model
     columns: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
     read = read_records(site, columns, drop=section.missing == "drop", section=SECTION)
@@ -74,10 +74,10 @@ def read_tree_columns(site: Site) -> TreeColumns:
 
 @dataclass(frozen=True, eq=False)
 class TreePlan:
-    """A table of n records, sorted by id, and how its tree is grown.
+    """A table of n records, sorted by id, and the options of growing its tree.
 
-    `attributes` are cut to their ranges, `depth` is a private tree's, `public` are columns that
-    other releases hold, `identity` is of table and options.
+    `attributes` are clipped to their ranges, `depth` is a private tree's, `public` are columns that
+    other releases contain, and `identity` identifies table and options.
     """
 
     columns: TreeColumns
@@ -108,23 +108,23 @@ class TreePlan:
         content = [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
         identity = keyed_digest(draw_key, FORM.encode(), how.encode(), b"%d" % depth, *content)
         variables = (v.source for v in site.file.variables if not v.sensitive)
-        beside = () if site.file.mask is None else site.file.mask.told
+        beside = () if site.file.mask is None else site.file.mask.unchanged
         public = frozenset((*variables, *beside))
         return cls(columns, schema, attributes, classes, section, depth, public, identity)
 
     @property
     def records(self) -> int:
-        """How many records the tree is learned from."""
+        """The count of records that the tree is learned from."""
         return self.columns.table.records
 
     @property
     def private(self) -> PrivateSection | None:
-        """How a private tree is made, if it is one."""
+        """The options of a private tree, or None for other trees."""
         return self.section.private
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """The ledger's draw of each column; that no split asks for one discloses something, too."""
+        """The ledger's draw of each column: even a column without a split is partly disclosed."""
         epsilon = float("inf") if self.private is None else self.private.epsilon
         forms = Form.TREE, Form.OPEN_TREE
         return tuple(
@@ -136,7 +136,7 @@ class TreePlan:
 def _grown(
     chosen: TreePlan, draw_key: bytes, watch: StagedProgress
 ) -> tuple[SharedTree, SharedTree | None]:
-    """Return the tree that leaves, and the one with nothing required; None of a private tree."""
+    """Return the tree to release, and the unconstrained tree (None for a private tree)."""
     section = chosen.section
     if section.private is not None:
         return _private_tree(chosen, section.private, draw_key), None
@@ -159,13 +159,13 @@ def _grown(
 
 
 def _private_depth(section: ShareModelSection, rows: int, classes: int) -> int:
-    """Return how deep a private tree grows; 0 if none is grown."""
+    """Return the depth of a private tree, or 0 for other trees."""
     from pramana_core.model_sharing.private import depth_for
     from pramana_core.model_sharing.private_options import PrivateOptions
 
     if section.private is None:
         return 0
-    # How many records have no empty cell is no public figure; how many there are is.
+    # The count of all records is public; the count of records without empty cells is not.
     for_counts = section.private.epsilon * (1 - PrivateOptions().splits)
     return section.private.depth or depth_for(rows, classes, for_counts)
 
@@ -181,7 +181,7 @@ def _private_tree(chosen: TreePlan, section: PrivateSection, draw_key: bytes) ->
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PreparedTree(PreparedRelease):
-    """A tree as it would leave; `grown` is that with nothing required, None of a private tree."""
+    """A tree as it would be sent; `grown` is the unconstrained tree, or None if private."""
 
     kind = SHARED_TREE
     section = SECTION
@@ -202,7 +202,7 @@ class PreparedTree(PreparedRelease):
         """Learn the tree that a site would share. Raises RequirementUnmet."""
         entries, store = known_entries(site.state), KeyStore(site.state)
         section = site.share_model
-        # A private tree that was shown by a key that passes would leave by another one.
+        # A private tree shown under a temporary key would be sent under another key.
         if options.preview and not entries and section.private is None:
             draw_key = store.load_or_passing(environment.random_bytes).draw
         else:
@@ -227,7 +227,7 @@ class PreparedTree(PreparedRelease):
 
     @cached_property
     def message(self) -> SharedTreeMessage:
-        """What leaves. Raises ConfigError: names or sizes cannot be sent."""
+        """The message to send. Raises ConfigError if names or sizes are unsuitable."""
         section, private = self.chosen.section, self.chosen.private
         required = None if section.required is None else section.required.required
         epsilon = None if private is None else private.epsilon
@@ -255,6 +255,6 @@ class PreparedTree(PreparedRelease):
         return self.message.model_dump_json(indent=1).encode() + b"\n"
 
     def outgoing(self) -> Outgoing:
-        """Return the tree, checked as its receiver will."""
+        """Return the tree, checked as its receiver will check it."""
         KINDS[SHARED_TREE].require(self.message)
         return Outgoing(SHARED_TREE, self.message)

@@ -1,4 +1,4 @@
-"""What a release would reveal, of a plan, a masked table or a tree, before it leaves.
+"""Reports on what a plan, a masked table or a tree would reveal, before the release.
 
-What is released, and what has left, is in `owner_agent.release`.
+Preparing and recording releases is in `owner_agent.release`.
 """

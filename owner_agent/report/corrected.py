@@ -1,4 +1,4 @@
-"""The records whose values were corrected since they were reported, and what each choice costs."""
+"""Records corrected since their first report, and the privacy loss of each choice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pramana_core.report.report import Row, Section, Sentence
 
 @dataclass(frozen=True)
 class Corrected:
-    """The corrected records of a table, by block, with the largest epsilon by each choice."""
+    """A table's corrected records by block, with the largest epsilon for each choice."""
 
     choice: CorrectionChoice | None
     blocks: tuple[Row, ...]
@@ -24,7 +24,7 @@ class Corrected:
 
     @classmethod
     def of(cls, now: PreparedRecords, choice: CorrectionChoice | None) -> Self | None:
-        """Compare records that would leave with those that left; None where none left."""
+        """Compare the records to send with those sent before; None without an earlier release."""
         left = [entry for entry in now.entries if entry.left]
         if not any(entry.study == now.past.study and entry.draws for entry in left):
             return None
@@ -51,43 +51,44 @@ class Corrected:
 
     @property
     def waits(self) -> bool:
-        """Whether records were corrected, and the site file has no choice."""
+        """Whether records were corrected, but the site file has no choice."""
         return self.choice is None and bool(self.changed)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON; an infinite epsilon is null."""
+        """Return JSON values; an infinite epsilon is null."""
         exchange = None if self.exchange is None else asdict(self.exchange)
         return {"choice": self.choice, "blocks": list(self.blocks), "records": exchange}
 
     def lines(self) -> list[str]:
-        """Return what a custodian must know before publishing, in sentences."""
+        """Return sentences that a custodian must know before publishing."""
         exchange = [] if self.exchange is None else [str(self.exchange)]
         return [*exchange, *map(self._line, self.changed)]
 
     def _line(self, row: Row) -> str:
         counted = f"{row['block']}: {row['would_differ']:,} of {row['reported_before']:,}"
-        counted += " records that left before"
+        counted += " records that were sent before"
         kept = bound(row["epsilon_if_kept"])
-        kept = f"keep reports of values that they no longer have (epsilon {kept})"
+        kept = f"keep the reports of their former values (epsilon {kept})"
         if self.choice == "keep":
             return f"{counted} {kept}."
         return (
-            f"{counted} would be reported differently. publish refuses until you choose: with"
-            f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` all are drawn"
-            f" anew (epsilon {bound(row['epsilon_if_anew'])} for everybody)."
+            f"{counted} would be reported differently. Before publishing, choose: with"
+            f" --corrections keep they {kept}; after `owner-agent new-epoch --yes` all records"
+            f" are randomized again (epsilon {bound(row['epsilon_if_anew'])} for everybody)."
         )
 
     def section(self) -> Section:
         """Return the section of a plan's report."""
         note = (
-            "These numbers are counted from the table: leave this section out where nobody may know"
-            " how many records were corrected. Two differing reports of one record would show that"
-            " its value changed, whatever the channel. So every record keeps its first report, or"
-            " all records are drawn anew and their epsilons add."
+            "These counts are from the table. Remove this section before showing the report to"
+            " people who may not know how many records were corrected. Two different reports of a"
+            " record would show that its value changed, whatever the channel. Therefore every"
+            " record keeps its first report, or all records are randomized again and their"
+            " epsilons add."
         )
         lines = self.lines()
         return Section(
-            "Records that were reported before and have other values now",
+            "Records with changed values since their first report",
             [Sentence(line, "warning") for line in lines or ["None."]],
             notes=[note],
             brief=bool(lines),

@@ -1,4 +1,4 @@
-"""Report files: a private page, with its numbers as JSON in a second file."""
+"""Report files: a private page, and its numbers as JSON in a second file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = "report"
 
 
 def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) -> None:
-    """Write the page and the files beside it, for their owner alone. Raises OptionError."""
+    """Write the page and its accompanying files as private files. Raises OptionError."""
     numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
     written = {
         page: html(report, owner, tick),
@@ -30,7 +30,7 @@ def write(report: Report, owner: str, page: Path, tick: Progress = unwatched) ->
 
 
 def place(state: Path, wanted: Path | None, name: str) -> Path:
-    """Return where a page goes: an .html file, or the site's own folder. Raises OptionError."""
+    """Return the path of a page: the .html file, or one in the state folder. Raises OptionError."""
     if wanted is None:
         private_directory(state)
         return private_directory(state / FOLDER) / name
@@ -48,5 +48,5 @@ def _unwritable(page: Path, error: OSError) -> OptionError:
     return OptionError(
         f"The report cannot be written to {page}: {error.strerror}.",
         where="report",
-        remedy="Name a place you may write to.",
+        remedy="Name a folder in which you may write.",
     )

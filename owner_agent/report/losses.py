@@ -1,4 +1,4 @@
-"""What each column has lost by everything that left, and what a release would add."""
+"""The privacy loss of each column by all earlier releases, and by one more release."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pramana_core.report.report import Column, Row, Section, Table
 
 
 def loss_text(epsilon: float | None, forms: Sequence[str] = ()) -> str:
-    """Write a column's loss: an epsilon, or the forms in which it left without one."""
+    """Return a column's loss as text: an epsilon, or its forms of release without a bound."""
     return f"no bound ({', '.join(forms)})" if forms else bound(epsilon)
 
 
 @dataclass(frozen=True)
 class Losses:
-    """The number of releases that may have left, and each column's loss with one more."""
+    """The count of earlier releases, and each column's loss including one more release."""
 
     releases: int
     columns: tuple[Row, ...]
@@ -31,11 +31,11 @@ class Losses:
         return [row["column"] for row in self.columns if row["refused_without_accepting"]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON; an infinite epsilon is null."""
+        """Return JSON values; an infinite epsilon is null."""
         return {"releases": self.releases, "columns": list(self.columns)}
 
     def section(self, note: str = "") -> Section:
-        """Return the section of a report on the columns that left before."""
+        """Return the section of a report on the columns that were released before."""
         columns = (
             Column("column", lambda row: row["column"], number=False),
             Column("epsilon before", before),
@@ -48,56 +48,56 @@ class Losses:
             ),
         )
         return Section(
-            "Together with what left before",
+            "Together with earlier releases",
             table=Table(columns, self.columns, brief=lambda row: before(row) != "0"),
-            notes=[f"{plural(self.releases, 'release')} may have left. {note}"],
+            notes=[f"{plural(self.releases, 'release')} may have been sent. {note}"],
         )
 
 
 def before(row: Row) -> str:
-    """Write the loss of a column before a release."""
+    """Return the loss of a column before a release, as text."""
     return loss_text(row["epsilon_before"], row["no_bound_before"])
 
 
 def after(row: Row) -> str:
-    """Write the loss of a column after a release."""
+    """Return the loss of a column after a release, as text."""
     return loss_text(row["epsilon_after"], row["no_bound_after"])
 
 
 def _added(row: Row) -> str:
     if row["refused_without_accepting"]:
-        return "publish refuses it unless you accept the added loss"
+        return "needs your acceptance of the added loss"
     return "nothing added" if before(row) == after(row) else ""
 
 
 def losses_by(now: PreparedRelease) -> Losses | None:
-    """Return the losses by a release; None if nothing left and no columns are one secret."""
+    """Return the losses by a release; None without earlier releases and equal columns."""
     left = [entry for entry in now.entries if entry.left]
     shown = left or any(draw.same_as for draw in now.draws)
     return compare(now.draws, left) if shown else None
 
 
 def left_out(now: PreparedRelease, what: str) -> Iterator[str]:
-    """Say how many records are left out of what would leave."""
+    """Yield a sentence with the count of records omitted from a release."""
     if now.dropped:
         records, one = plural(now.dropped, "record"), now.dropped == 1
         yield (
-            f"{records} {'has' if one else 'have'} empty cells and {'is' if one else 'are'} left"
-            f" out of the {what}."
+            f"{records} {'has' if one else 'have'} empty cells and {'is' if one else 'are'}"
+            f" omitted from the {what}."
         )
 
 
 def refusals(losses: Losses | None) -> Iterator[str]:
-    """Say which columns publishing would be refused for."""
+    """Yield a warning with the columns whose added loss must be accepted."""
     if losses is not None and losses.refused:
         yield (
-            f"{', '.join(losses.refused)} left before in another form: publishing is refused unless"
-            " the added loss is accepted."
+            f"{', '.join(losses.refused)} were released before in another form: you can publish"
+            " only if you accept the added loss."
         )
 
 
 def compare(draws: Sequence[Draw], entries: Sequence[Entry]) -> Losses:
-    """Compose the draws of a release with everything that left."""
+    """Compose the draws of a release with all earlier releases."""
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     ends = [
         (losses(left, beside=draws), Unbounded.of(left, beside=draws)),

@@ -1,4 +1,4 @@
-"""The report of a masked table before it leaves."""
+"""The report on a masked table before its release."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from pramana_core.report.report import Column, Fact, Picture, Report, Row, Secti
 PAGE = "mask.html"
 
 FIRST, MOST_NAMED = 5, 100
-"""The fewest records shown as most disclosed, and the most that are named."""
+"""Smallest and largest count of records listed as most disclosed."""
 
 MOST_PICTURES, PER_ROW = 8, 4
-"""The most relationships drawn, the strongest first, and how many stand in a row."""
+"""Largest count of relationships drawn, strongest first, and pictures per row."""
 
 MOST_MEASURES = 24
 """Longer tables of measures are folded."""
 
 SHOWN = ("snooper-gain", "told-largest")
-"""The measures that a terminal shows although nothing is wrong."""
+"""Measures that a terminal shows even without an alarm."""
 
 
 def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
     """Measure a masked table and report on it. Raises TableError, MaskingError."""
     table, masked = now.chosen.table, now.masked
     measures = measure_all(
-        table.told,
+        table.unchanged,
         table.confidential,
         numeric_table(table.confidential.names, masked.matrix),
         rng=now.chosen.randomness(0),
@@ -50,11 +50,11 @@ def report_of(now: PreparedMask, watch: StagedProgress) -> Report:
 
 
 def mask_report(now: PreparedMask, measures: Measures) -> Report:
-    """Return the report of a masked table; its JSON and its brief form name no single record."""
+    """Return the report on a masked table. Its JSON and its brief form name no single record."""
     chosen = now.chosen
     table, losses = chosen.table, losses_by(now)
     advice, influence = chosen.recommendation, now.masked.influence
-    told = table.told.names
+    unchanged = table.unchanged.names
     largest = None if influence is None else float(influence.weights.max())
     exposed = 0 if influence is None else int(np.count_nonzero(influence.exposed))
     alarms = measures.alarms
@@ -62,14 +62,14 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         f"{plural(len(alarms), 'measure')} {'shows' if len(alarms) == 1 else 'show'}"
         if alarms
         else "No measure shows"
-    ) + " that the masked values reveal more of a record than the public columns do."
+    ) + " that the masked values reveal more about a record than the public columns."
     cautions = gravest_first([*_cautions(now), *refusals(losses)])
-    promises = protection(chosen.method, told)
+    promises = protection(chosen.method, unchanged)
     how = "named in the site file" if advice is None else "recommended for this table"
     numbers = {
         "records": len(chosen.keys),
         "dropped": table.dropped,
-        "told": list(told),
+        "told": list(unchanged),
         "confidential": list(table.confidential.names),
         "method": chosen.method.name,
         "recommended": advice is not None,
@@ -84,14 +84,14 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         "notes": list(measures.notes),
         "ledger": None if losses is None else losses.as_dict(),
     }
-    head = [Caution(f"{verdict} See “What it gives away”.", Gravity.GRAVE)] if alarms else []
+    head = [Caution(f"{verdict} See “What it reveals”.", Gravity.GRAVE)] if alarms else []
     facts = [
         Fact(f"{len(chosen.keys):,}", "records"),
         Fact(chosen.method.name, how),
-        Fact("no bound", "masked records carry no gamma"),
+        Fact("no bound", "masked records have no gamma"),
     ]
     if largest is not None:
-        changed = "of a change of one true value is seen in its own masked value, at most"
+        changed = "largest share of a change in a true value that its masked value shows"
         more = "more than a quarter of what the public columns leave unknown"
         facts += [
             Fact(percent(largest), changed),
@@ -101,8 +101,8 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         Section(
             sentences=[
                 Sentence(
-                    "This page shows your true values, as pictures. Keep it where it is; it is for"
-                    " your eyes and is never sent.",
+                    "This page shows your true values as pictures. It is private: do not copy it to"
+                    " others. It is never sent.",
                     "private",
                     brief=False,
                 )
@@ -112,37 +112,40 @@ def mask_report(now: PreparedMask, measures: Measures) -> Report:
         Section(
             sentences=[
                 LETTERS,
-                f"S: {', '.join(told) or 'nothing'}. X: {', '.join(table.confidential.names)}.",
+                (
+                    f"S: {', '.join(unchanged) or 'nothing'}."
+                    f" X: {', '.join(table.confidential.names)}."
+                ),
                 *(_weighed(words) for words in gravest_first([*head, *cautions])),
             ]
         ),
         Section(
-            "What this protects, and what it does not",
+            "What this protects and what it does not",
             [Sentence(words, "point") for words in promises],
         ),
         _relationships(chosen.method.keeps, None if advice is None else asdict(advice)),
         *_pictures(now),
-        _measures("What it gives away", verdict, _rows(measures, "security")),
+        _measures("What it reveals", verdict, _rows(measures, "security")),
         *_named(now),
         _measures(
             "What it is good for", "", _rows(measures, "utility"), measures.notes, brief=False
         ),
     ]
     if losses is not None:
-        sections.append(losses.section("No sum counts a masked column, for it has no bound."))
-    foot = "The same numbers, without pictures, are in the JSON file beside this page."
+        sections.append(losses.section("Sums do not include masked columns, which have no bound."))
+    foot = "The JSON file next to this page has the same numbers."
     return Report("what masking would release", sections, numbers, foot)
 
 
 def _cautions(now: PreparedMask) -> Iterator[str]:
-    """Yield cautions that no measure has: losses, omitted records, values near the true ones."""
+    """Yield cautions that no measure covers: losses, omitted records, nearly true values."""
     yield from now.masked.warnings
     advice = now.chosen.recommendation
     if advice is not None:
         yield from advice.lost
     table = now.chosen.table.confidential
     for fact in below_zero(table.names, table.matrix(), now.masked.matrix):
-        yield f"{fact}; methods that shuffle keep to true values."
+        yield f"{fact}; methods that shuffle release only true values."
     for words in left_out(now, "release"):
         yield Caution(words, Gravity.NOTE)
 
@@ -152,7 +155,7 @@ def _weighed(words: str) -> Sentence:
 
 
 def _relationships(keeps: str, advice: Row | None) -> Section:
-    title = "What relationships are kept"
+    title = "Which relationships are preserved"
     if advice is None:
         return Section(title, [keeps])
     columns = (
@@ -162,8 +165,8 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
         Column("curves explain", lambda row: measured(*row["curved"].values())),
     )
     note = (
-        "Shares of variance that fits explain of records they have not seen, ± a standard error"
-        " over records."
+        "Share of the variance in unseen records that fitted lines and curves explain, ± a standard"
+        " error over records."
     )
     sentences = [keeps, advice["sentence"]]
     table = Table(columns, advice["evidence"], brief=lambda _row: False)
@@ -171,13 +174,13 @@ def _relationships(keeps: str, advice: Row | None) -> Section:
 
 
 def _pictures(now: PreparedMask) -> Iterator[Section]:
-    """Yield pictures of the strongest relationships, the true records above the masked ones."""
-    told, true = now.chosen.table.told, now.chosen.table.confidential
+    """Yield pictures of the strongest relationships, true records above masked records."""
+    unchanged, true = now.chosen.table.unchanged, now.chosen.table.confidential
     masked = numeric_table(true.names, now.masked.matrix)
-    versions = [("original", told.beside(true)), ("masked", told.beside(masked))]
-    chosen = pairs_to_show(told, true, MOST_PICTURES)
-    note = "The strongest first. Original and masked have the same scales."
-    yield Section("Original against masked", [Sentence(note, "note")], brief=False)
+    versions = [("original", unchanged.beside(true)), ("masked", unchanged.beside(masked))]
+    chosen = pairs_to_show(unchanged, true, MOST_PICTURES)
+    note = "Strongest first. Original and masked pictures have the same scales."
+    yield Section("Original and masked records", [Sentence(note, "note")], brief=False)
     for place, start in enumerate(range(0, len(chosen), PER_ROW)):
         pairs = chosen[start : start + PER_ROW]
         chart = replace(relationships_chart(versions, pairs), salt=f"mask-{place}")
@@ -186,7 +189,7 @@ def _pictures(now: PreparedMask) -> Iterator[Section]:
 
 
 def _rows(measures: Measures, group: str) -> list[Row]:
-    """Return the measures of a group, alarms first."""
+    """Return the measures of a group, with alarms first."""
     found = [asdict(row) for row in measures if row.group == group]
     return sorted(found, key=lambda row: not row["alarm"])
 
@@ -212,7 +215,7 @@ def _measures(
 
 
 def named_records(now: PreparedMask) -> list[Row]:
-    """Return the most disclosed records: all exposed ones up to `MOST_NAMED`, at least `FIRST`."""
+    """Return the most disclosed records: exposed ones up to `MOST_NAMED`, and at least `FIRST`."""
     influence, table = now.masked.influence, now.chosen.table
     if influence is None:
         return []
@@ -231,15 +234,15 @@ def named_records(now: PreparedMask) -> list[Row]:
 
 
 def _named(now: PreparedMask) -> Iterator[Section]:
-    """Yield the section that names records, for pages alone."""
+    """Yield the section that names records, shown on pages only."""
     influence, rows = now.masked.influence, named_records(now)
     if influence is None or not rows:
         return
     exposed = int(np.count_nonzero(influence.exposed))
-    # Exposed records beyond those named count among the others.
+    # Exposed records that are not listed count among the others.
     shown = sum(row["exposed"] for row in rows)
     others = float(np.max(influence.weights[influence.order[shown:]], initial=0.0))
-    but = ", but for those in colour" if exposed else ""
+    but = ", except for those in colour" if exposed else ""
     columns = (
         Column("record", lambda row: row["record"], number=False, high=lambda row: row["exposed"]),
         Column("of", lambda row: row["column"], number=False),
@@ -248,28 +251,28 @@ def _named(now: PreparedMask) -> Iterator[Section]:
         Column("disclosed", lambda row: percent(row["told"]), high=lambda row: row["exposed"]),
     )
     count = (
-        f"These are the first {len(rows)} of {exposed:,} such records, the most disclosed ones."
+        f"These are the {len(rows)} most disclosed of {exposed:,} such records."
         if exposed > len(rows)
-        else "All others are disclosed less."
+        else "All other records are disclosed less."
     )
     yield Section(
         "Most disclosed records",
         [
             (
                 f"When one true value changes, its own masked value moves by at most"
-                f" {percent(others)} of that change{but}. This leaves out what is chosen from all"
-                " records: smoothness, and whom to leave out. Disclosed is the share of what the"
-                " public columns leave unknown that the masked value reveals to somebody who knows"
-                " all other records. Noise is a share of the usual."
+                f" {percent(others)} of that change{but}. This ignores settings chosen from all"
+                " records: smoothness, and omitted records. “Disclosed” is the share of the"
+                " variance unexplained by the public columns that the masked value reveals to a"
+                " reader who knows all other records. “Noise” is a share of the usual noise."
             )
         ],
         Table(columns, rows),
-        notes=[f"{count} Ids of records are on this page alone."],
+        notes=[f"{count} Record ids are on this page only."],
         minor=True,
         brief=False,
     )
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON, NaN and infinity as null."""
+    """Return a value as JSON, with NaN and infinity as null."""
     return json.loads(json.dumps(value), parse_constant=lambda _constant: None)

@@ -1,4 +1,4 @@
-"""What a plan's variables and blocks reveal, and how accurate estimates are, as JSON rows."""
+"""What a plan's variables and blocks reveal, and the accuracy of estimates, as JSON rows."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from pramana_core.privacy import (
 from pramana_core.report.numbers import finite
 
 ALARMING = 0.95
-"""A sensitive variable is warned of from this posterior on: it is next to a proof."""
+"""Posterior from which a report warns of a sensitive variable: almost a proof."""
 
 HIGH = 0.5
-"""From this posterior on a table shows it in red."""
+"""Posterior from which a table shows the value in red."""
 
 Z = normal_quantile(LEVEL)
 """Half the width of a 95 % interval in standard errors."""
 
 DECODED_ENTRIES = 1 << 22
-"""Larger estimators, categories by reports, are not computed for a report."""
+"""Largest estimator, in categories times reports, that is computed for a report."""
 
 Measures = dict[str, Any]
 T = TypeVar("T")
 
 
 def bounds(loss: Amplification, within: float | None = None) -> Measures:
-    """Return the bounds for every prior; `within` is gamma for whoever knows the group."""
+    """Return the bounds for every prior; `within` is the gamma for a reader who knows the group."""
     return {
         "gamma": finite(loss.gamma),
         "gamma_within_groups": finite(loss.gamma if within is None else within),
@@ -47,12 +47,12 @@ def bounds(loss: Amplification, within: float | None = None) -> Measures:
 
 
 def holds_sensitive(plan: PlannedSite, block: Block) -> bool:
-    """Whether some variable of a block is sensitive."""
+    """Whether a block has a sensitive variable."""
     return any(name in plan.sensitive for name in block.names)
 
 
 def together(plan: PlannedSite) -> Amplification:
-    """Return the bound on all sensitive variables at once. Raises LimitExceeded."""
+    """Return the joint bound for all sensitive variables. Raises LimitExceeded."""
     return Amplification.together([b for b in plan.plan.blocks if holds_sensitive(plan, b)])
 
 
@@ -81,7 +81,7 @@ def variable_row(
 
 
 def block_row(plan: PlannedSite, block: Block, records: int, limits: Measures) -> Measures:
-    """Return the measures of a block's variables together; `limits` are its bounds."""
+    """Return the joint measures of a block's variables; `limits` are the block's bounds."""
     reasons: dict[str, str] = {}
     channel = block.channel
     gammas = {one: gamma(one) for one in {choice.channel for choice in channel.choices}}
@@ -115,7 +115,7 @@ def _attempt(reasons: dict[str, str], name: str, compute: Callable[[], T]) -> T 
 
 
 def _guess(channel: Transition | None, reasons: dict[str, str]) -> Measures:
-    """Return how often an attacker guesses right to whom all categories are equally likely."""
+    """Return the share of correct guesses by an attacker with a uniform prior."""
     guess = None
     if channel is not None:
         guess = _attempt(reasons, "guess", lambda: attacker_accuracy(channel))

@@ -1,4 +1,4 @@
-"""The result of a publication in sentences, and the warnings of the miner."""
+"""The result of a publication, and the miner's warnings, in sentences."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pramana_core.wire.release_kinds import SHARED_TREE
 
 
 def outcome_lines(outcome: PublishOutcome) -> list[str]:
-    """Return what a publication ended with, in sentences."""
+    """Return the result of a publication in sentences."""
     done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
     if outcome.file is not None:
         done = f"{'was' if outcome.already else 'is'} written into {outcome.file}"
-    said = [f"Release {outcome.name} {done}: {_content(outcome)}, digest {outcome.digest[:12]}."]
+    lines = [f"Release {outcome.name} {done}: {_content(outcome)}, digest {outcome.digest[:12]}."]
     if not outcome.asked:
-        said.append(
-            "Its folder was removed from the outbox, so the miner was not asked whether it still"
-            " has the release, and could not get it again."
+        lines.append(
+            "Its folder was removed from the outbox. The agent therefore did not ask whether the"
+            " miner still has the release, and could not send it again."
         )
     if outcome.stale:
-        said.append(
-            f"{outcome.stale:,} records keep the report of a value that was corrected since."
+        lines.append(
+            f"{outcome.stale:,} records keep the report of a value that has been corrected since."
         )
-    return said
+    return lines
 
 
 def _content(outcome: PublishOutcome) -> str:
@@ -33,23 +33,23 @@ def _content(outcome: PublishOutcome) -> str:
 
 
 def found_wrong(outcome: PublishOutcome) -> list[str]:
-    """Return what the miner found wrong with a release, in sentences."""
+    """Return the miner's warnings about a release, in sentences."""
     return [*_inconsistency(outcome), *_changes(outcome)]
 
 
 def _inconsistency(outcome: PublishOutcome) -> list[str]:
-    said = outcome.consistency
-    if said is None or said.state != "inconsistent" or said.p_value is None:
+    check = outcome.consistency
+    if check is None or check.state != "inconsistent" or check.p_value is None:
         return []
-    # The estimators come with it, and no other command needs them.
+    # The import loads the estimators, which no other command needs.
     from pramana_core.estimation.plausibility import RATE
 
     return [
         (
-            f"the miner finds that the reports of {', '.join(said.variables)} do not fit the"
-            f" transition matrices they were sent with (p = {said.p_value:.2g}), as at most one in"
-            f" {1 / RATE:,.0f} releases made by their plan. A column may have been sent without"
-            " randomization. Whoever uses the release is warned; withdraw it if you find the cause."
+            f"the miner finds that the reports of {', '.join(check.variables)} do not fit their"
+            f" transition matrices (p = {check.p_value:.2g}). This happens to at most one in"
+            f" {1 / RATE:,.0f} releases that follow their plan. A column may have been sent without"
+            " randomization. Analysts see a warning; withdraw the release if you find the cause."
         )
     ]
 
@@ -64,10 +64,10 @@ def _changes(outcome: PublishOutcome) -> list[str]:
     earlier = list(dict.fromkeys(name for one in changed for name in one.releases))
     return [
         (
-            "the miner finds records that this release reports differently than earlier ones"
-            f" ({', '.join(earlier)}) by the same draws: {each}. Whoever has these releases knows"
-            " that these people's values changed, and no epsilon bounds that. This agent did not"
-            " know what it had reported: restore its state folder from your backup before you"
-            " publish again."
+            "the miner finds records whose reports in this release differ from earlier releases"
+            f" ({', '.join(earlier)}) by the same draws: {each}. The difference reveals that these"
+            " people's values changed, which no epsilon bounds. The agent's record of its earlier"
+            " reports is incomplete: restore its state folder from your backup before you publish"
+            " again."
         )
     ]

@@ -1,4 +1,4 @@
-"""The report of a plan: what its release would reveal, and how accurate estimates would be."""
+"""The report on a plan: what its release would reveal, and the accuracy of estimates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from pramana_core.report.report import Column, Fact, Report, Row, Section, Sente
 from pramana_core.wire.privacy import CentralMessage
 
 LISTED_SHARES = 12
-"""The most variables of a sampled block whose shares are listed."""
+"""Largest sampled block, in variables, whose shares are listed."""
 
 PAGE = "plan.html"
 
@@ -56,7 +56,7 @@ def report(
     more: Sequence[str] = (),
     central: CentralMessage | None = None,
 ) -> Report:
-    """Report on a plan at a number of records. Raises OptionError, LimitExceeded."""
+    """Report on a plan for a count of records. Raises OptionError, LimitExceeded."""
     if records < 1:
         raise OptionError(f"records must be at least 1, not {records}.", where="records")
     blocks = plan.plan.blocks
@@ -91,25 +91,26 @@ def report(
         *adopted_sections(adopted),
         *study_sections(study),
     ]
-    foot = f"Plan {plan.plan.digest}. The same numbers are in the JSON file beside this page."
+    foot = f"Plan {plan.plan.digest}. The JSON file next to this page has the same numbers."
     return Report("what publishing would reveal", sections, numbers, foot)
 
 
 def adopted_sections(adopted: AdoptedPlan | None) -> list[Section]:
-    """Return the section on the study's plan, where the site follows one."""
+    """Return the section on the study's plan, or an empty list without a plan."""
     if adopted is None:
         return []
     note = (
-        "The bound holds whatever goes together, and against whoever knows which variables a record"
-        " reports, as long as all owners follow the plan. The miner and, among peers, every owner"
-        " refuse releases that do not."
+        "The bound holds whatever the dependence between variables, and against an attacker who"
+        " knows which variables a record reports, provided that all owners follow the plan. The"
+        " miner, or every owner in a session of peers, rejects releases that do not follow the"
+        " plan."
     )
     return [Section("The plan of the whole study", list(study_sentences(adopted)), notes=[note])]
 
 
 def _summary(
     numbers: Mapping[str, Any],
-    told: Amplification,
+    loss: Amplification,
     central: CentralMessage | None,
     study: StudyForecast | str | None,
 ) -> Section:
@@ -122,16 +123,17 @@ def _summary(
     if sensitive:
         epsilon = "local epsilon of all sensitive variables of a record together (gamma"
         grows = (
-            f"the most a belief of {percent(PRIOR)} about sensitive variables can grow to by the"
+            f"upper limit to which a belief of {percent(PRIOR)} about sensitive variables can grow"
+            " by a"
         )
         facts += [
-            Fact(bound(told.epsilon), f"{epsilon} {told.written_gamma})"),
-            Fact(percent(told.grown(PRIOR)), f"{grows} whole record's report"),
+            Fact(bound(loss.epsilon), f"{epsilon} {loss.written_gamma})"),
+            Fact(percent(loss.grown(PRIOR)), f"{grows} whole record's report"),
         ]
     if central is not None and central.epsilon is not None:
         caption = (
-            f"central epsilon of this release at delta {central.delta:g}, for whoever does not know"
-            f" whose report is whose among {count(central.records)} records alike"
+            f"central epsilon of this release at delta {central.delta:g}, against an attacker who"
+            f" cannot attribute reports among {count(central.records)} equivalent records"
         )
         facts.append(Fact(bound(central.epsilon), caption))
     if isinstance(study, StudyForecast):
@@ -139,14 +141,14 @@ def _summary(
     if known := [row["half_width"] for row in variables if row["half_width"] is not None]:
         facts.append(Fact(f"± {percent(max(known))}", "the widest 95 % interval of a proportion"))
     besides = (
-        "Besides, records are counted whose values were corrected since they were reported."
+        "The page also counts records whose values were corrected since their report."
         if (numbers["corrections"] or {}).get("blocks")
-        else "Nothing else of the table is in this page."
+        else "The page contains nothing else from the table."
     )
     lead = (
         "Computed from the plan and the number of records, for an attacker to whom all categories"
-        f" are equally likely. {besides} Shares of a sensitive column are what the plan protects,"
-        " so no belief is taken from the table: you may show this page."
+        f" are equally likely. {besides} The plan protects the shares of a sensitive column, so the"
+        " page uses no prior from the table. You may show this page."
     )
     sentences = [Sentence(lead, "note", brief=False)]
     sentences += [Sentence(words, "warning") for words in numbers["warnings"]]
@@ -159,10 +161,10 @@ def _summary(
 
 
 _CENTRAL = (
-    "The local bound holds against whoever knows which report is whose: an owner, or a miner that"
-    " conspires with one. The central bound holds against the miner alone, an analyst and the"
-    " public: whatever they know of all other records, and as long as the linkage secret and the"
-    " draw keys are secret."
+    "The local bound holds against an attacker who can attribute reports to people: an owner, or"
+    " a miner that conspires with an owner. The central bound holds against the miner alone, an"
+    " analyst and the public, even if they know all other records, provided that the linkage"
+    " secret and the draw keys remain secret."
 )
 
 
@@ -192,16 +194,15 @@ def _bounds_of_variables(variables: Sequence[Row]) -> Section:
         Column("95 %\ninterval", lambda row: _interval(row["half_width"])),
     )
     meaning = (
-        "gamma bounds how much more likely a report is under one truth than under another; epsilon"
-        " is its logarithm; ∞ means that some report rules a truth out. The bounds hold for the"
-        " report of the variable's own block alone. Where variables go together, other blocks tell"
-        " of it too: the bound for that is the one on all sensitive variables, above."
+        "Gamma bounds the ratio of a report's probabilities under any two true values; epsilon is"
+        " its logarithm; ∞ means that some report excludes a true value. The bounds are for the"
+        " report of the variable's own block alone. If variables depend on each other, other"
+        " blocks also reveal information; the bound on all sensitive variables, above, covers that."
     )
     more = (
-        "Variables of a block have the block's gamma, which bounds what is learned about all of"
-        " them together. Public columns are released as they are; what they tell of a sensitive"
-        " variable is in no bound. The interval is that of the worst proportion, whatever the truth"
-        " is."
+        "Variables of a block have the block's gamma, which bounds their joint disclosure. Public"
+        " columns are released unchanged; no bound covers what they reveal about a sensitive"
+        " variable. The interval is for the least accurate proportion, whatever the true shares."
     )
     table = Table(columns, variables, quiet=lambda row: not row["sensitive"])
     notes = [more, *_without_interval(variables)]
@@ -218,7 +219,7 @@ def _without_interval(variables: Sequence[Row]) -> Iterator[str]:
 
 
 def _together(blocks: Sequence[Row], variables: Sequence[Row], records: int) -> Iterator[Section]:
-    """Yield a section on blocks of several variables or of parts."""
+    """Yield a section on blocks of several variables and on special schemes."""
     rows = [row for row in blocks if len(row["variables"]) > 1 or row["choices"]]
     if not rows:
         return
@@ -244,9 +245,9 @@ def _shares(row: Row, variables: Sequence[Row], records: int) -> str:
         for one in variables
         if one["block"] == row["name"]
     )
-    note = f"Of {row['name']}, each record reports one of {len(row['choices']):,} sets. Reported"
+    note = f"Each record reports one of {len(row['choices']):,} subsets of {row['name']}. Reported"
     listed = first_few(shares, LISTED_SHARES)
-    return f"{note} are {listed} of the records; the JSON file has all sets."
+    return f"{note} are {listed} of the records; the JSON file has all subsets."
 
 
 def _guess(row: Row) -> str:
@@ -258,37 +259,37 @@ def _interval(half_width: float | None) -> str:
 
 
 def warnings(plan: PlannedSite) -> tuple[str, ...]:
-    """Return a sentence for everything that the custodian should not approve unawares."""
+    """Return a sentence for each risk that the custodian should know before approving."""
     blocks = [block for block in plan.plan.blocks if holds_sensitive(plan, block)]
     alone = [
-        _warning(block, name, told)
+        _warning(block, name, loss)
         for block in blocks
-        if (told := Amplification.of(block.channel)).grown(PRIOR) >= ALARMING
+        if (loss := Amplification.of(block.channel)).grown(PRIOR) >= ALARMING
         for name in block.names
         if name in plan.sensitive
     ]
-    if len(blocks) > 1 and (told := together(plan)).grown(PRIOR) >= ALARMING:
+    if len(blocks) > 1 and (loss := together(plan)).grown(PRIOR) >= ALARMING:
         alone.append(
-            f"Reports of {len(blocks)} blocks together can turn a belief of {percent(PRIOR)} on a"
-            f" sensitive variable into {percent(ALARMING)} or more (gamma {told.written_gamma}), as"
-            " far as their variables go together."
+            f"Reports of {len(blocks)} blocks together can turn a belief of {percent(PRIOR)} about"
+            f" a sensitive variable into {percent(ALARMING)} or more (gamma {loss.written_gamma}),"
+            " if their variables depend on each other."
         )
     mixed = [block for block in blocks if not plan.sensitive.issuperset(block.names)]
     return (*alone, *(_mixed(plan, block) for block in mixed))
 
 
-def _warning(block: Block, name: str, told: Amplification) -> str:
+def _warning(block: Block, name: str, loss: Amplification) -> str:
     proven = share_proven(block, name)
     if proven > 0:
         return (
             f"{name} is sensitive, and some of its reports prove its value, for up to"
-            f" {100 * proven:.4g}% of the records that have it."
+            f" {100 * proven:.4g}% of the records with that value."
         )
-    if told.gamma == float("inf"):
-        return f"{name} is sensitive, and some of its reports rule out a truth with certainty."
+    if loss.gamma == float("inf"):
+        return f"{name} is sensitive, and some of its reports exclude a value with certainty."
     return (
-        f"{name} is sensitive, and some report can turn a belief of {percent(PRIOR)} on it into"
-        f" {percent(ALARMING)} or more (gamma {bound(told.gamma)})."
+        f"{name} is sensitive, and some report can turn a belief of {percent(PRIOR)} about it into"
+        f" {percent(ALARMING)} or more (gamma {bound(loss.gamma)})."
     )
 
 
@@ -297,18 +298,18 @@ def _mixed(plan: PlannedSite, block: Block) -> str:
     redrawn = [name for name in block.names if name in plan.sensitive]
     return (
         f"{first_few(public)} {'is' if len(public) == 1 else 'are'} public but in a block with"
-        f" {first_few(redrawn)}: a record whose public value there changes between two releases"
-        " counts as corrected, and keeps its whole report unless all records are drawn anew."
+        f" {first_few(redrawn)}: a record whose public value changes between two releases counts"
+        " as corrected, and keeps its whole report unless all records are randomized again."
     )
 
 
-def secrets_said(
+def equal_column_lines(
     one_secret: Mapping[str, Sequence[str]], losses: Losses | None = None
 ) -> list[str]:
-    """Return a sentence for each column that has the values of others, all of them randomized."""
+    """Return a sentence for each randomized column that has the same values as others."""
     sums = {} if losses is None else {row["column"]: after(row) for row in losses.columns}
     return [
-        f"Column {column!r} and {first_few(map(repr, others))} have each other's values: they are"
+        f"Column {column!r} and {first_few(map(repr, others))} have equal values: they are"
         " one secret, and their losses add"
         f"{f' to epsilon {sums[column]}' if column in sums else ''}. Withhold one of them, or"
         " protect them in one block."
@@ -323,29 +324,29 @@ def report_of(
     now: PreparedRecords,
     watch: StagedProgress = lambda _stage, _done, _total: None,
 ) -> Report:
-    """Return what publishing a site's records would reveal. Raises OptionError, LimitExceeded."""
+    """Return a report on publishing a site's records. Raises OptionError, LimitExceeded."""
     losses = losses_by(now)
     corrected = Corrected.of(now, site.file.corrections)
-    more = secrets_said(now.one_secret, losses)
+    more = equal_column_lines(now.one_secret, losses)
     tick = partial(watch, "measuring")
     central = central_of(site, now)
     return report(now.plan, now.records, losses, corrected, study, tick, more, central)
 
 
 def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
-    """Return the central bound of a release that is all that left, or why it is not stated."""
+    """Return the central bound of a site's only release, or the reason why it is not stated."""
     if site.file.peer is not None:
-        return CentralMessage(unstated="peers know whose report they read.")
+        return CentralMessage(unstated="peers can attribute the reports that they receive.")
     study = "" if site.file.miner is None else site.miner.study
     before = (e for e in now.entries if e.left and e.study in ("", study))
     if any(entry.content != now.identity for entry in before):
         return CentralMessage(
-            unstated="earlier releases count too: the privacy page of the study adds them up."
+            unstated="earlier releases also count; the privacy page of the study has the sum."
         )
     if any(block.channel.is_identity for block in now.plan.plan.blocks):
-        # Groups by public values would be more of the table than this page may show.
+        # Groups by public values would show more of the table than this page may.
         return CentralMessage(
-            unstated="public columns distinguish records: the privacy page of the study has it."
+            unstated="public columns distinguish records; the privacy page of the study has it."
         )
     return CentralMessage.of(record_loss(now.plan.plan), now.records)
 
@@ -353,23 +354,23 @@ def central_of(site: Site, now: PreparedRecords) -> CentralMessage:
 def require_accepted(
     site: Site, plan: PlannedSite, environment: Environment, forecast: StudyForecast | str | None
 ) -> None:
-    """Refuse what the miner would. Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers."""
+    """Check what the miner would. Raises BudgetExceeded, StudyPlanNotFollowed, LinkageDiffers."""
     if isinstance(forecast, StudyForecast) and forecast.forecast.refused is not None:
         require_agreed_by(site, plan.adopted, environment)
         raise BudgetExceeded(forecast.forecast.refused, where=forecast.study)
 
 
-def others_apart(site: Site) -> list[str]:
-    """Say that columns of [mask] and [share_model] leave by commands of their own, if any do."""
-    said = []
+def separate_release_lines(site: Site) -> list[str]:
+    """Return sentences on [mask] and [share_model], whose releases have separate commands."""
+    lines = []
     if site.file.mask is not None:
-        said.append(
-            f"Masked columns ({', '.join(site.file.mask.confidential)}) are not in this report:"
+        lines.append(
+            f"This report does not cover masked columns ({', '.join(site.file.mask.confidential)}):"
             " `owner-agent mask` reports on them, and `owner-agent mask --publish` sends them."
         )
     if site.file.share_model is not None:
-        said.append(
-            f"The tree of {site.file.share_model.target.column} is not in this report:"
+        lines.append(
+            f"This report does not cover the tree of {site.file.share_model.target.column}:"
             " `owner-agent share-model` shows it, and `owner-agent share-model --publish` sends it."
         )
-    return said
+    return lines

@@ -1,4 +1,4 @@
-"""What left, for people and scripts: the ledger added up, and each release."""
+"""Earlier releases, for people and scripts: each release, and the sums of the ledger."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pramana_core.report.report import Column, Row, Section, Table
 from pramana_core.wire.release_kinds import SHARED_TREE
 
 MASKED_NOTE = (
-    "No epsilon bounds what masked values tell of a record, and no sum counts them; the report of"
-    " `owner-agent mask` says what protects them."
+    "No epsilon bounds what masked values reveal about a record, and the sums exclude them. The"
+    " report of `owner-agent mask` describes their protection."
 )
 SHARED_NOTE = (
-    "No epsilon bounds what a shared tree tells of a record unless it is a private one, and no sum"
-    " counts it; `owner-agent share-model` says what such a tree promises."
+    "Unless a shared tree is private, no epsilon bounds what it reveals about a record, and the"
+    " sums exclude it. `owner-agent share-model` describes the guarantees of such a tree."
 )
 
 
 @dataclass(frozen=True)
 class LedgerSummary:
-    """The whole ledger as JSON rows, what each column has lost, and notes on the sums."""
+    """The whole ledger as JSON rows, the loss of each column, and notes on the sums."""
 
     releases: tuple[Row, ...]
     columns: tuple[Row, ...]
@@ -46,7 +46,7 @@ class LedgerSummary:
         ]
         notes = [MASKED_NOTE] * bool(unbounded.masked) + [SHARED_NOTE] * bool(unbounded.shared)
         notes += [
-            f"{column} has the values of {', '.join(others)}: one secret, whose losses add."
+            f"{column} has the same values as {', '.join(others)}: one secret, whose losses add."
             for column, others in renamed(entries).items()
         ]
         return cls(tuple(map(release_row, entries)), tuple(columns), tuple(notes))
@@ -73,7 +73,7 @@ class LedgerSummary:
         return [
             Section("Releases", table=Table(releases, self.releases)),
             Section(
-                "Composed epsilon of everything that may have left",
+                "Composed epsilon of all releases that may have been sent",
                 table=Table(losses, self.columns),
             ),
             Section(sentences=self.notes),
@@ -81,7 +81,7 @@ class LedgerSummary:
 
 
 def release_row(entry: Entry) -> Row:
-    """Return a release as a row; an epsilon that is infinite, or that nothing bounds, is null."""
+    """Return a release as a row; infinite and unbounded epsilons are null."""
     return {
         "prepared": entry.prepared.isoformat(),
         "changed": entry.changed.isoformat(),
@@ -110,7 +110,7 @@ def release_row(entry: Entry) -> Row:
 
 
 def how(release: Row) -> str:
-    """Write by what records were changed: the plan, the masking method, or the kind of tree."""
+    """Return a release's protection as text: its plan, masking method, or kind of tree."""
     if release["method"] is None:
         return str(release["plan_digest"][:12])
     tree = release["kind"] == SHARED_TREE
@@ -118,14 +118,14 @@ def how(release: Row) -> str:
 
 
 def loss_of(variable: Row) -> str:
-    """Write what a column loses by one release."""
+    """Return a column's loss by one release as text."""
     if variable["epsilon"] is not None:
         return loss_text(variable["epsilon"])
     return loss_text(None, ["masked"] * variable["masked"] + ["shared tree"] * variable["shared"])
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the ledger; an epsilon that is infinite, or that nothing bounds, is null."""
+    """Return the ledger as JSON values; infinite and unbounded epsilons are null."""
     unbounded = Unbounded.of(left_draws(entries))
     return {
         "releases": [*map(release_row, entries)],
@@ -136,25 +136,25 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def new_epoch_lines(begun: NewEpoch) -> list[str]:
-    """Return what a new epoch begins with, in sentences."""
+    """Return the start of a new epoch in sentences."""
     if not begun.asked:
-        lines = ["No miner was asked: this site has none, or has not joined its study."]
+        lines = ["No miner was queried: this site has no miner, or has not joined its study."]
     elif not begun.counted:
-        lines = ["The miner has nothing that the ledger does not know."]
+        lines = ["The ledger lists all releases that the miner has."]
     else:
         named = ", ".join(entry.name for entry in begun.counted)
         releases = plural(len(begun.counted), "release")
-        lines = [f"Counted as published: {releases} that the miner has ({named})."]
+        lines = [f"Added to the ledger as published: {releases} that the miner has ({named})."]
     if begun.losses:
         words = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
-        lines.append(f"What is known to have left: {words}.")
+        lines.append(f"Known loss by all releases: {words}.")
     if begun.uncounted:
         lines.append(
-            f"The audit log has {', '.join(begun.uncounted)} besides; what they cost is not known."
+            f"The audit log also lists {', '.join(begun.uncounted)}, whose loss is unknown."
         )
     lines.append(
-        "What left to peers, to other miners or in other studies, and is not in the ledger, could"
-        " not be counted. From here on all records are drawn anew: `owner-agent publish` says what"
-        " that adds, and --accept-added-loss accepts it."
+        "Releases to peers, to other miners or in other studies that the ledger lacks could not be"
+        " counted. From now on all records are randomized again: `owner-agent publish` shows the"
+        " added loss, and --accept-added-loss accepts it."
     )
     return lines

@@ -1,4 +1,4 @@
-"""What the miner says of the whole study, before and after a release of this site."""
+"""The miner's statements about the whole study, before and after a release of this site."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.composition import planned_draws
-from owner_agent.release.history import asked_briefly
+from owner_agent.release.history import brief_miner
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.publish import draws_for_miner
 from owner_agent.report.measures import ALARMING
@@ -30,37 +30,37 @@ from pramana_core.wire.privacy import (
 )
 
 Change = tuple[Amplification | None, Amplification | None]
-"""The loss before a release and after it; None where values are released as they are."""
+"""The loss before and after a release; None for values released unchanged."""
 
 
 @dataclass(frozen=True)
 class StudyForecast:
-    """The study before and after a release of `owner`, by a plan for all owners or its own."""
+    """A study before and after a release of `owner`, by the study's plan or the owner's own."""
 
     owner: str
     forecast: PrivacyForecast
 
     @property
     def study(self) -> str:
-        """The study's name."""
+        """The name of the study."""
         return self.forecast.after.study
 
     @property
     def owners(self) -> str:
-        """The number of owners that will have reported, in words."""
+        """The count of owners with reports after the release, as text."""
         return plural(len(self.forecast.after.owners), "owner")
 
     @property
     def fact(self) -> Fact:
-        """What 5 % can grow to by all owners' reports, if each column determines the others."""
+        """The posterior of a 5 % belief after all reports, if each column determines the others."""
         ends = (self.forecast.before.record, self.forecast.after.record)
         before, after = (_extremes(one)[1] for one in ends)
-        caption = f"the most it can grow to by all that the whole study tells ({self.owners})"
+        caption = f"upper limit to which it can grow by all reports of the study ({self.owners})"
         figure = _change((before, after), lambda loss: belief(loss, PRIOR))
         return Fact(figure, caption, after.grown(PRIOR) >= ALARMING)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON; an infinite number is null."""
+        """Return JSON values; an infinite number is null."""
         return {"owner": self.owner, **self.forecast.model_dump(mode="json")}
 
     def section(self) -> Section:
@@ -68,7 +68,7 @@ class StudyForecast:
         grows = f"{percent(PRIOR)} grows\nat most to"
         columns = (
             Column(
-                f"what is disclosed of a record of study {self.study}", lambda row: row["by"], False
+                f"disclosure about a record of study {self.study}", lambda row: row["by"], False
             ),
             Column("epsilon", lambda row: _change(row["loss"], lambda a: bound(a.epsilon))),
             Column("gamma", lambda row: _change(row["loss"], lambda a: a.written_gamma)),
@@ -82,7 +82,7 @@ class StudyForecast:
             *(Sentence(words, "warning") for words in after.warnings),
         ]
         if refused is not None:
-            sentences.append(Sentence(f"The miner would refuse this release. {refused}", "grave"))
+            sentences.append(Sentence(f"The miner would reject this release. {refused}", "grave"))
         return Section(
             "Together with the whole study", sentences, Table(columns, rows), notes=[_NOTE]
         )
@@ -107,37 +107,37 @@ class StudyForecast:
             later = f", and {bound(then.left_for_record)} after this release" if fits else ""
             yield (
                 f"The study's budget for a record is epsilon {bound(now.max_epsilon_record)}:"
-                f" {bound(now.left_for_record or 0.0)} of it is left{later}."
+                f" {bound(now.left_for_record or 0.0)} of it remains{later}."
             )
         if now.max_epsilon_column is not None:
-            yield f"Its budget for each column is epsilon {bound(now.max_epsilon_column)}."
+            yield f"The study's budget for each column is epsilon {bound(now.max_epsilon_column)}."
 
 
 _NOTE = (
-    "Before → after this release, as the miner adds it up from the plans of all releases of the"
-    " study. Epsilons of different draws add, over columns and owners, as far as values go"
-    " together. Nobody knows how far, so there are two extremes. Columns independent: only a"
-    " column's own draws change a belief about it; the figure is that of the column that loses"
-    " most. Columns determined: each column determines the others, and all draws add. Owners are"
-    " added up as if they knew the same people."
+    "Before → after this release, as the miner computes it from the plans of all releases of the"
+    " study. Epsilons of different draws add over columns and owners if the values depend on each"
+    " other. The strength of dependence is unknown, so the table shows two extremes. Columns"
+    " independent: only a column's own draws change a belief about it; the figure is for the"
+    " column with the largest loss. Columns determined: each column determines the others, and"
+    " all draws add. The sum assumes that all owners have the same people."
 )
 
 
 def study_sections(study: StudyForecast | str | None) -> list[Section]:
-    """Return the section on the study, if the site has one."""
+    """Return the section on the study, or an empty list without a study."""
     if study is None:
         return []
     if isinstance(study, StudyForecast):
         return [study.section()]
     words = (
-        f"What this release comes to with the whole study is not known: {study} All owners' reports"
-        " together bound a person."
+        f"The joint loss of this release and the whole study is unknown: {study} A person's loss"
+        " depends on the reports of all owners."
     )
     return [Section("Together with the whole study", [words])]
 
 
 def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
-    """Return what the miner says of the whole study, or why that is not known."""
+    """Return the miner's statements about the whole study, or why they are unknown."""
     return {
         "study": study.as_dict() if isinstance(study, StudyForecast) else None,
         "study_unknown": study if isinstance(study, str) else None,
@@ -147,7 +147,7 @@ def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
 def outlook_of(
     site: Site, plan: PlannedSite, environment: Environment
 ) -> StudyForecast | str | None:
-    """Ask the miner what publishing would add, or why not; None without one. No record is sent."""
+    """Return the miner's forecast, the reason for its absence, or None. Sends no record."""
     if site.file.miner is None:
         return None
     study, draws = site.miner.study, _known_draws(site, plan)
@@ -157,7 +157,7 @@ def outlook_of(
         linkage=KeyStore(site.state).linkage_fingerprint(study) if draws is not None else None,
     )
     try:
-        with asked_briefly(site, environment) as miner:
+        with brief_miner(site, environment) as miner:
             return StudyForecast(site.owner, miner.forecast(study, question))
     except Unauthenticated:
         return f"this site has not joined the study {study!r} yet."
@@ -166,7 +166,7 @@ def outlook_of(
 
 
 def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
-    """Return the identities of the draws of the newest release's records; None without keys."""
+    """Return the identities of the newest release's draws; None without keys."""
     try:
         secrets = KeyStore(site.state).load()
     except KeyFileError:
@@ -180,7 +180,7 @@ def _known_draws(site: Site, plan: PlannedSite) -> list[str] | None:
 
 @dataclass(frozen=True)
 class PeopleStatement:
-    """Whether a study's owners hold the same people; `refused`: the linkage secret does not fit."""
+    """Whether a study's owners have the same people; `refused` if the linkage secret differs."""
 
     study: str
     people: People
@@ -188,18 +188,18 @@ class PeopleStatement:
 
     @property
     def sentence(self) -> str:
-        """The same in words, and what it means for a person's loss."""
-        said = f"Study {self.study} says that its owners {holding(self.people)}"
-        return f"{said}: {meaning(self.people)}."
+        """The statement as a sentence, with its meaning for a person's loss."""
+        statement = f"According to study {self.study}, its owners {holding(self.people)}"
+        return f"{statement}: {meaning(self.people)}."
 
 
 def people_of(site: Site, environment: Environment) -> PeopleStatement | str | None:
-    """Ask the miner about people and secret; None without one. Only a fingerprint is sent."""
+    """Return the miner's statement on people and secret, or None. Sends a fingerprint only."""
     if site.file.miner is None:
         return None
     study = site.miner.study
     try:
-        with asked_briefly(site, environment) as miner:
+        with brief_miner(site, environment) as miner:
             statement = PeopleStatement(study, miner.study(study).people)
             linkage = KeyStore(site.state).linkage_fingerprint(study)
             if linkage is None:
@@ -210,9 +210,9 @@ def people_of(site: Site, environment: Environment) -> PeopleStatement | str | N
 
 
 def steps_after(site: Site, environment: Environment) -> list[str]:
-    """Return who does what next in the study of a site, in sentences; none without an answer."""
+    """Return the next steps in a site's study as sentences; an empty list without an answer."""
     try:
-        with asked_briefly(site, environment) as miner:
+        with brief_miner(site, environment) as miner:
             study = miner.study(site.miner.study)
     except PramanaError:
         return []
@@ -239,6 +239,6 @@ def _columns(moment: StudyPrivacy, owner: str) -> dict[str, Amplification | None
 
 
 def _change(change: Change, write: Callable[[Amplification], str]) -> str:
-    """Write a loss before and after, or once where they are the same."""
+    """Return a loss before and after as text, or once if both are equal."""
     before, after = ("no bound" if loss is None else write(loss) for loss in change)
     return after if before == after else f"{before} → {after}"

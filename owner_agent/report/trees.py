@@ -1,4 +1,4 @@
-"""The report of a tree before it is shared: what it gives up, and what it promises."""
+"""The report on a tree before it is shared: its accuracy and its guarantees."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pramana_core.report.report import Column, Fact, Picture, Report, Row, Secti
 PAGE = "share-model.html"
 
 MOST_LINES = 400
-"""The most lines of a tree on a page."""
+"""Largest count of lines of a tree on a page."""
 
 SHORT = 4000
-"""A message of fewer letters is shown open."""
+"""Messages of fewer characters are shown unfolded."""
 
 
 def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report:
-    """Report on a tree that would leave, in figures of the owner's own records."""
+    """Report on a tree before its release, with measures on the owner's own records."""
     chosen = now.chosen
     required, private, losses = chosen.section.required, chosen.private, losses_by(now)
     grown = now.grown if required is not None else None
@@ -67,62 +67,62 @@ def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> Report
     sections = [
         _summary(now, numbers, losses),
         Section(
-            "What this promises, and what it does not",
+            "What this guarantees and what it does not",
             [Sentence(words, "point") for words in now.message.protection],
         ),
         _compared(numbers),
         *_tree(now.tree),
     ]
     if losses is not None:
-        note = "All columns of a private tree share its one epsilon; no sum counts another tree."
+        note = "All columns of a private tree share its one epsilon; the sums exclude other trees."
         sections.append(losses.section(note))
     sections.append(
         Section(
-            "What exactly leaves",
+            "The exact message",
             [
                 (
-                    "`owner-agent share-model --publish` sends this message and nothing else. It is"
-                    " also in the file beside this page that ends in `.message.json`."
+                    "`owner-agent share-model --publish` sends this message and nothing else. The"
+                    " file next to this page that ends in `.message.json` also contains it."
                 )
             ],
             text=text,
-            folded="" if len(text) < SHORT else f"The message ({len(text):,} letters)",
+            folded="" if len(text) < SHORT else f"The message ({len(text):,} characters)",
             brief=False,
         )
     )
     return Report(
-        "the tree that would leave",
+        "the tree to be sent",
         sections,
         numbers,
-        "The same figures are in the JSON file beside this page.",
+        "The JSON file next to this page has the same figures.",
         {".message.json": text},
     )
 
 
 def _summary(now: PreparedTree, numbers: Row, losses: Losses | None) -> Section:
     before, after, epsilon = numbers["before"], numbers["after"], numbers["epsilon"]
-    right = "of your own records get their right class"
+    right = "of your own records are predicted correctly"
     if before:
-        right += f", {percent(before['accuracy_on_own_records'])} with nothing required"
+        right += f", {percent(before['accuracy_on_own_records'])} without the requirement"
     facts = [
         Fact(f"{numbers['records']:,}", "records"),
-        Fact(plural(after["leaves"], "path"), "would leave, in place of any record"),
+        Fact(plural(after["leaves"], "path"), "would be sent instead of records"),
         Fact("no bound", numbers["method"])
         if epsilon is None
         else Fact(
             f"ε = {epsilon:g}",
-            "bounds what the whole tree tells of one record: gamma"
+            "bounds what the whole tree reveals about one record: gamma"
             f" {Amplification(epsilon).written_gamma}; {numbers['method']}",
         ),
         Fact(
             percent(after["accuracy_on_own_records"]),
-            f"{right}. The tree was grown from them: of new records it will get fewer right",
+            f"{right}. The tree was learned from them: on new records it will be less accurate",
         ),
     ]
     sentences = [
         Sentence(
-            "This page shows true figures of your records. Keep it where it is; it is for your eyes"
-            " and is never sent.",
+            "This page shows true figures of your records. It is private: do not copy it to others."
+            " It is never sent.",
             "private",
             brief=False,
         ),
@@ -140,7 +140,7 @@ def _alarms(now: PreparedTree, smallest: int) -> Iterator[str]:
     section = now.chosen.section
     if section.private is None and section.required is None:
         people = "a single record" if smallest == 1 else f"{smallest:,} records"
-        yield f"{UNPROTECTED} The smallest path here is of {people}."
+        yield f"{UNPROTECTED} The smallest path in this tree has {people}."
 
 
 def _cautions(now: PreparedTree, losses: Losses | None) -> Iterator[str]:
@@ -156,18 +156,18 @@ def _beyond_ranges(now: PreparedTree) -> Iterator[str]:
         if not isinstance(attribute, NumericAttribute):
             continue
         column = chosen.columns.table[attribute.name]
-        assert isinstance(column, NumericColumn)  # noqa: S101 - as the schema was made of it
+        assert isinstance(column, NumericColumn)  # noqa: S101 - the schema guarantees it
         low, high = attribute.low, attribute.high
         beyond = int(np.count_nonzero((column.values < low) | (column.values > high)))
         if attribute.name not in declared:
             yield (
-                f"The range of {attribute.name}, {low:g} to {high:g}, is released; it was looked up"
-                " in the table and rounded outward. Declare low and high to release nothing of it."
+                f"The range of {attribute.name}, {low:g} to {high:g}, is released; it is from the"
+                " table, rounded outward. Declare low and high to release nothing about the table."
             )
         elif beyond:
             yield (
                 f"{beyond:,} values of {attribute.name} lie outside its range of {low:g} to"
-                f" {high:g} and count as the nearer end."
+                f" {high:g} and count as the nearer limit."
             )
 
 
@@ -177,31 +177,31 @@ def _compared(numbers: Row) -> Section:
         {"what": what, "name": name, "write": write}
         for what, name, write in (
             ("paths", "leaves", count),
-            ("questions on the longest way", "depth", count),
+            ("splits on the longest path", "depth", count),
             ("your records on the smallest path", "smallest_path", count),
-            ("right class, of your own records", "accuracy_on_own_records", percent),
+            ("correct, of your own records", "accuracy_on_own_records", percent),
         )
     ]
     columns = [Column("", lambda row: row["what"], number=False)]
     if before is not None:
-        columns.append(Column("nothing required", lambda row: row["write"](before[row["name"]])))
-    columns.append(Column("would leave", lambda row: row["write"](after[row["name"]])))
+        columns.append(Column("no requirement", lambda row: row["write"](before[row["name"]])))
+    columns.append(Column("to be sent", lambda row: row["write"](after[row["name"]])))
     majority = percent(numbers["most_frequent_class"])
-    said = [f"Always predicting the most frequent class would be right for {majority}."]
+    sentences = [f"Always predicting the most frequent class would be correct for {majority}."]
     if given := numbers["given_up"]:
-        said.append(
-            f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
-            f" {before['leaves']:,} paths would not meet the requirement."
+        sentences.append(
+            f"Without the requirement, {given['paths_that_did_not_meet_it']:,} of"
+            f" {before['leaves']:,} paths would violate it."
         )
-    unseen = "On records that it has not seen, a tree with nothing required is right less often."
-    title = "The tree" if before is None else "Before and after"
+    unseen = "On unseen records, a tree without the requirement is less accurate than shown here."
+    title = "The tree" if before is None else "With and without the requirement"
     notes = [] if before is None else [unseen]
-    return Section(title, [" ".join(said)], Table(columns, rows), notes=notes)
+    return Section(title, [" ".join(sentences)], Table(columns, rows), notes=notes)
 
 
 def _tree(tree: SharedTree) -> Iterator[Section]:
-    """Yield the tree that would leave, as a picture and as text."""
-    title = "The tree that would leave"
+    """Yield the tree to be sent, as a picture and as text."""
+    title = "The tree to be sent"
     picture = Picture(title, lambda: draw_shared_tree(tree).svg())
     yield Section(title, pictures=[picture], minor=True, brief=False)
     yield Section(
@@ -210,7 +210,7 @@ def _tree(tree: SharedTree) -> Iterator[Section]:
 
 
 def _figures(now: PreparedTree, tree: SharedTree) -> dict[str, Any]:
-    """Return a tree in figures of the owner's own records."""
+    """Return measures of a tree on the owner's own records."""
     chosen = now.chosen
     places, leaves = tree.leaf_of(chosen.attributes), tree.leaves
     labels = np.array([leaf.label for leaf in leaves])

@@ -1,4 +1,4 @@
-"""The site file: what the custodian says of her table, and the plan it becomes.
+"""The site file: the custodian's description of the table, and the plan built from it.
 
 Nothing here reads a record: `owner_agent.table` reads the table.
 """

@@ -1,4 +1,4 @@
-"""From the file of a study's plan to this owner's part of it, or why the part does not fit."""
+"""This owner's part of a study's plan, and the checks that the site file fits the plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = 12
 
 @dataclass(frozen=True)
 class AdoptedPlan:
-    """A study's plan and the owner who adopted it. Raises ConfigError: it reports nothing in it."""
+    """A study's plan and the owner who adopted it. Raises ConfigError if the owner has no part."""
 
     plan: StudyPlan
     owner: str
@@ -40,33 +40,33 @@ class AdoptedPlan:
             )
         if not self.plan.reports(self.owner):
             raise ConfigError(
-                f"No set of the study plan {short(self.plan.digest)} has a variable of"
-                f" {self.owner!r}, so there is nothing to report.",
+                f"No subset in the study plan {short(self.plan.digest)} has a variable of"
+                f" {self.owner!r}, so this owner would report nothing.",
                 where="study_plan",
-                remedy="Have the plan designed with this owner's variables.",
+                remedy="Ask for a plan designed with this owner's variables.",
             )
 
     def part(self, variables: Mapping[str, Variable]) -> Block:
-        """Return the owner's part, over its own variables. Raises ConfigError."""
+        """Return the block of the owner's part, with its own variables. Raises ConfigError."""
         part = self.plan.block(self.owner)
         mistakes = [
             f"{v.name!r} is missing"
             if v.name not in variables
-            else f"{v.name!r} has other categories, or in another order"
+            else f"{v.name!r} has other categories, or another order of categories"
             for v in part.variables
             if v.name not in variables or variables[v.name].categories != v.categories
         ]
         if mistakes:
             raise ConfigError(
-                "The site file's variables are not those of the study plan"
+                "The site file's variables differ from those of the study plan"
                 f" {short(self.plan.digest)}: {'; '.join(mistakes)}.",
                 where="variables",
-                remedy="Give them the plan's names, and its categories in the plan's order.",
+                remedy="Use the plan's names, and its categories in the plan's order.",
             )
         return Block(tuple(variables[v.name] for v in part.variables), part.channel)
 
     def require_followed(self, plan: Plan) -> None:
-        """Check that nothing else would leave that adds to the plan. Raises ConfigError."""
+        """Check that no other variable adds to the loss of the study's plan. Raises ConfigError."""
         departures = list(self.plan.departures(self.owner, plan))
         if departures:
             raise ConfigError(
@@ -74,20 +74,21 @@ class AdoptedPlan:
                 f" {'; '.join(departures)}.",
                 where="study_plan",
                 remedy="A column outside the study plan may be public (sensitive = false, no"
-                " channel); take others out of the site file, or have the plan designed with them.",
+                " channel). Remove other columns from the site file, or ask for a plan that"
+                " includes them.",
             )
 
 
 def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
-    """Read the plan that a site file names. Raises ConfigError."""
+    """Read the study plan that a site file names. Raises ConfigError."""
     plan = read_study_plan(folder / section.file)
     if section.digest is not None and plan.digest != section.digest:
         raise ConfigError(
-            f"The study plan in {section.file} is {short(plan.digest)}, and {short(section.digest)}"
-            " is approved in the site file.",
+            f"The study plan in {section.file} is {short(plan.digest)}, but the site file approves"
+            f" {short(section.digest)}.",
             where="study_plan.digest",
-            remedy="Ask whoever runs the study. If you approve this plan, write its digest into the"
-            " site file. Another plan draws anew, and its loss adds to what left.",
+            remedy="Ask the study's operator. If you approve this plan, write its digest into the"
+            " site file. Another plan randomizes anew, which adds to the loss of earlier releases.",
         )
     return AdoptedPlan(plan, owner)
 
@@ -111,12 +112,12 @@ def read_study_plan(path: Path) -> StudyPlan:
 
 
 def short(digest: str) -> str:
-    """Write a digest as people compare it."""
+    """Return a digest abbreviated for comparison by people."""
     return f"{digest[:12]}..."
 
 
 def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
-    """Return what a plan says of an owner as JSON; an infinite number is null."""
+    """Return a plan's statements about an owner as JSON values; infinity becomes null."""
     if adopted is None:
         return None
     plan, owner = adopted.plan, adopted.owner
@@ -131,19 +132,19 @@ def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
 
 
 def study_sentences(adopted: AdoptedPlan) -> Iterator[str]:
-    """Yield the same in sentences."""
+    """Yield a plan's statements about an owner as sentences."""
     plan, owner = adopted.plan, adopted.owner
     names = [name for name, _ in plan.owners]
     whole, own = plan.amplification, plan.loss_at(owner)
     yield (
-        f"The study plan {plan.digest} bounds what {len(names)} owners ({', '.join(names)}) tell of"
-        f" a record together: epsilon {whole.epsilon:.4g} (gamma {whole.written_gamma});"
-        f" {PRIOR:.0%} grows to {whole.grown(PRIOR):.1%} at most. By {owner} alone at most epsilon"
-        f" {own.epsilon:.4g} of it."
+        f"The study plan {plan.digest} bounds the privacy loss of a record by the reports of"
+        f" {len(names)} owners together ({', '.join(names)}): epsilon {whole.epsilon:.4g} (gamma"
+        f" {whole.written_gamma}); {PRIOR:.0%} grows to {whole.grown(PRIOR):.1%} at most. The"
+        f" reports of {owner} alone contribute at most epsilon {own.epsilon:.4g}."
     )
     shares = plan.reported(owner)
     listed = first_few((f"{name} for {share:.1%}" for name, share in shares.items()), _NAMED)
     yield (
-        f"{owner} reports {listed} of the records. A coin of the linkage secret chooses, at all"
-        " owners alike and without looking at data."
+        f"{owner} reports {listed} of the records. A coin from the linkage secret chooses, equally"
+        " for all owners and independently of the data."
     )

@@ -1,4 +1,4 @@
-"""The channels of a site file, and the transition matrices they become. Raises ChannelError."""
+"""The channels of a site file, and their transition matrices. Raises ChannelError."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from pramana_core.errors import ChannelError, OptionError, UnknownCategory, Unkn
 
 
 class ChannelSpec(Section):
-    """The base of all channel descriptions: frozen, unknown keys refused by name."""
+    """The base of all channel descriptions: frozen, and unknown keys are errors."""
 
     one_of: ClassVar[tuple[str, ...]] = ()
-    """The keys of which exactly one is given."""
+    """Alternative keys; a channel has exactly one."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -46,12 +46,12 @@ class ChannelSpec(Section):
         if self.one_of and len(given) != 1:
             kind = getattr(self, "kind", "such")
             keys = f"{', '.join(self.one_of[:-1])} and {self.one_of[-1]}"
-            raise ValueError(f"a {kind} channel takes exactly one of {keys}, not {len(given)}")
+            raise ValueError(f"a {kind} channel needs exactly one of {keys}, not {len(given)}")
         return self
 
 
 class Amplified(ChannelSpec):
-    """A channel whose strength is `gamma`, the amplification allowed, or `epsilon` = ln gamma."""
+    """A channel whose strength is `gamma`, the amplification bound, or `epsilon` = ln gamma."""
 
     one_of: ClassVar[tuple[str, ...]] = ("gamma", "epsilon")
     gamma: Finite | None = None
@@ -59,20 +59,20 @@ class Amplified(ChannelSpec):
 
     @property
     def amplification(self) -> float:
-        """The amplification allowed. Raises ChannelError where epsilon is too large."""
+        """The amplification bound, gamma. Raises ChannelError if epsilon is too large."""
         if self.gamma is not None:
             return self.gamma
         try:
             return math.exp(self.epsilon or 0.0)
         except OverflowError:
             raise ChannelError(
-                f"An epsilon of {self.epsilon} is too large to protect anything.",
+                f"An epsilon of {self.epsilon} is too large for any protection.",
                 remedy="Choose a smaller epsilon.",
             ) from None
 
 
 class Replacing(Amplified):
-    """A channel made of symmetric ones: also by `p`, the probability of replacing a category."""
+    """A channel composed of symmetric ones, also set by `p`, the probability of replacement."""
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma", "epsilon")
     p: Finite | None = None
@@ -85,7 +85,7 @@ class Replacing(Amplified):
 
 
 class SymmetricSpec(Replacing):
-    """Keep a category, or move to each other one with equal probability (Ma 2.1, FRAPP eq. 13)."""
+    """Keep a category, or change to any other with equal probability (Ma 2.1, FRAPP eq. 13)."""
 
     kind: Literal["symmetric"]
 
@@ -97,7 +97,7 @@ class SymmetricSpec(Replacing):
 
 
 class GammaDiagonalSpec(Amplified):
-    """FRAPP's gamma-diagonal matrix over a whole record: a product of any size up to 2^62."""
+    """FRAPP's gamma-diagonal matrix over a whole record of up to 2^62 cells."""
 
     kind: Literal["gamma-diagonal"]
 
@@ -107,7 +107,7 @@ class GammaDiagonalSpec(Amplified):
 
 
 class RandomGammaDiagonalSpec(ChannelSpec):
-    """A matrix drawn anew for every record (RAN-GD, FRAPP 4); `share` is alpha over gamma x."""
+    """A matrix drawn for every record (RAN-GD, FRAPP 4); `share` is alpha over gamma x."""
 
     kind: Literal["random-gamma-diagonal"]
     gamma: Finite
@@ -121,9 +121,9 @@ class RandomGammaDiagonalSpec(ChannelSpec):
 
 
 class CyclicSpec(ChannelSpec):
-    """Ma's schemes for two or three categories: to the next with `p1`, to the one after with `p2`.
+    """Ma's schemes for three categories: to the next with `p1`, to the one after it with `p2`.
 
-    Of two categories the second becomes the first with `p2`.
+    With two categories, the first becomes the second with `p1`, and the second the first with `p2`.
     """
 
     kind: Literal["binary", "ternary"]
@@ -137,7 +137,7 @@ class CyclicSpec(ChannelSpec):
 
 
 class MatrixSpec(ChannelSpec):
-    """Any matrix: row l lists the probabilities of every report when category l is true."""
+    """Any matrix: row l lists the probabilities of each report if category l is true."""
 
     kind: Literal["matrix"]
     rows: tuple[tuple[Finite, ...], ...]
@@ -150,7 +150,7 @@ class MatrixSpec(ChannelSpec):
 
 
 class GroupedSpec(Replacing):
-    """Groups; inside, a category (`"male*high"` in a joint block) is replaced as by `symmetric`."""
+    """Groups: as `symmetric` inside each; a joint block's categories are written `"male*high"`."""
 
     kind: Literal["grouped"]
     groups: tuple[tuple[str, ...], ...]
@@ -169,16 +169,16 @@ class GroupedSpec(Replacing):
         missed = [category for category in codes if not times[category]]
         if twice or missed or not all(self.groups):
             raise ChannelError(
-                "The groups must hold each category exactly once and none may be empty; they"
+                "The groups must be nonempty and contain each category exactly once; they"
                 f" repeat {len(twice)} categories [{first_few(map(repr, twice))}] and"
-                f" miss {len(missed)} [{first_few(map(repr, missed))}].",
+                f" lack {len(missed)} [{first_few(map(repr, missed))}].",
                 where="groups",
                 remedy="Put every category into one group.",
             )
 
 
 class SubsetSpec(Amplified):
-    """Subset selection: a subset that holds the true category more often (Ye and Barg)."""
+    """Report a subset, more often one that contains the true category (Ye and Barg)."""
 
     kind: Literal["subset"]
 
@@ -186,8 +186,8 @@ class SubsetSpec(Amplified):
         """Return the channel of one variable."""
         if len(variables) > 1:
             raise ChannelError(
-                f"A subset channel is of one variable; the block has {len(variables)}.",
-                remedy="Give each variable a subset channel of its own; amplifications multiply.",
+                f"A subset channel randomizes one variable; the block has {len(variables)}.",
+                remedy="Give each variable a separate subset channel; the gammas multiply.",
             )
         return SubsetSelection.from_gamma(variables[0].size, self.amplification)
 
@@ -204,8 +204,8 @@ class MaskSpec(ChannelSpec):
         """Return the channel of one variable."""
         if len(variables) > 1:
             raise ChannelError(
-                f"A MASK channel is of one variable; the block has {len(variables)}.",
-                remedy="Give each variable a MASK channel of its own; amplifications multiply.",
+                f"A MASK channel randomizes one variable; the block has {len(variables)}.",
+                remedy="Give each variable a separate MASK channel; the gammas multiply.",
             )
         if self.p is not None:
             return OneHot.from_probability(variables[0].size, self.p)
@@ -213,7 +213,7 @@ class MaskSpec(ChannelSpec):
 
 
 class CutAndPasteSpec(ChannelSpec):
-    """Keep at most `keep` items of the record, insert every other one with `rho` (FRAPP eq. 12)."""
+    """Keep at most `keep` of a record's items; insert others with chance `rho` (FRAPP eq. 12)."""
 
     one_of: ClassVar[tuple[str, ...]] = ("rho", "gamma")
     kind: Literal["cut-and-paste"]
@@ -222,7 +222,7 @@ class CutAndPasteSpec(ChannelSpec):
     gamma: Finite | None = None
 
     def transition(self, variables: tuple[Variable, ...]) -> Transition:
-        """Return the channel of the variables. Raises OptionError where no rho reaches gamma."""
+        """Return the channel of the variables. Raises OptionError if no rho attains gamma."""
         domain = Domain(variables)
         require_at_most(COUNTABLE, domain.size)
         if self.rho is not None:
@@ -233,7 +233,7 @@ class CutAndPasteSpec(ChannelSpec):
 class SampledSpec(Amplified):
     """Each record reports one subset of the variables, at full `gamma`, and withholds the others.
 
-    `size` stands for all subsets of that many variables; `weights` are probabilities.
+    `size` selects all subsets of that many variables; `weights` are probabilities of subsets.
     """
 
     kind: Literal["sampled"]
@@ -255,7 +255,7 @@ class SampledSpec(Amplified):
         sizes = [math.prod(domain.shape[axis] for axis in axes) for axes in subsets]
         for size in sizes:
             require_at_most(COUNTABLE, size)
-        # Thousands of subsets share a channel or two.
+        # Thousands of subsets share one or two channels.
         made = cache(most_accurate)
         return Sampled(
             domain.shape,
@@ -270,10 +270,10 @@ class SampledSpec(Amplified):
             number = math.comb(len(domain), self.size)
             if not 1 <= number <= CHOICES:
                 raise ChannelError(
-                    f"There are {number} subsets of {self.size} of {len(domain)} variables; a"
-                    f" sampled channel has 1 to {CHOICES}.",
+                    f"{len(domain)} variables have {number} subsets of {self.size}; a sampled"
+                    f" channel can have 1 to {CHOICES} subsets.",
                     where="size",
-                    remedy="Choose another size, or list the subsets that are needed.",
+                    remedy="Choose another size, or list the needed subsets.",
                 )
             return list(itertools.combinations(range(len(domain)), self.size))
         named = self.subsets or ()
@@ -283,7 +283,7 @@ class SampledSpec(Amplified):
                 f"The subsets name {unknown}, which the block does not have"
                 f"{did_you_mean(unknown, domain.names)}.",
                 where="subsets",
-                remedy=f"It has {list(domain.names)}.",
+                remedy=f"The block's variables are {list(domain.names)}.",
             )
         axes = [tuple(sorted({domain.axis(name) for name in subset})) for subset in named]
         whole = all(len(own) == len(names) > 0 for own, names in zip(axes, named, strict=True))
@@ -297,12 +297,12 @@ class SampledSpec(Amplified):
 
 
 def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
-    """Return weights as integers over 2^32 that sum to it, each within 1 of its share."""
+    """Return weights as integers that sum to 2^32, each within 1 of its exact share."""
     if len(weights) != subsets:
         raise OptionError(
-            f"There are {len(weights)} weights for {subsets} subsets.",
+            f"The channel has {len(weights)} weights for {subsets} subsets.",
             where="weights",
-            remedy="Give each subset one probability.",
+            remedy="Give one probability per subset.",
         )
     total = math.fsum(weights)
     if min(weights) <= 0 or abs(total - 1) > 1e-9:
@@ -311,7 +311,7 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
             where="weights",
             remedy="Give positive probabilities that sum to 1.",
         )
-    # Halves go up, and not to the even number: so what is 2^-32 or more keeps a unit.
+    # Halves round up, not to even, so that a weight of 2^-32 or more keeps at least a unit.
     bounds = [math.floor(sum_ / total * RESOLUTION + 0.5) for sum_ in itertools.accumulate(weights)]
     bounds[-1] = RESOLUTION
     units = [high - low for low, high in itertools.pairwise([0, *bounds])]
@@ -319,7 +319,7 @@ def _apportioned(weights: tuple[float, ...], subsets: int) -> list[int]:
         raise ChannelError(
             f"A weight of {weights[units.index(0)]:.6g} is below 2^-32 and cannot be published.",
             where="weights",
-            remedy="Raise it, or leave that subset out.",
+            remedy="Increase the weight, or remove the subset.",
         )
     return units
 
@@ -340,28 +340,27 @@ AnyChannel = Annotated[
 
 
 def labels(variables: tuple[Variable, ...]) -> dict[str, int]:
-    """Return the code of every combination of categories, written `a*b`. Raises ChannelError."""
+    """Return the code of every combination of categories, named `a*b`. Raises ChannelError."""
     product = itertools.product(*(v.categories for v in variables))
     written = ["*".join(combination) for combination in product]
     codes = {label: code for code, label in enumerate(written)}
     if len(codes) < len(written):
         twice = [label for label, times in Counter(written).items() if times > 1]
         raise ChannelError(
-            f"{len(twice)} names stand for more than one combination of categories, such as"
+            f"{len(twice)} names denote more than one combination of categories, such as"
             f" {twice[:1]}.",
-            remedy="Write the categories of a joint block without a star.",
+            remedy="Rename categories of the joint block that contain a star.",
         )
     return codes
 
 
 def require_known(named: list[str], codes: dict[str, int], where: str) -> None:
-    """Check that categories exist. Raises UnknownCategory naming those that do not."""
+    """Check that categories exist. Raises UnknownCategory with the unknown ones."""
     unknown = [category for category in named if category not in codes]
     if unknown:
         raise UnknownCategory(
-            f"The {where} name categories the variable does not have: {unknown}"
-            f"{did_you_mean(unknown, codes)}.",
-            remedy="Spell them as the variable's categories are spelled.",
+            f"The {where} name unknown categories: {unknown}{did_you_mean(unknown, codes)}.",
+            remedy="Use the spelling of the variable's categories.",
         )
 
 
@@ -371,22 +370,22 @@ def require_size(size: int, variables: tuple[Variable, ...]) -> None:
     if wanted != size:
         require_at_most(LISTED, wanted)
         raise ChannelError(
-            f"The channel is for {size} categories; there are {wanted}.",
-            remedy="Give a channel that has one row per category.",
+            f"The channel is for {size} categories, but the variables have {wanted}.",
+            remedy="Define a channel with one row per category.",
         )
 
 
-LISTED = math.isqrt(LISTED_ENTRIES), "a matrix can be listed for"
-EXPRESSIBLE = RESOLUTION, "multiples of 2^-32 can serve"
-COUNTABLE = MIXTURE_CELLS, "are reported together"
+LISTED = math.isqrt(LISTED_ENTRIES), "a listed matrix allows"
+EXPRESSIBLE = RESOLUTION, "probabilities in multiples of 2^-32 allow"
+COUNTABLE = MIXTURE_CELLS, "a block allows"
 
 
 def require_at_most(limit: tuple[int, str], size: int) -> None:
-    """Refuse more combinations of categories than a limit allows. Raises ChannelError."""
+    """Check that the combinations of categories are within a limit. Raises ChannelError."""
     if size > limit[0]:
         raise ChannelError(
-            f"There are {size} combinations of categories, more than the {limit[0]} that"
+            f"The block has {size} combinations of categories, more than the {limit[0]} that"
             f" {limit[1]}.",
-            remedy='Use kind = "gamma-diagonal" or "sampled", which need no list, or put fewer'
-            " variables into the block.",
+            remedy='Use kind = "gamma-diagonal" or "sampled", which need no list, or reduce the'
+            " variables of the block.",
         )

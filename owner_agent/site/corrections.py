@@ -1,6 +1,6 @@
-"""What a custodian may choose for corrected records; `publish --help` loads nothing else."""
+"""The custodian's choices for corrected records, apart from the modules that apply them."""
 
 from typing import Literal
 
 CorrectionChoice = Literal["keep"]
-"""Keep the reports that corrected records have; all records are drawn anew by `new-epoch`."""
+""""keep" repeats the first reports of corrected records; `new-epoch` draws all reports anew."""

@@ -1,4 +1,4 @@
-"""`[mask]` of the site file: which columns are masked, which are released as they are, and how."""
+"""`[mask]` of the site file: the columns to mask, the columns to send unchanged, and the method."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from pramana_core.errors import OptionError
 from pramana_core.wire.base import Label
 
 AUTO = "auto"
-"""The method that says: the one recommended for this table."""
+"""Selects the method recommended for this table."""
 
 
 class TellSection(ColumnSection):
-    """A column released unchanged: of numbers, or of the categories listed.
+    """A column sent unchanged: numbers, or the listed categories.
 
-    `missing` is the category of empty cells; `reveals` names confidential columns it may give away.
+    `missing` is the category of empty cells; `reveals` names confidential columns that it may
+    reveal.
     """
 
     categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None
@@ -32,12 +33,12 @@ class TellSection(ColumnSection):
 
 
 class MaskSection(Section):
-    """Masking: the confidential columns, all numeric, and those that are told as they are.
+    """Masking: the confidential columns, all numeric, and the columns sent unchanged.
 
     `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's.
-    `max_leverage` is how much of its own masked value a record's true one may decide, `max_told`
-    how much of what the told columns leave of it may be told. Records with empty cells are refused,
-    or dropped and counted.
+    `max_leverage` bounds a record's influence on its own masked value. `max_told` bounds the
+    disclosed share of the variance that the unchanged columns do not explain. Records with empty
+    cells are errors ("refuse") or omitted and counted ("drop").
     """
 
     confidential: Annotated[tuple[ColumnName, ...], Field(min_length=1)]
@@ -49,20 +50,20 @@ class MaskSection(Section):
     missing: Literal["refuse", "drop"] = "refuse"
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """The names of the columns that are told as they are."""
+    def unchanged(self) -> tuple[str, ...]:
+        """The names of the columns sent unchanged."""
         return tuple(tell.column for tell in self.tell)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns that leave."""
-        return self.told + self.confidential
+        """The names of all columns in the release."""
+        return self.unchanged + self.confidential
 
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
         if twice := repeated_in(self.columns):
             raise ValueError(
-                f"column {twice[0]!r} is named twice; it is told as it is or confidential, once"
+                f"column {twice[0]!r} is named twice; list it once, under tell or confidential"
             )
         return self
 
@@ -72,14 +73,14 @@ class MaskSection(Section):
             if self.method != AUTO:
                 self.options_of(self.method)
             elif self.options:
-                raise ValueError('options go with a method that is named, not with "auto"')
+                raise ValueError('options need a named method, not "auto"')
         except OptionError as error:
             raise ValueError(error.message) from None
         return self
 
     def options_of(self, name: str) -> dict[str, Any]:
-        """Return the options with which a method is run. Raises OptionError."""
-        # The methods load scipy, and most site files mask nothing.
+        """Return the options for running a method. Raises OptionError."""
+        # The methods load scipy, which most site files do not need.
         from pramana_core.mask.catalogue import METHODS
         from pramana_core.mask.core.masked import method_of
 
@@ -87,9 +88,9 @@ class MaskSection(Section):
         given = dict(self.options)
         for beside in ("max_leverage", "max_told"):
             if beside in self.options:
-                raise OptionError(f"{beside} stands beside options, not in them")
-        # A recommended method may take none; one that is named must. A bound on what is told is
-        # kept or refused, whoever named the method.
+                raise OptionError(f"write {beside} in [mask] itself, not in its options")
+        # A recommended method may lack the option, a named method must have it. A bound on the
+        # disclosure is always applied or rejected.
         if self.max_leverage is not None and (
             self.method != AUTO or "max_leverage" in method.options
         ):
@@ -97,30 +98,30 @@ class MaskSection(Section):
         if self.max_told is not None:
             given["max_told"] = self.max_told
         if unknown := sorted(set(given) - set(method.options)):
-            takes = ", ".join(method.options) or "no options"
+            takes = ", ".join(method.options) or "none"
             meant = did_you_mean(unknown[:1], method.options)
             raise OptionError(
-                f"method {name!r} has no option {unknown[0]!r}{meant}; it takes {takes}"
+                f"method {name!r} has no option {unknown[0]!r}{meant}; its options: {takes}"
             )
         return given
 
 
 def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]) -> list[str]:
-    """Return what is wrong with a section beside the rest of the site file."""
+    """Return the conflicts of the section with the rest of the site file."""
     found = [
-        f"mask: column {name!r} is the record id and does not leave"
+        f"mask: column {name!r} is the record id and is never sent"
         for name in section.columns
         if name == record_id
     ]
     found += [
-        f"mask: column {name!r} is confidential, and a variable reads it too: it would leave in two"
-        " forms"
+        f"mask: column {name!r} is confidential, but a variable also reads it: it would be"
+        " released in two forms"
         for name in section.confidential
         if name in read
     ]
     found += [
-        f"mask: column {name!r} would be told as it is, and a variable calls it sensitive"
-        for name in section.told
+        f"mask: column {name!r} would be sent unchanged, but a variable declares it sensitive"
+        for name in section.unchanged
         if read.get(name)
     ]
     return found

@@ -1,4 +1,4 @@
-"""What is wrong in a site file, every mistake with its place."""
+"""Error messages for site files: every mistake, with its position."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pramana_core.alike import did_you_mean
 from pramana_core.errors import ConfigError
 
 _WAY = re.compile(r"(literal|dict|tuple|list|function-after)\[.*\]|constrained-\w+|\[key\]")
-"""One of several ways to write a value: pydantic's name of a way is a part of the location."""
+"""Matches pydantic's name of an alternative type, which is a part of the location."""
 
 
 class Inconsistent(ValueError):
-    """What does not go together in a file, a sentence for each."""
+    """Contradictions within a file, each a sentence."""
 
     def __init__(self, mistakes: Sequence[str]):
         super().__init__("; ".join(mistakes))
@@ -30,33 +30,33 @@ def all_mistakes(
     described: str,
     keys: Collection[str] = (),
 ) -> ConfigError:
-    """Return the error that names every mistake of a file."""
+    """Return an error that lists every mistake of a file."""
     found = own_mistakes(error)
     mistakes = [
         one
         for e in found
-        for one in _said(e["loc"], e["type"], e["msg"], e.get("ctx", {}).get("error"), keys)
+        for one in _sentences(e["loc"], e["type"], e["msg"], e.get("ctx", {}).get("error"), keys)
     ]
     return ConfigError(
-        f"The {what} is not right: {'; '.join(mistakes)}.",
+        f"The {what} has mistakes: {'; '.join(mistakes)}.",
         where=place_of(found[0]["loc"]) or None,
         remedy=f"{described} describes every key.",
     )
 
 
-def _said(
+def _sentences(
     location: tuple[int | str, ...], kind: str, message: str, raised: object, keys: Collection[str]
 ) -> list[str]:
     if isinstance(raised, Inconsistent) and not location:
         return [one.rstrip(".") for one in raised.mistakes]
-    said = mistake(location, kind, message).rstrip(".")
-    # A key that is known stands in the wrong place, and is no other one misspelled.
+    sentence = mistake(location, kind, message).rstrip(".")
+    # A known key is in the wrong section, not a misspelling of another key.
     unknown = [str(location[-1])] if kind == "extra_forbidden" and location[-1] not in keys else []
-    return [said + did_you_mean(unknown, keys)]
+    return [sentence + did_you_mean(unknown, keys)]
 
 
 def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return the mistakes but for lists that are too short because of the mistakes inside them."""
+    """Return all mistakes except lists that are too short because of mistakes inside them."""
     found = error.errors()
     inside = {e["loc"][:depth] for e in found for depth in range(len(e["loc"]))}
     return [e for e in found if e["type"] != "too_short" or e["loc"] not in inside]
@@ -73,7 +73,7 @@ def mistake(location: tuple[int | str, ...], kind: str, message: str) -> str:
 
 
 def place_of(location: tuple[int | str, ...]) -> str:
-    """Write a location as the file's reader counts: `variables[2].channel.p` is the second."""
+    """Return a location counted from 1: `variables[2].channel.p` is the second variable's."""
     place = ""
     for part, in_file in _parts(location):
         if not in_file:
@@ -86,7 +86,7 @@ def place_of(location: tuple[int | str, ...]) -> str:
 
 
 def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
-    """Yield the parts of a location, and whether they are in the file."""
+    """Yield the parts of a location, and whether each is in the file."""
     for above, part in itertools.pairwise(("", *location)):
         way = isinstance(part, str) and _WAY.fullmatch(part)
         yield part, not (above == "channel" or way)

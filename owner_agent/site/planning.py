@@ -1,4 +1,4 @@
-"""From a site file to the plan: the one door, so that no sensitive variable is unprotected."""
+"""The plan of a site file: the only way to a plan, so every sensitive variable is protected."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from pramana_core.wire.channels import PlanMessage
 
 @dataclass(frozen=True)
 class PlannedSite:
-    """A site's variables and its plan, which protects every sensitive one.
+    """A site's variables and its plan, which protects every sensitive variable.
 
-    Raises UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
+    Raises UnprotectedVariable if a sensitive variable would be sent unchanged or could be inferred.
     """
 
     variables: dict[str, Variable]
     plan: Plan
     sensitive: frozenset[str]
     columns: dict[str, str]
-    """The table's column of every variable."""
+    """The table's column of each variable."""
     adopted: AdoptedPlan | None = None
-    """The study's plan that it follows, where it follows one."""
+    """The study's plan that the site follows, or None."""
 
     def __post_init__(self) -> None:
         raise_together(_unprotected(self.plan.blocks, self.sensitive))
@@ -48,18 +48,18 @@ def planned(site: Site) -> PlannedSite:
     variables: dict[str, Variable] = {}
     if not site.file.variables:
         raise ConfigError(
-            "The site file has no variables that could be randomized.",
+            "The site file has no variables to randomize.",
             where="variables",
-            remedy="Columns of [mask] are released by `owner-agent mask`, and the tree of"
-            " [share_model] by `owner-agent share-model`.",
+            remedy="Run `owner-agent mask` to release the columns of [mask], or `owner-agent"
+            " share-model` to release the tree of [share_model].",
         )
     if waiting := awaiting_plan(site):
         raise UnprotectedVariable(
             f"The sensitive variables {first_few(map(repr, waiting))} have no channel, and the site"
-            " file names no plan of the study.",
+            " file names no study plan.",
             where=waiting[0],
             remedy="If the study has a plan, `owner-agent join` fetches it; otherwise `owner-agent"
-            " design` proposes channels. `owner-agent check` looks at the table meanwhile.",
+            " design` proposes channels. `owner-agent check` can check the table meanwhile.",
         )
     for section in site.file.variables:
         try:
@@ -76,14 +76,14 @@ def planned(site: Site) -> PlannedSite:
     sensitive = frozenset(v.name for v in site.file.variables if v.sensitive)
     for names, spec in _groupings(site, () if part is None else part.names):
         if not variables.keys() >= set(names):
-            continue  # a variable has problems of its own
+            continue  # a variable's own problems are already listed
         try:
             block = _block(names, spec, site, variables, part)
         except PramanaError as error:
             problems.append(error)
         else:
             blocks.append(block)
-            # What is unprotected is named beside what cannot be built.
+            # Report unprotected variables together with invalid blocks.
             problems += _unprotected([block], sensitive)
     raise_together(problems)
     plan = _sendable(Plan(tuple(blocks)))
@@ -94,16 +94,16 @@ def planned(site: Site) -> PlannedSite:
 
 
 def awaiting_plan(site: Site) -> tuple[str, ...]:
-    """Return the sensitive variables, if nothing in the file says how any of them is randomized."""
+    """Return the sensitive variables, if the file does not say how to randomize any of them."""
     file = site.file
-    said = file.study_plan is not None or file.blocks
-    if said or any(v.sensitive and v.channel is not None for v in file.variables):
+    planned = file.study_plan is not None or file.blocks
+    if planned or any(v.sensitive and v.channel is not None for v in file.variables):
         return ()
     return tuple(v.name for v in file.variables if v.sensitive)
 
 
 def without_protection(site: Site) -> Site:
-    """Return a site by which its table can be read; nothing may leave by it."""
+    """Return a copy of a site for reading its table. Do not release anything by it."""
     bare = {"channel": None, "sensitive": False}
     sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
     left = {"variables": sections, "blocks": (), "study_plan": None}
@@ -121,7 +121,7 @@ def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[Pra
 
 
 def raise_together(problems: list[PramanaError]) -> None:
-    """Raise the problem there is, or one error of the first's class that lists them all."""
+    """Raise a single problem, or one error of the first problem's class that lists them all."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -132,7 +132,7 @@ def raise_together(problems: list[PramanaError]) -> None:
 
 
 def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
-    """Return a variable's categories, or those of its list file. Raises ConfigError."""
+    """Return a variable's categories, perhaps from its list file. Raises ConfigError."""
     if section.cuts is not None:
         labels = interval_labels(section.cuts)
         return (*labels, section.missing) if section.missing is not None else labels
@@ -142,17 +142,18 @@ def categories_of(section: VariableSection, folder: Path) -> tuple[str, ...]:
         c != c.strip() or not c.strip() for c in categories
     ):
         raise ConfigError(
-            f"Variable {section.name!r} has categories that are empty, have spaces around them or"
-            " differ in encoding only.",
+            f"Variable {section.name!r} has categories that are empty, have surrounding spaces or"
+            " differ only in their Unicode encoding.",
             where=section.name,
-            remedy="Cells are compared without the spaces around them; write categories so too.",
+            remedy="Write categories without surrounding spaces, as cells are compared without"
+            " them.",
         )
     if section.missing is not None and section.missing not in categories:
         raise ConfigError(
             f"Variable {section.name!r} counts empty cells as {section.missing!r}, which is not"
-            " one of its categories.",
+            " in its categories.",
             where=section.name,
-            remedy="Add it to the categories.",
+            remedy="Add that category to the list.",
         )
     return tuple(categories)
 
@@ -165,7 +166,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
         raise ConfigError(
             f"The list of categories of {section.name!r}, {path}, cannot be read as UTF-8 text.",
             where=section.name,
-            remedy="Put one category on each line.",
+            remedy="Write one category per line, as UTF-8.",
         ) from None
     return tuple(line.strip() for line in lines if line.strip())
 
@@ -173,7 +174,7 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
 def _groupings(
     site: Site, agreed: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], AnyChannel | None]]:
-    """Yield each block's names and channel, where its first variable stands in the file."""
+    """Yield each block's names and channel, at the position of its first variable in the file."""
     place = {section.name: index for index, section in enumerate(site.file.variables)}
     if agreed:
         first = min(agreed, key=place.__getitem__)
@@ -183,10 +184,11 @@ def _groupings(
         if section.name in agreed:
             if section.channel is not None:
                 raise ConfigError(
-                    f"Variable {section.name!r} has a channel, and the study plan has one for it.",
+                    f"Variable {section.name!r} has a channel both in the site file and in the"
+                    " study plan.",
                     where=section.name,
-                    remedy="Take the channel out of the site file; `owner-agent plan` shows the"
-                    " plan's.",
+                    remedy="Remove the channel from the site file; `owner-agent plan` shows the"
+                    " plan's channel.",
                 )
             if section.name == first:
                 yield agreed, None
@@ -213,8 +215,8 @@ def _block(
             raise UnprotectedVariable(
                 f"Variable {names[0]!r} is sensitive and has no channel.",
                 where=names[0],
-                remedy="Give it a channel, as other variables have; `owner-agent design` proposes"
-                " one. If the study's plan randomizes it, name that in [study_plan].",
+                remedy="Add a channel; `owner-agent design` proposes one. If the study's plan"
+                " randomizes the variable, name that plan in [study_plan].",
             )
         return Block(members, Identity(members[0].size))
     try:
@@ -231,14 +233,14 @@ def _block(
 
 
 def _sendable(plan: Plan) -> Plan:
-    """Return a plan that the wire contract can carry. Raises PlanError where it cannot."""
+    """Return a plan that fits the limits of a release. Raises PlanError."""
     try:
         PlanMessage.from_plan(plan)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise PlanError(
-            f"The plan is larger than a release may announce, at {place}: {first['msg']}.",
+            f"The plan exceeds the limits of a release at {place}: {first['msg']}.",
             where=place,
             remedy="Use shorter names, or fewer categories or variables.",
         ) from None

@@ -1,4 +1,4 @@
-"""Which columns a plan must randomize, and which channels can be estimated from."""
+"""Checks that a plan protects sensitive columns, and that its channels allow estimation."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Codes = npt.NDArray[np.intp]
 def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     """Check that a block randomizes each of its sensitive variables. Raises UnprotectedVariable.
 
-    A channel that always reports the same thing for a category is no protection; neither is one
-    under which some truth is only reported as no other value can be. In a sampled block this holds
-    of every subset.
+    A channel with a fixed report for each category does not protect. Neither does a channel under
+    which every possible report of some true cell proves the variable's value. In a sampled block,
+    every subset must protect.
     """
     if parts := [*_different(block, sensitive), *_split_product(block)]:
         for part in parts:
@@ -42,25 +42,24 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
         alone = block.restrict([name])
         if block.channel.deterministic or (alone is not None and alone.deterministic):
             raise UnprotectedVariable(
-                f"Variable {name!r} is sensitive but would leave unrandomized: its channel"
+                f"Variable {name!r} is sensitive but would be sent unrandomized: its channel"
                 " reports every category with certainty.",
                 where=name,
-                remedy="Give it a channel that randomizes, or say sensitive = false.",
+                remedy="Choose a channel that randomizes, or set sensitive = false.",
             )
-        if given_away := _given_away(block, name):
+        if revealed := _revealed(block, name):
             raise UnprotectedVariable(
-                f"Variable {name!r} is sensitive but could be read off its reports: records that"
-                f" have {first_few(map(repr, given_away))} are always reported as no others"
-                " are.",
+                f"Variable {name!r} is sensitive but its reports reveal it: records with"
+                f" {first_few(map(repr, revealed))} always get reports that no other records"
+                " get.",
                 where=name,
-                remedy="Give it a channel that reports the same under several categories; put a"
-                " category that is a group of its own into another group; or say sensitive ="
-                " false.",
+                remedy="Choose a channel in which several categories share their reports. Merge a"
+                " group of one category into another group. Or set sensitive = false.",
             )
 
 
 def share_proven(block: Block, name: str) -> float:
-    """Return the largest probability, over truths, of a report that proves a variable's value."""
+    """Return the largest probability, over true cells, that a report proves a variable's value."""
     if choices := block.channel.choices:
         axis = block.names.index(name)
         return sum(
@@ -74,8 +73,8 @@ def share_proven(block: Block, name: str) -> float:
     return int(_proven_units(block, name).max()) / RESOLUTION
 
 
-def _given_away(block: Block, name: str) -> tuple[str, ...]:
-    """Return the categories of a variable that some truths' every report proves."""
+def _revealed(block: Block, name: str) -> tuple[str, ...]:
+    """Return the categories of a variable that every report of some true cell proves."""
     certain = _proven_units(block, name) == RESOLUTION
     categories = next(v.categories for v in block.variables if v.name == name)
     if certain.size == 1:
@@ -85,9 +84,9 @@ def _given_away(block: Block, name: str) -> tuple[str, ...]:
 
 
 def _proven_units(block: Block, name: str) -> Units:
-    """Return, for each truth of a block, the chance over 2^32 that its report proves a variable."""
-    # Mixtures, flipped items and cut-and-paste prove all or nothing: else any report is possible
-    # under two values at least, whatever is true. Shape (1,) where all truths are alike.
+    """Return each true cell's chance, in units of 2^-32, of a report that proves a variable."""
+    # Mixtures, flipped items and cut-and-paste prove all or nothing: unless deterministic, every
+    # report is possible under two values. Shape (1,) if all true cells are alike.
     channel = block.channel
     if channel.mixture is not None or not isinstance(channel, UnitTransition):
         return np.array([RESOLUTION if channel.deterministic else 0])
@@ -102,7 +101,7 @@ def _values(block: Block, name: str) -> Codes:
 
 @singledispatch
 def _proven(channel: UnitTransition, values: Codes) -> Units:
-    """Return the chance, over 2^32, that the report of each truth proves something about it."""
+    """Return, for each true cell, the chance in units of 2^-32 that its report proves `values`."""
     units = channel.units()
     kinds, kind = np.unique(values, return_inverse=True)
     makers = sum((units[kind == k] > 0).any(axis=0).astype(int) for k in range(len(kinds)))
@@ -121,29 +120,30 @@ def _(channel: Grouped, values: Codes) -> Units:
 
 
 @_proven.register
-def _(channel: Identity, values: Codes) -> Units:  # noqa: ARG001 - chosen by its class
+def _(channel: Identity, values: Codes) -> Units:  # noqa: ARG001 - dispatched by class
     return np.full(len(values), RESOLUTION)
 
 
 @_proven.register
 def _(channel: Symmetric, values: Codes) -> Units:
-    """Without listing it, as it treats all truths alike."""
+    """Compute without listing the matrix, since all true cells are alike."""
     proven = np.zeros(len(values), dtype=np.int64)
     _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) == 1 or channel.deterministic:
         proven[:] = RESOLUTION
     elif channel.keep_units == 0 and len(counts) == 2:
-        # A truth is never reported as itself: the report that is the only one of its value proves
-        # the other value.
+        # A true code is never reported as itself: a report that is alone with its value proves the
+        # other value.
         for lone in np.flatnonzero(counts == 1):
             proven[kind != lone] += channel.off_units
     return proven
 
 
 def require_estimable(block: Block) -> None:
-    """Refuse a channel whose reports leave some truths indistinguishable.
+    """Check that reports distinguish all true cells. Raises SingularChannel, PlanError.
 
-    Of a sampled block every subset must be estimable; of one reported in items every variable.
+    In a sampled block this applies to every subset; in a block reported by items, to every
+    variable.
     """
     for part in _estimated_parts(block):
         true, reported = part.channel.shape
@@ -151,24 +151,24 @@ def require_estimable(block: Block) -> None:
         if reported < true or not condition <= CONDITION_LIMIT:
             raise SingularChannel(
                 f"The channel of {part.name!r} is singular ({true} x {reported}, condition number"
-                f" above {CONDITION_LIMIT:.0e}): nobody could estimate anything from its reports.",
+                f" above {CONDITION_LIMIT:.0e}): its reports allow no estimates.",
                 where=block.name,
-                remedy="Choose a larger gamma, or change its rows so that none is a mixture of the"
-                " others.",
+                remedy="Choose a larger gamma, or change the rows so that no row is a mixture of"
+                " other rows.",
             )
 
 
 def _estimated_parts(block: Block) -> list[Block]:
-    """Return the blocks whose channels must be invertible for a block to be of use."""
+    """Return the blocks whose channels must be invertible."""
     if block.channel.choices:
         reported = {block.names[axis] for choice in block.channel.choices for axis in choice.axes}
         missed = [name for name in block.names if name not in reported]
         if missed and not isinstance(block.channel, Coordinated):
             raise PlanError(
-                f"No subset of block {block.name!r} has {missed}, so nothing would ever be"
-                " reported of them.",
+                f"No subset of block {block.name!r} has {missed}, which would therefore never be"
+                " reported.",
                 where=block.name,
-                remedy="Put every variable into a subset, or take it out of the block.",
+                remedy="Add every variable to a subset, or remove it from the block.",
             )
         return _different(block)
     if block.channel.items:
@@ -178,12 +178,12 @@ def _estimated_parts(block: Block) -> list[Block]:
 
 
 def _split_product(block: Block) -> list[Block]:
-    """Return the variables of each channel of a product as a block of their own; else nothing."""
+    """Return each channel of a product as a block with its variables; empty for other channels."""
     return [Block(block.variables[places], channel) for places, channel in block.channel.factors]
 
 
 def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
-    """Return a sampled block's choices as blocks of their own; of equal ones only the first."""
+    """Return the distinct choices of a sampled block as blocks."""
     found: dict[tuple[object, ...], Choice] = {}
     for choice in block.channel.choices:
         own = [block.variables[axis] for axis in choice.axes]
@@ -193,5 +193,5 @@ def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Bl
 
 
 def _subset(block: Block, choice: Choice) -> Block:
-    """Return a choice of a sampled block as a block of its own."""
+    """Return a choice of a sampled block as a block."""
     return Block(tuple(block.variables[axis] for axis in choice.axes), choice.channel)

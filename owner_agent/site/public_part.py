@@ -1,7 +1,7 @@
-"""The public part of a site file: what others need to know of it to plan a study together.
+"""The public part of a site file, from which other owners plan a study together.
 
-It has the owner's name and her sensitive variables with their categories, and nothing else. Its
-digest shows when somebody changed it on the way.
+It contains the owner's name and the sensitive variables with their categories, and nothing else.
+Its digest reveals later changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError
 from pramana_core.wire.base import Label, Name, Sha256
 
-_AGAIN = "Ask {} to write it again with `owner-agent public-part`, and take that file as it is."
+_AGAIN = "Ask {} for a new file from `owner-agent public-part`, and use that file unchanged."
 
 
 class PublicVariable(Section):
@@ -33,7 +33,7 @@ class PublicVariable(Section):
 
 
 class PublicPart(Section):
-    """What one owner discloses to those who plan a study with her; a SHA-256 digest of the rest."""
+    """An owner's disclosure for planning a study, with a SHA-256 digest of the other fields."""
 
     owner: Name
     digest: Sha256
@@ -41,13 +41,13 @@ class PublicPart(Section):
 
     @classmethod
     def of(cls, site: Site) -> PublicPart:
-        """Return the public part of a site; its table is not read. Raises PramanaError."""
+        """Return the public part of a site without reading its table. Raises PramanaError."""
         sensitive = [v.name for v in site.file.variables if v.sensitive]
         if not sensitive:
             raise ConfigError(
                 "The site file has no sensitive variable, so it has no part in a study's plan.",
                 where="variables",
-                remedy="Columns that are not sensitive leave as they are and need no plan.",
+                remedy="Columns that are not sensitive are sent unchanged and need no plan.",
             )
         known = planned(without_protection(site)).variables
         variables = tuple(
@@ -57,38 +57,38 @@ class PublicPart(Section):
 
     @property
     def text(self) -> str:
-        """The file's content, TOML."""
+        """The content of the file, as TOML."""
         return toml(
             self.model_dump(),
-            f"The variables of {self.owner} and their categories, for those who plan the study.",
-            "`owner-agent design PART...` makes the plan of all owners' parts. Do not edit it: the",
-            "site file it was written from has the same lists.",
+            f"The variables of {self.owner} and their categories, for planning the study.",
+            "`owner-agent design PART...` computes a plan from all owners' parts. Do not edit this",
+            "file, because the owner's site file has the same lists.",
         )
 
     def domain_variables(self) -> tuple[Variable, ...]:
-        """Return the variables. Raises DomainError for impossible categories."""
+        """Return the variables. Raises DomainError for invalid categories."""
         return tuple(Variable(v.name, v.categories) for v in self.variables)
 
 
 def place_of_part(site: Path, owner: str) -> Path:
-    """Return where the public part of a site file is written, if nobody names another place.
+    """Return the default path of a site file's public part.
 
-    A site file of another name than `site.toml` lends its own: several may lie in one folder.
+    A site file not called `site.toml` determines the name, as several may be in one folder.
     """
     name = owner if site.name == "site.toml" else site.stem
     return site.with_name(f"{name}.public.toml")
 
 
 def read_part(path: Path) -> PublicPart:
-    """Read a public part as its owner wrote it. Raises ConfigError."""
+    """Read an unchanged public part. Raises ConfigError."""
     absent = "Ask the owner for the file that `owner-agent init` or `public-part` wrote."
     content = read_toml(path, "public part", absent)
     if "table" in content or "record_id" in content:
         raise ConfigError(
-            f"{path} is a site file, which is for its owner's eyes only, and no public part.",
+            f"{path} is a site file, which is private to its owner, not a public part.",
             where=str(path),
-            remedy=f"Have its owner run `owner-agent public-part --site {path.name}`, and take the"
-            " file that it writes.",
+            remedy=f"Ask the owner to run `owner-agent public-part --site {path.name}`, and use the"
+            " resulting file.",
         )
     try:
         part = PublicPart.model_validate(content)
@@ -97,8 +97,8 @@ def read_part(path: Path) -> PublicPart:
         raise all_mistakes(error, what, "docs/vertical-study.md") from None
     if part.digest != _digest(part.owner, part.variables):
         raise ConfigError(
-            f"The public part {path} is not as {part.owner} wrote it: its digest is of other"
-            " variables or categories. A plan made of it would not fit her site file.",
+            f"The public part {path} of {part.owner} was changed: its digest does not match its"
+            " variables and categories. A plan from this file would not fit the owner's site file.",
             where=str(path),
             remedy=_AGAIN.format(part.owner),
         )

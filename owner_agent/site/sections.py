@@ -1,4 +1,4 @@
-"""What sections of the site file have in common, and those that name others: miner, peers, plan."""
+"""The base of the site file's sections, and the sections about miner, peers and study plan."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Section(BaseModel):
-    """A section of the site file: of known keys alone."""
+    """A section of the site file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
-    """Check the categories of a column, and the one of its empty cells. Raises ValueError."""
+    """Check a column's categories and its category of empty cells. Raises ValueError."""
     if len(set(listed)) < len(listed):
-        raise ValueError(f"column {column!r} has a category twice")
+        raise ValueError(f"column {column!r} lists a category twice")
     if missing is not None and missing not in listed:
-        raise ValueError(f"{missing!r}, the category of empty cells, is not listed")
+        raise ValueError(
+            f"{missing!r}, the category of empty cells, is not in the list of categories"
+        )
 
 
 class ColumnSection(Section):
-    """A column by its name, which may be all that is written of it."""
+    """A column, written as a section or as its name alone."""
 
     column: ColumnName
 
@@ -43,7 +45,7 @@ class ColumnSection(Section):
 
 
 class MinerSection(Section):
-    """`[miner]`: where releases go. Plain http is for this machine only, unless said otherwise."""
+    """`[miner]`: the destination of releases. By default, http is allowed on this machine only."""
 
     url: str
     study: Name
@@ -62,13 +64,13 @@ class MinerSection(Section):
         return self
 
     def tls_files(self, folder: Path) -> TlsFiles:
-        """Return the files, which are named from a folder on."""
+        """Return the certificate files, with paths relative to `folder`."""
         names = (self.ca_file, self.client_certificate, self.client_key)
         return TlsFiles(*(None if name is None else folder / name for name in names))
 
 
 class KnownPeer(Section):
-    """An owner that may take part in sessions: its exact certificate, and where it listens."""
+    """An owner that may take part in sessions: its certificate and its address."""
 
     name: Name
     certificate: Annotated[str, StringConstraints(min_length=1)]
@@ -78,17 +80,19 @@ class KnownPeer(Section):
     def _encrypted_address(self) -> Self:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname:
-            raise ValueError(f"{self.url!r} is not an https address; owners speak TLS only")
+            raise ValueError(
+                f"{self.url!r} is not an https address; connections between owners need TLS"
+            )
         if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-            raise ValueError("the address must hold a host and a port only")
+            raise ValueError("the address must consist of a host and a port only")
         return self
 
 
 class PeerSection(Section):
     """`[peer]`: learning without a miner.
 
-    `smallest_count` is the fewest records in a cell of a shared family's table, `groupings` how
-    many tables of its columns may be disclosed exactly in a study.
+    `smallest_count` is the smallest count allowed in a cell of a shared family's table. `groupings`
+    limits the tables of its columns that may be disclosed exactly in a study.
     """
 
     study: Name
@@ -110,12 +114,12 @@ class PeerSection(Section):
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         if repeated := repeated_in([peer.name for peer in self.known]):
-            raise ValueError(f"two known peers are called {repeated}")
+            raise ValueError(f"two known peers have the name {repeated}")
         return self
 
 
 class StudyPlanSection(Section):
-    """`[study_plan]`: the file of the study's plan, and the digest approved, or any without one."""
+    """`[study_plan]`: the file of the study's plan, and the approved digest (default: any)."""
 
     file: Annotated[str, StringConstraints(min_length=1)]
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None

@@ -1,4 +1,4 @@
-"""`site.toml`: what the custodian says about her table, validated whole before anything is read."""
+"""`site.toml`: the custodian's description of the table, validated as a whole before use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
 
 class VariableSection(Section):
-    """One variable: its column, its categories, its protection, and which others it may reveal."""
+    """A variable: its column, its categories, its protection, and variables that it may reveal."""
 
     name: Label
     column: ColumnName | None = None
@@ -54,7 +54,7 @@ class VariableSection(Section):
 
     @property
     def source(self) -> str:
-        """The column it is read from."""
+        """The column of the table."""
         return self.column or self.name
 
     @model_validator(mode="after")
@@ -66,12 +66,12 @@ class VariableSection(Section):
                 " learned from the data"
             )
         if self.reveals and (self.sensitive or self.channel is not None):
-            raise ValueError("reveals is for variables that leave as they are")
+            raise ValueError("reveals applies only to variables that are sent unchanged")
         if self.name == KEY_COLUMN:
-            raise ValueError(f"no variable may be called {KEY_COLUMN}")
+            raise ValueError(f"the name {KEY_COLUMN} is reserved")
         cuts = self.cuts
         if cuts is not None and (not cuts or any(b <= a for a, b in itertools.pairwise(cuts))):
-            raise ValueError("cuts must be one or more numbers, each larger than the one before")
+            raise ValueError("cuts must be one or more numbers in ascending order")
         return self
 
     @model_validator(mode="after")
@@ -81,10 +81,10 @@ class VariableSection(Section):
             return self
         if self.missing is not None:
             raise ValueError(
-                f"{self.missing!r}, the category of empty cells, has no number, so a variable with"
-                " missing cannot have representatives"
+                f"a variable with missing cannot have representatives, because {self.missing!r},"
+                " the category of empty cells, has no number"
             )
-        # A list in a file of its own is counted when it is read.
+        # A list in a separate file is counted when it is read.
         given = self.categories or ("",) * (len(self.cuts or ()) + 1)
         if self.categories_from is None and len(numbers) != len(given):
             raise ValueError(f"{len(given)} categories need {len(given)} representatives")
@@ -103,11 +103,10 @@ class BlockSection(Section):
 class SiteFile(Section):
     """The content of `site.toml`.
 
-    `corrections` is what happens to records that were reported before and have other values now:
-    they keep their reports, or all records are drawn anew; without it such a release is refused.
-    With `study_plan` this owner's part of it randomizes its variables, and blocks have no place.
-    `mask` says which columns are masked, and `share_model` of which a tree is released: there are
-    variables, or one of these sections, or all of them.
+    `corrections` chooses the reports of records whose values changed after their first report: the
+    first reports, or new draws of all records. Without a choice, such a release is an error. With
+    `study_plan`, the owner's part of that plan replaces `blocks`. `mask` describes masked columns,
+    and `share_model` a tree. A file needs variables or one of these two sections.
     """
 
     owner: Name
@@ -140,8 +139,8 @@ class SiteFile(Section):
             mistakes += sharing_mistakes(share, self.record_id, read, confidential)
         if not self.variables and mask is None and share is None:
             mistakes.append(
-                "missing key variables, and there is no [mask] and no [share_model]: nothing would"
-                " leave"
+                "missing key variables: without variables, [mask] or [share_model], nothing can be"
+                " released"
             )
         if self.record_id in (*self.decimal_commas, *self.dates_as_years):
             mistakes.append(
@@ -149,12 +148,13 @@ class SiteFile(Section):
             )
         if is_database(self.table) != (self.query is not None):
             mistakes.append(
-                "query is for the table of a database, which needs it: a table's name or a SELECT"
+                "query, a table's name or a SELECT, is required for a database and only for a"
+                " database"
             )
         if is_database(self.table):
             if HAS_PASSWORD.search(self.table):
                 mistakes.append(
-                    "table must not contain a password: give it in PGPASSWORD, or in a file that"
+                    "table must not contain a password: set it in PGPASSWORD, or in a file that"
                     " PGPASSFILE names"
                 )
         elif not self.table.lower().endswith(TABLE_SUFFIXES):
@@ -167,7 +167,7 @@ class SiteFile(Section):
 
 
 class Site(BaseModel):
-    """A site file together with the folder its relative paths start from."""
+    """A site file, with the folder of its relative paths."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -181,7 +181,7 @@ class Site(BaseModel):
 
     @property
     def table(self) -> TableSource:
-        """The table, and how its text is read."""
+        """The table, and how to read its text."""
         file = self.file
         database = located(file.table, self.folder) if is_database(file.table) else ""
         return TableSource(
@@ -202,28 +202,28 @@ class Site(BaseModel):
 
     @property
     def miner(self) -> MinerSection:
-        """The miner's address and study. Raises ConfigError where the file names none."""
+        """The miner's address and study. Raises ConfigError without the section."""
         return _required(self.file.miner, "miner", 'with url = "..." and study = "..."')
 
     @property
     def tls_files(self) -> TlsFiles:
-        """The files that secure connections to the miner. Raises ConfigError as `miner`."""
+        """The certificate files for connections to the miner. Raises ConfigError as `miner`."""
         return self.miner.tls_files(self.folder)
 
     @property
     def mask(self) -> MaskSection:
-        """What is masked, and how. Raises ConfigError where the file does not say."""
-        return _required(self.file.mask, "mask", "with the confidential columns, and those to tell")
+        """The columns to mask, and the method. Raises ConfigError without the section."""
+        return _required(self.file.mask, "mask", "with the columns for confidential and tell")
 
     @property
     def share_model(self) -> ShareModelSection:
-        """Of what a tree is shared. Raises ConfigError where the file does not say."""
+        """The columns of a shared tree, and its options. Raises ConfigError without the section."""
         wanted = "with target, attributes and requirement"
         return _required(self.file.share_model, "share_model", wanted)
 
     @property
     def peer(self) -> PeerSection:
-        """Whom this owner learns with. Raises ConfigError where the file does not say."""
+        """The study and the owners for learning without a miner. Raises ConfigError without it."""
         return _required(self.file.peer, "peer", "with the study and the known peers")
 
 
@@ -233,7 +233,7 @@ SectionT = TypeVar("SectionT")
 def _required(section: SectionT | None, name: str, remedy: str) -> SectionT:
     if section is None:
         raise ConfigError(
-            f"The site file has no section [{name}].", where=name, remedy=f"Add it, {remedy}."
+            f"The site file has no section [{name}].", where=name, remedy=f"Add [{name}], {remedy}."
         )
     return section
 
@@ -241,13 +241,13 @@ def _required(section: SectionT | None, name: str, remedy: str) -> SectionT:
 def load_site(path: Path) -> Site:
     """Read and validate a site file. Raises ConfigError."""
     content = read_toml(
-        path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
+        path, "site", "Name it with --site, or write one with `owner-agent init TABLE`."
     )
     return site_from(content, path.resolve().parent, str(path))
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
-    """Return the content of a file that the custodian wrote. Raises ConfigError."""
+    """Return the content of a TOML file written by people. Raises ConfigError."""
     try:
         return tomllib.loads(read_text(path))
     except OSError as error:
@@ -258,9 +258,9 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"The {kind} file {path} is not TOML: {error}.",
+            f"The {kind} file {path} is not valid TOML: {error}.",
             where=str(path),
-            remedy="Correct it there.",
+            remedy="Correct the file at that position.",
         ) from None
 
 
@@ -278,8 +278,8 @@ def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") 
 def _column_mistakes(site: SiteFile) -> list[str]:
     names = [v.name for v in site.variables]
     sources = [v.source for v in site.variables]
-    mistakes = [f"two variables are called {n!r}" for n in repeated_in(names)]
-    # Two draws of one sensitive value would each leave: their losses add, unseen by the plan.
+    mistakes = [f"two variables have the name {n!r}" for n in repeated_in(names)]
+    # Two draws of one sensitive value would be sent: their losses add, unnoticed by the plan.
     mistakes += [
         f"column {s!r} is read by more than one variable; its value would be reported twice"
         for s in repeated_in(sources)
@@ -302,7 +302,7 @@ def _block_mistakes(site: SiteFile) -> list[str]:
     known = {v.name: v for v in site.variables}
     named = [name for block in site.blocks for name in block.variables]
     if site.study_plan is not None and site.blocks:
-        return ["the study's plan says what is randomized together; take the blocks out"]
+        return ["the study's plan defines the blocks; remove blocks from the site file"]
     mistakes = [
         f"a block names {n!r}, which is not a variable{did_you_mean([n], known)}"
         for n in named
@@ -310,7 +310,7 @@ def _block_mistakes(site: SiteFile) -> list[str]:
     ]
     mistakes += [f"variable {n!r} is in blocks more than once" for n in repeated_in(named)]
     mistakes += [
-        f"variable {n!r} is in a block and has a channel of its own; keep one of them"
+        f"variable {n!r} is in a block and has a separate channel; keep one of them"
         for n in dict.fromkeys(named)
         if n in known and known[n].channel is not None
     ]

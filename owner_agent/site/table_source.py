@@ -1,4 +1,4 @@
-"""Where a table is and how its text is read: facts that `init` finds and the site file keeps."""
+"""The location of a table and the format of its text, as detected by `init` or configured."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SHEETS = (".xlsx", ".xls", ".ods")
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".txt", PARQUET, *SHEETS)
 
 DATABASES = ("postgresql://", "sqlite:///")
-"""How the address of a database begins."""
+"""Prefixes of database addresses."""
 
 HAS_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|[?&]password=")
 
 MARKED = "utf-8"
-"""The encoding of CSV without a byte order mark; a mark names the file's own."""
+"""The default encoding of CSV files without a byte order mark."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class TableSource:
     """A table in a file or a database; `owner_agent.table.table` reads it in chunks.
 
     Attributes:
-        path: the file; its suffix names the format. Of a database, a name that is not used.
-        encoding: of a CSV file without a byte order mark, as Python calls it.
-        separator: the character between cells of CSV; None if the file shows it.
+        path: the file, whose suffix determines the format; unused for a database.
+        encoding: Python's name of the encoding of a CSV file without a byte order mark.
+        separator: the character between cells of CSV; None to detect it.
         decimal_commas: columns of numbers such as 22,5 and 1.234,5.
         dates_as_years: columns of dates; only their years are read.
-        database: the address of the database, "" for a file.
+        database: the address of the database, or "" for a file.
         query: the name of a table in the database, or a SELECT.
-        order: the column by which rows of a database are ordered, "" for none.
+        order: the column that orders the rows of a database, or "".
     """
 
     path: Path
@@ -52,9 +52,9 @@ class TableSource:
             codecs.lookup(self.encoding)
         except LookupError:
             raise OptionError(
-                f"There is no encoding {self.encoding!r}.",
+                f"The encoding {self.encoding!r} is unknown.",
                 where="encoding",
-                remedy="Name it as Python does, such as utf-8, cp1252, cp1250 or utf-16.",
+                remedy="Use Python's name, such as utf-8, cp1252, cp1250 or utf-16.",
             ) from None
         if self.separator is not None and len(self.separator) != 1:
             raise OptionError("The separator must be one character.", where="separator")
@@ -74,12 +74,12 @@ class TableSource:
 
 
 def is_database(table: str) -> bool:
-    """Whether `table` of a site file is the address of a database."""
+    """Whether the site file's `table` is the address of a database."""
     return table.startswith(DATABASES)
 
 
 def located(database: str, folder: Path, start: Path | None = None) -> str:
-    """Return an address whose SQLite file is found from a folder, or relative to `start`."""
+    """Return an address with its SQLite file resolved from `folder`, or relative to `start`."""
     file = database.removeprefix("sqlite:///")
     if file == database:
         return database

@@ -1,4 +1,4 @@
-"""`[share_model]` of the site file: which class a tree tells from what, and how anonymous it is."""
+"""`[share_model]` of the site file: a tree's class, attributes and anonymity requirement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Categories = Annotated[tuple[Label, ...], Field(min_length=2)]
 
 
 class TargetSection(Section):
-    """The class that a tree tells: its column and all its categories."""
+    """The class that a tree predicts: its column and all its categories."""
 
     column: ColumnName
     categories: Categories
@@ -38,7 +38,7 @@ class TargetSection(Section):
 
 
 class AttributeSection(ColumnSection):
-    """An attribute of a tree: numbers of a range, or categories; `missing` is for empty cells."""
+    """An attribute of a tree: a range of numbers, or categories; `missing` is for empty cells."""
 
     low: Finite | None = None
     high: Finite | None = None
@@ -48,7 +48,7 @@ class AttributeSection(ColumnSection):
 
     @property
     def declared(self) -> bool:
-        """Whether what values it may take is said here, and not looked up in the table."""
+        """Whether the possible values are declared here instead of read from the table."""
         return self.categories is not None or self.low is not None
 
     @model_validator(mode="after")
@@ -58,11 +58,11 @@ class AttributeSection(ColumnSection):
             raise ValueError(f"the range of column {self.column!r} needs low and high")
         if self.categories is None:
             if self.missing is not None:
-                raise ValueError(
-                    f"column {self.column!r} lists no categories, so it has no missing"
-                )
+                raise ValueError(f"column {self.column!r} has missing but no list of categories")
         elif numbers:
-            raise ValueError(f"column {self.column!r} has categories, so it has no range")
+            raise ValueError(
+                f"column {self.column!r} has both categories and a range; keep one of them"
+            )
         else:
             require_listed_once(self.column, self.categories, self.missing)
         return self
@@ -80,11 +80,12 @@ class AttributeSection(ColumnSection):
 
 
 class RequirementSection(Section):
-    """What every path must meet: `k` records; or classes as diverse as `c` and `l` say; or both.
+    """The requirement for every path: `k` records, diversity of classes by `c` and `l`, or both.
 
-    `counts` says by which counts diversity is judged: the "exact" ones of all classes, or "hits"
-    and misses alone, as the tree tells them. Only splits are made whose parts all meet it: on car,
-    nursery, adult and a clinic this predicts as well as growing first and cutting back, or better.
+    `counts` selects the counts that diversity is judged by: "exact" counts of all classes, or
+    "hits" and misses, as the tree publishes them. Only splits whose parts all meet it are allowed.
+    On car, nursery, adult and a clinic, this predicts at least as well as growing first and
+    pruning.
     """
 
     k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
@@ -116,7 +117,7 @@ class GrowthSection(Section):
 class PrivateSection(Section):
     """A differentially private tree: its `epsilon`, for the replacement of one record by another.
 
-    `depth` is the most questions on a path.
+    `depth` is the largest count of splits on a path.
     """
 
     epsilon: Positive
@@ -124,12 +125,12 @@ class PrivateSection(Section):
 
 
 class ShareModelSection(Section):
-    """A decision tree to be released in place of records.
+    """A decision tree to be released instead of records.
 
-    `requirement` is what each of its paths must meet; "none" must be written out. `tell` says what
-    a leaf tells: how many records are of its class and how many are not ("hits"), or the counts of
-    all classes ("distribution"). A `private` tree needs no requirement, and all ranges declared.
-    Records with empty cells are refused, or dropped and counted.
+    `requirement` applies to each path; "none" must be explicit. `tell` selects the counts in a
+    leaf: records of its class and others ("hits"), or records of each class ("distribution"). A
+    `private` tree needs no requirement, but declared ranges. Records with empty cells are errors
+    ("refuse") or omitted and counted ("drop").
     """
 
     target: TargetSection
@@ -142,19 +143,19 @@ class ShareModelSection(Section):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the tree is learned from, the class last."""
+        """The columns that the tree is learned from; the class is last."""
         return (*(attribute.column for attribute in self.attributes), self.target.column)
 
     @property
     def required(self) -> RequirementSection | None:
-        """What is required of each path; None for nothing."""
+        """The requirement for each path, or None."""
         return self.requirement if isinstance(self.requirement, RequirementSection) else None
 
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
         if twice := repeated_in(self.columns):
             raise ValueError(
-                f"column {twice[0]!r} is named twice; it is the class or one attribute"
+                f"column {twice[0]!r} is named twice; list it once, as target or attribute"
             )
         return self
 
@@ -163,13 +164,13 @@ class ShareModelSection(Section):
         required, classes = self.required, len(self.target.categories)
         if self.requirement is None and self.private is None:
             raise ValueError(
-                "say what every path must meet, as in requirement = { k = 10 }, or make the tree"
-                ' private, as in private = { epsilon = 1 }; requirement = "none" releases it as it'
-                " was grown"
+                "give a requirement for every path, such as requirement = { k = 10 }, or make the"
+                " tree private, such as private = { epsilon = 1 }; requirement ="
+                ' "none" releases the tree without protection'
             )
         if required is not None and required.l is not None and required.l > classes:
             raise ValueError(
-                f"l = {required.l} asks for more classes than the {classes} of the target"
+                f"l = {required.l} requires more classes than the {classes} of the target"
             )
         return self
 
@@ -178,15 +179,15 @@ class ShareModelSection(Section):
         if self.private is None:
             return self
         if self.requirement is not None:
-            raise ValueError("a private tree is bounded by its epsilon; take the requirement out")
+            raise ValueError("a private tree is protected by its epsilon; remove the requirement")
         if "growth" in self.model_fields_set:
-            raise ValueError("a private tree is not grown so; private.depth limits it")
+            raise ValueError("a private tree does not use growth; set private.depth instead")
         if "tell" in self.model_fields_set:
-            raise ValueError("a private tree tells noised counts of all classes; take tell out")
+            raise ValueError("a private tree publishes noisy counts of all classes; remove tell")
         if open_ended := [a.column for a in self.attributes if not a.declared]:
             raise ValueError(
-                "a private tree needs all ranges declared, for one looked up in the table would"
-                f" tell of it; give low and high of {', '.join(map(repr, open_ended))}"
+                "a private tree needs declared ranges, because a range from the table would reveal"
+                f" records; give low and high of {', '.join(map(repr, open_ended))}"
             )
         return self
 
@@ -197,22 +198,22 @@ def sharing_mistakes(
     read: dict[str, bool],
     confidential: Collection[str] = (),
 ) -> list[str]:
-    """Return what is wrong with a section beside the rest of the site file."""
+    """Return the conflicts of the section with the rest of the site file."""
     found = [
-        f"share_model: column {name!r} is the record id; no tree may ask for it"
+        f"share_model: column {name!r} is the record id, which a tree must not use"
         for name in section.columns
         if name == record_id
     ]
     found += [
-        f"share_model: column {name!r} is masked, too; it would leave in two forms"
+        f"share_model: column {name!r} is also masked; it would be released in two forms"
         for name in section.columns
         if name in confidential
     ]
-    # A private tree's epsilon adds to a randomization's; nothing could be added to no bound.
+    # A private tree's epsilon adds to a randomization's; other trees have no bound to add.
     if section.private is None:
         found += [
-            f"share_model: column {name!r} is randomized by a variable, too; it would leave in two"
-            " forms, one of them without a bound"
+            f"share_model: column {name!r} is also randomized by a variable; it would be released"
+            " in two forms, one of them without a bound"
             for name in section.columns
             if read.get(name)
         ]

@@ -1,4 +1,4 @@
-"""Site files, and parts of them, written as a person would."""
+"""Writing site files, and sections of them, in a layout for people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDTH = 100
 
 
 def toml(content: Mapping[str, Any], *comments: str) -> str:
-    """Return TOML that reads back as `content`, after comments; what fits stands in a line."""
+    """Return TOML that parses as `content`, after comments, with short values inline."""
     document = tomlkit.document()
     for comment in comments:
         document.add(tomlkit.comment(comment))
@@ -67,7 +67,7 @@ def _fits(key: str, item: Item) -> bool:
 
 @dataclass(frozen=True)
 class ExtendedSite:
-    """A site file with other sections, which is valid and not written yet."""
+    """A site file with changed sections, validated but not written yet."""
 
     path: Path
     text: str
@@ -81,10 +81,10 @@ class ExtendedSite:
         sections: Mapping[str, Any],
         variables: Mapping[str, Mapping[str, Any] | None] | None = None,
     ) -> ExtendedSite:
-        """Put sections into a site file, in place of those of their names; the rest stays.
+        """Replace or add sections of a site file; the other text is unchanged.
 
-        `variables` have other keys (None removes one), or are taken out. Empty sections too.
-        Raises ConfigError: the file is not valid then.
+        `variables` maps names to changed keys (None removes a key), or to None to remove the
+        variable. Empty sections are removed. Raises ConfigError if the result is invalid.
         """
         before, changes = read_text(path), dict(variables or {})
         kept = "".join(_kept(before, sections, changes)).rstrip() + "\n"
@@ -98,18 +98,18 @@ class ExtendedSite:
             raise ConfigError(
                 f"The entries of {', '.join(changes)} in {path} were not found.",
                 where=str(path),
-                remedy="Write each under a header of its own, [[variables]] or [section].",
+                remedy="Write each entry under a separate header, [[variables]] or [section].",
             )
         return cls(path, text, site_from(content, path.resolve().parent, str(path)), before)
 
     @property
     def diff(self) -> str:
-        """The lines that change."""
+        """The changed lines."""
         old, new = self.before.splitlines(), self.text.splitlines()
         return "\n".join(difflib.unified_diff(old, new, "now", "then", n=1, lineterm=""))
 
     def write(self) -> None:
-        """Put it in the place of the file, with the rights that that had, whole or not at all."""
+        """Replace the file atomically, with the same access rights. Raises OptionError."""
         mode = self.path.stat().st_mode & 0o777
         try:
             with replacing(self.path.resolve()) as file:
@@ -122,13 +122,13 @@ class ExtendedSite:
 
 
 _HEADER = re.compile(r"(?m)^(?:#.*\n)*\[\[?([\w-]+)\]\]?[ \t]*(?:#.*)?$")
-"""The first line of a section, with the comments above it."""
+"""Matches the header of a section, with the comments above it."""
 
 
 def _kept(
     text: str, sections: Collection[str], variables: dict[str, Mapping[str, Any] | None]
 ) -> Iterator[str]:
-    """Yield the parts of a site file that stay; take what was changed out of `variables`."""
+    """Yield the unchanged parts of a site file; remove changed entries from `variables`."""
     found = list(_HEADER.finditer(text))
     ends = [header.start() for header in found] + [len(text)]
     yield text[: ends[0]]

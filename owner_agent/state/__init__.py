@@ -1,4 +1,4 @@
-"""What an owner keeps secret or locked: private files, keys, tokens, one publication at a time.
+"""An owner's private state: private files, keys, tokens, and the lock of publications.
 
-What left the site is recorded in `owner_agent.release`.
+Releases are recorded in `owner_agent.release`.
 """

@@ -1,4 +1,4 @@
-"""The agent's audit log: who let what leave, and used keys and tokens; no secret, no column."""
+"""The agent's audit log of releases and uses of keys and tokens, without secrets or columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_TEXT = 200
 
 @contextmanager
 def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[None]:
-    """Note an action when it is done, or do not begin it without room. Raises StateError."""
+    """Log an action once it is done. Without disk space, do not begin it. Raises StateError."""
     log = AuditLog(state_directory(state) / AUDIT, lambda: now, durable=True)
     with log.room():
         yield
@@ -28,7 +28,7 @@ def noted(state: Path, now: datetime, action: str, **facts: Any) -> Iterator[Non
 
 
 def _who() -> str:
-    """Return the name of the system's user who runs this, or nothing where it has none."""
+    """Return the system user's name, or an empty string if it is unknown."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

@@ -1,4 +1,4 @@
-"""Where an agent runs: clock, randomness, transport, and how long it waits."""
+"""An agent's environment: clock, randomness, transport and waiting times."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
 
 
 def utc_now() -> datetime:
-    """Return the time now, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
 class WaitingTimes:
-    """How long an agent waits for others, and how often it repeats things, in seconds."""
+    """How long an agent waits for others, and how often it repeats actions, in seconds."""
 
-    work: float = 600.0  # for another owner's answer that needs work, unless a session file differs
-    connect: float = 10.0  # until another owner takes a call, unless a session file differs
-    quick: float = 20.0  # for another owner's answer that needs no work
+    work: float = (
+        600.0  # for another owner's answer that takes work, unless the session file sets it
+    )
+    connect: float = 10.0  # to connect to another owner, unless the session file sets it
+    quick: float = 20.0  # for another owner's answer that takes no work
     least: float = 5.0  # for any answer, even at the very end of a session
-    grace: float = 15.0  # beyond the longest time of a session, to hear why it ended
-    asking: float = 20.0  # for questions whether a result was written, after a session's time
-    last: float = 20.0  # for notices of a session's end, whatever its time
-    poll: float = 0.2  # between questions how far owners are
-    sweep: float = 1.0  # between looks at a session that nobody calls any more
-    start: float = 30.0  # until its own server is up, or down
-    brief: float = 10.0  # for a miner's answer that is not worth a long wait
+    grace: float = 15.0  # after a session's time limit, to receive the reason of its end
+    asking: float = 20.0  # after a session's time limit, to ask whether results were written
+    last: float = 20.0  # for notices of a session's end
+    poll: float = 0.2  # between requests for other owners' progress
+    sweep: float = 1.0  # between checks for abandoned sessions
+    start: float = 30.0  # for the agent's own server to start or stop
+    brief: float = 10.0  # for a miner's optional answer
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Transport, clock, patience and randomness, all replaceable; no `transport` is the network."""
+    """Transport, clock, waiting times and randomness, replaceable; the default is the network."""
 
     transport: httpx.BaseTransport | None = None
     sleep: Callable[[float], None] = time.sleep

@@ -1,6 +1,6 @@
-"""The two secrets of an owner, `draw` and `linkage`: readable by nobody else.
+"""The two secrets of an owner, `draw` and `linkage`, in files that only the owner can read.
 
-`draw` never leaves the site. `linkage` is shared by all owners of a study and by nobody else.
+The `draw` key never leaves the site. All owners of a study share `linkage`, and nobody else has it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from pramana_core.errors import KeyFileError
 KeyName = Literal["draw", "linkage"]
 KEY_LENGTH = 32
 EXAMPLE_KEY = bytes(range(KEY_LENGTH))
-"""The value printed in the documentation; nobody's secret, refused everywhere."""
+"""The sample value in the documentation, rejected as a secret."""
 
 _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
 _HOW_TO_GET: dict[KeyName, str] = {
     "draw": "Run `owner-agent keys create`.",
-    "linkage": "Run `owner-agent keys import linkage FILE` with the secret the owners share, or, as"
-    " the first of them, `owner-agent keys create --linkage`.",
+    "linkage": "Run `owner-agent keys import linkage FILE` with the owners' secret. The first"
+    " owner runs `owner-agent keys create --linkage` instead.",
 }
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """Both secrets, kept out of every printed form. Raises KeyFileError: one is weak."""
+    """Both secrets, omitted from every printed form. Raises KeyFileError for a weak secret."""
 
     draw: bytes = field(repr=False)
     linkage: bytes = field(repr=False)
@@ -49,7 +49,7 @@ class Secrets:
         if self.draw == self.linkage:
             raise KeyFileError(
                 "The draw key and the linkage secret are the same bytes.",
-                remedy="Other owners know the linkage secret; make a draw key of your own.",
+                remedy="Other owners know the linkage secret. Make a separate draw key.",
             )
 
     def __copy__(self) -> Self:
@@ -61,20 +61,21 @@ class Secrets:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise KeyFileError(
             "Keys cannot be pickled.",
-            remedy="Whoever reads the pickle would have them; load them where they are needed.",
+            remedy="A pickle would reveal the keys to its readers. Load keys where they are"
+            " needed.",
         )
 
 
 def fingerprint(name: KeyName, secret: bytes) -> str:
-    """Return 16 hexadecimal digits that identify a secret and do not reveal it."""
+    """Return 16 hexadecimal digits that identify a secret without revealing it."""
     prefix = f"pramana/fingerprint/1/{name}\x00".encode()
     return hashlib.sha256(prefix + secret).hexdigest()[:16]
 
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
-    """Return HMAC-SHA-256 of the study under a linkage secret: equal exactly if owners share it."""
-    said = b"pramana/linkage-fingerprint/1\x00" + study.encode()
-    return hmac.new(secret, said, hashlib.sha256).hexdigest()
+    """Return HMAC-SHA-256 of a study by a linkage secret: equal among owners who share it."""
+    message = b"pramana/linkage-fingerprint/1\x00" + study.encode()
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class KeyStore:
         return self.state / "keys" / f"{name}.key"
 
     def find(self, name: KeyName) -> bytes | None:
-        """Return one secret if it is there. Raises KeyFileError: it is weak or open to others."""
+        """Return a secret, or None if missing. Raises KeyFileError if weak or open to others."""
         path = self.path(name)
         return self._read(path) if path.exists() else None
 
@@ -97,13 +98,13 @@ class KeyStore:
         return read_key(path)
 
     def read(self, *names: KeyName) -> bytes:
-        """Return the first of some secrets, all of which must be there. Raises KeyFileError."""
+        """Return the first of the named secrets, all of which must exist. Raises KeyFileError."""
         paths = {name: self.path(name) for name in names}
         missing = [n for n, path in paths.items() if not (path.exists() or path.is_symlink())]
         if missing:
             raise KeyFileError(
-                f"There is no {' and no '.join(_MEANING[name] for name in missing)} in"
-                f" {self.path('draw').parent}.",
+                f"{self.path('draw').parent} has no"
+                f" {' and no '.join(_MEANING[name] for name in missing)}.",
                 where=", ".join(missing),
                 remedy=" ".join(_HOW_TO_GET[name] for name in missing),
             )
@@ -114,23 +115,23 @@ class KeyStore:
         return Secrets(self.read("draw", "linkage"), self.read("linkage"))
 
     def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
-        """Return both secrets, passing ones where they are missing: their draws must not leave."""
+        """Return both secrets, with temporary ones for a preview in place of missing ones."""
         draw, linkage = (self.find(name) or random_bytes(KEY_LENGTH) for name in _MEANING)
         return Secrets(draw, linkage)
 
     def load_alone(self) -> Secrets:
-        """Return both secrets; a missing linkage secret follows from the draw key: nobody's records
-        are matched by it. Raises KeyFileError."""
+        """Return both secrets, a missing linkage secret as derived from the draw key: records
+        are not linked. Raises KeyFileError."""
         draw = self.load_draw()
         alone = hmac.new(draw, b"pramana/linkage-alone/1", hashlib.sha256).digest()
         return Secrets(draw, self.find("linkage") or alone)
 
     def load_draw(self) -> bytes:
-        """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError."""
+        """Return the draw key, for releases without pseudonyms. Raises KeyFileError."""
         return self.load().draw if self.path("linkage").exists() else self.read("draw")
 
     def add(self, name: KeyName, secret: bytes) -> None:
-        """Store a secret that is not there yet; the ledger knows it. Raises KeyFileError."""
+        """Store a secret that does not exist yet; record it in the ledger. Raises KeyFileError."""
         _refuse_weak(secret, f"The {_MEANING[name]}")
         state_directory(self.state)
         private_directory(self.path(name).parent)
@@ -140,24 +141,24 @@ class KeyStore:
             write_new(self.path(name), secret.hex().encode() + b"\n")
         except FileExistsError:
             raise KeyFileError(
-                f"There is a {_MEANING[name]} already, {self.path(name)}; it was not changed.",
+                f"The {_MEANING[name]} {self.path(name)} exists already and was not changed.",
                 where=str(self.path(name)),
-                remedy="With another key the same records would be randomized a second time, which"
-                " reveals more. Keep it.",
+                remedy="Keep it. Another key would randomize the same records a second time, which"
+                " reveals more.",
             ) from None
 
     def create(self, name: KeyName, random_bytes: Callable[[int], bytes]) -> None:
-        """Make a new secret. Raises KeyFileError if there is one already."""
+        """Create a new secret. Raises KeyFileError if it exists."""
         self.add(name, random_bytes(KEY_LENGTH))
 
     def know_draw(self) -> None:
-        """Have the ledger know the draw key, if there is one. Raises KeyFileError."""
+        """Record the draw key, if it exists, in the ledger. Raises KeyFileError."""
         if (known := self.fingerprints()["draw"]) is not None:
             know_draw_key(self.state, known)
 
     @property
     def unknown_draw(self) -> str | None:
-        """The fingerprint of the draw key that is here, if the ledger does not know it."""
+        """The fingerprint of the current draw key if the ledger does not list it, or None."""
         found = self.fingerprints()["draw"]
         return None if found is None or knows_draw_key(self.state, found) else found
 
@@ -166,24 +167,24 @@ class KeyStore:
         save(target, self.read("linkage").hex().encode() + b"\n", "file")
 
     def linkage_fingerprint(self, study: str) -> str | None:
-        """Return the linkage secret's fingerprint for a miner, if there is one."""
+        """Return the linkage secret's fingerprint for a miner, or None without a secret."""
         secret = self.find("linkage")
         return None if secret is None else linkage_fingerprint(secret, study)
 
     def fingerprints(self) -> dict[KeyName, str | None]:
-        """Return the fingerprint of each secret that is there."""
+        """Return the fingerprint of each secret, or None if it is missing."""
         found = {name: self.find(name) for name in _MEANING}
         return {n: None if key is None else fingerprint(n, key) for n, key in found.items()}
 
 
 def read_key(path: Path) -> bytes:
-    """Read a secret from a text file of 64 hexadecimal digits. Raises KeyFileError."""
+    """Return the secret in a text file of 64 hexadecimal digits. Raises KeyFileError."""
     text = read_secret(path)
     if not re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         raise KeyFileError(
-            f"The key file {path} does not hold {KEY_LENGTH} bytes.",
+            f"The key file {path} does not contain {KEY_LENGTH} bytes.",
             where=str(path),
-            remedy="It must hold 64 hexadecimal digits.",
+            remedy="The file must contain 64 hexadecimal digits.",
         )
     secret = bytes.fromhex(text)
     _refuse_weak(secret, f"The key in {path}")
@@ -195,6 +196,6 @@ def _refuse_weak(secret: bytes, what: str) -> None:
         raise KeyFileError(f"{what} has {len(secret)} bytes, not {KEY_LENGTH}.")
     if len(set(secret)) == 1 or secret == EXAMPLE_KEY:
         raise KeyFileError(
-            f"{what} is one that anybody would guess.",
-            remedy="Make one with `owner-agent keys create`.",
+            f"{what} is easy to guess.",
+            remedy="Create a random key with `owner-agent keys create`.",
         )

@@ -1,7 +1,7 @@
-"""The ledger's file: a state directory has one from its first secret on, or has lost its history.
+"""The ledger's file, which a state directory has from its first secret on, unless it was lost.
 
-It has the fingerprints of the draw keys made with it: one that was copied here may have drawn
-elsewhere.
+The ledger lists the fingerprints of the draw keys created with it. An unlisted key may have been
+copied here and used elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pramana_core.full_disks import no_room, storing
 LEDGER = "ledger.sqlite"
 
 SCHEMA_VERSION = 7
-"""Raised with every change of the tables: a ledger of another version is refused, unchanged."""
+"""Incremented with every change of the tables. A ledger of another version is rejected."""
 
 _TABLES = f"""
 CREATE TABLE releases (
@@ -35,7 +35,7 @@ PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 _FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
-"""What SQLite says of a disk without room; of a file that may become no longer, the second."""
+"""SQLite's errors for a full disk, and for a file at its size limit."""
 
 _BUSY_SECONDS = 30.0
 
@@ -50,17 +50,17 @@ TRACES = (
     "peers-met.json",
     "noisy-tables",
 )
-"""What is there only if something was done here: nothing of it is written before the ledger."""
+"""Files and folders that the agent writes only after it has created the ledger."""
 
 WAYS_OUT = (
-    "Restore the state directory from your backup, whole and as it was last. If there is none,"
-    " `owner-agent new-epoch` counts what the miner has as left and has all later draws made anew,"
-    " independently; their epsilons add."
+    "Restore the state directory from your backup, with all files in their latest state. Without a"
+    " backup, run `owner-agent new-epoch`: it enters the releases that the miner has into the"
+    " ledger and makes all later draws new and independent, so that their epsilons add."
 )
 
 
 def state_directory(state: Path) -> Path:
-    """Make and return a state directory, with a ledger unless it has traces of an earlier one."""
+    """Create and return a state directory, with a ledger unless it has traces of a lost ledger."""
     private_directory(state)
     if not traces(state):
         begin_ledger(state)
@@ -68,31 +68,31 @@ def state_directory(state: Path) -> Path:
 
 
 def begin_ledger(state: Path) -> None:
-    """Make the ledger if it is not there, whatever else is. Raises StorageFull."""
+    """Create the ledger if it is missing, whatever else exists. Raises StorageFull."""
     if has_ledger(state):
         return
     private_directory(state)
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
         begun = connection.serialize()
-    # Another process may have made it meanwhile.
+    # Another process may have created it meanwhile.
     with suppress(FileExistsError):
         write_new(state / LEDGER, begun)
 
 
 def require_ledger(state: Path) -> None:
-    """Check that a state directory's ledger is there. Raises HistoryLost."""
+    """Check that a state directory has its ledger. Raises HistoryLost."""
     if not has_ledger(state) and (found := traces(state)):
         raise HistoryLost(
-            f"There is no ledger at {state / LEDGER}, but {', '.join(found)}: nobody knows what"
-            " left this site, nor by which draws.",
+            f"The ledger {state / LEDGER} is missing, although {state} has {', '.join(found)}:"
+            " the record of what this site released, and by which draws, is lost.",
             where=str(state / LEDGER),
             remedy=WAYS_OUT,
         )
 
 
 def traces(state: Path) -> list[str]:
-    """Return the names of what is in a state directory only if something was done there."""
+    """Return the names in a state directory that only an earlier use can have created."""
     found = ((name, state / name) for name in TRACES)
     return [name for name, at in found if (any(at.iterdir()) if at.is_dir() else at.exists())]
 
@@ -119,7 +119,7 @@ def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
                     f"The ledger {path} has schema {made}; this version of the agent reads schema"
                     f" {SCHEMA_VERSION}.",
                     where=str(path),
-                    remedy="Run the version of the agent that made it.",
+                    remedy="Run the version of the agent that created the ledger.",
                 )
             yield connection
     except sqlite3.IntegrityError:
@@ -130,19 +130,19 @@ def ledger_transaction(state: Path) -> Iterator[sqlite3.Connection]:
         raise StoreCorrupt(
             f"The ledger {path} cannot be read or written.",
             where=str(path),
-            remedy="Restore it from your backup: without it nobody knows what has left.",
+            remedy="Restore the ledger from your backup: it is the only record of your releases.",
         ) from None
 
 
 def know_draw_key(state: Path, fingerprint: str) -> None:
-    """Have the ledger know a draw key made with it; where it is lost nothing is written."""
+    """Record a new draw key in the ledger. A lost ledger is not created again."""
     if has_ledger(state):
         with ledger_transaction(state) as ledger:
             ledger.execute("INSERT OR IGNORE INTO draw_keys VALUES (?)", [fingerprint])
 
 
 def knows_draw_key(state: Path, fingerprint: str) -> bool:
-    """Whether a draw key was made with the ledger that is here."""
+    """Whether the current ledger lists a draw key."""
     if not has_ledger(state):
         return False
     with ledger_transaction(state) as ledger:

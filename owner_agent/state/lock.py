@@ -1,4 +1,4 @@
-"""One publication at a time in a state directory, whichever process asks."""
+"""The lock that admits one publication at a time per state directory, across processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pramana_core.full_disks import storing
 
 @contextmanager
 def publishing_alone(state: Path) -> Iterator[None]:
-    """Hold the state directory's lock. Raises Conflict: another publication is running."""
+    """Hold the state directory's lock. Raises Conflict if another publication is running."""
     path = state_directory(state) / "publish.lock"
     with storing("a file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
@@ -27,7 +27,7 @@ def publishing_alone(state: Path) -> Iterator[None]:
             raise Conflict(
                 "Another publication of this site is running.",
                 where=str(path),
-                remedy="Wait until it has ended.",
+                remedy="Wait until it ends.",
             ) from None
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Private files of an owner: readable by nobody else, and written whole and durably."""
+"""Private files of an owner: readable by nobody else, written durably and as a whole."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pramana_core.full_disks import storing
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 COMMON_MODE = 0o666
-"""Of files that hold nothing of anybody; the process's mask takes away from it."""
+"""Mode of files without private content, before the process's umask."""
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory for its owner alone. Raises KeyFileError: others may enter it."""
+    """Create a directory for its owner alone. Raises KeyFileError if others may enter it."""
     with storing("a folder", path):
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     refuse_if_open_to_others(path, f"chmod 700 {path}")
@@ -29,13 +29,13 @@ def private_directory(path: Path) -> Path:
 
 
 def refuse_if_open_to_others(path: Path, repair: str) -> None:
-    """Check that neither group nor others have any right to a path. Raises KeyFileError."""
+    """Check that neither group nor others have access to a path. Raises KeyFileError."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise KeyFileError(
-            f"{path} has mode {mode:04o}: people other than its owner may use it.",
+            f"{path} has mode {mode:04o}: other users of this machine can access it.",
             where=str(path),
-            remedy=f"Run `{repair}`, and ask yourself who may have read it.",
+            remedy=f"Run `{repair}`, and consider who may have read it.",
         )
 
 
@@ -45,14 +45,14 @@ def read_secret(path: Path) -> str:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        text, why = "", getattr(error, "strerror", None) or "it is not text"
+        text, why = "", getattr(error, "strerror", None) or "the file is not text"
     else:
-        why = "it is empty" if not text else "it is not one word"
+        why = "the file is empty" if not text else "the file is not a single word"
     if not _SECRET.fullmatch(text):
         raise KeyFileError(
             f"The secret in {path} cannot be read: {why}.",
             where=str(path),
-            remedy="Restore the file from your backup, or remove it and ask for another secret.",
+            remedy="Restore the file from your backup, or remove it and request another secret.",
         )
     return text
 
@@ -61,7 +61,7 @@ _SECRET = re.compile(r"[!-~]+")
 
 
 def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
-    """Write a file that a person named; one that has the same content stays. Raises OptionError."""
+    """Write a file that a person named, unless it has this content already. Raises OptionError."""
     try:
         write_new(path, content, mode)
     except FileExistsError:
@@ -72,12 +72,12 @@ def save(path: Path, content: bytes, where: str, mode: int = FILE_MODE) -> None:
 
 
 def require_absent(path: Path, where: str) -> None:
-    """Refuse to write over a file. Raises OptionError."""
+    """Check that a file does not exist. Raises OptionError."""
     if path.exists():
         raise OptionError(
             f"{path} exists and was not changed.",
             where=where,
-            remedy="Remove it if you no longer need it, or name a new file.",
+            remedy="Remove the file if you no longer need it, or name a new file.",
         )
 
 
@@ -87,7 +87,7 @@ def write_new(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
         temporary = _temporary(path)
         write_durably(temporary, content, mode)
         try:
-            # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
+            # A hard link, unlike a rename, never replaces a file created in the meantime.
             path.hardlink_to(temporary)
         finally:
             temporary.unlink()
@@ -95,14 +95,14 @@ def write_new(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
 
 
 def write_replacing(path: Path, content: bytes) -> None:
-    """Write a private file, durably, in place of what was there. Raises StorageFull."""
+    """Write a private file durably, replacing an earlier one. Raises StorageFull."""
     with replacing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a private file that takes the place of what was there, durably, once it is whole."""
+    """Open a private file that durably replaces an earlier one once it is complete."""
     with storing("a file", path):
         temporary = _temporary(path)
         with _durable(temporary, FILE_MODE) as file:
@@ -119,7 +119,7 @@ def write_durably(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
 
 @contextmanager
 def _durable(path: Path, mode: int) -> Iterator[IO[bytes]]:
-    """Open a file that must not exist yet; wait until it is on disk, or remove it."""
+    """Open a file that must not exist yet. Sync it to disk, or remove it after an error."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -127,12 +127,12 @@ def _durable(path: Path, mode: int) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
     except BaseException:
-        path.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
+        path.unlink(missing_ok=True)  # Attempts must not fill a full disk further.
         raise
 
 
 def sync_directory(path: Path) -> None:
-    """Wait until the names in a directory are on disk."""
+    """Sync the names in a directory to disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Columns in private files without a name, of which a crash leaves nothing."""
+"""Columns in unnamed private files, which vanish if the process ends."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ _WHAT = "the records that are being prepared"
 
 
 def scratch_file(folder: Path) -> IO[bytes]:
-    """Open a private file without a name in a folder. Raises StorageFull or KeyFileError."""
+    """Open an unnamed private file in a folder. Raises StorageFull or KeyFileError."""
     with storing(_WHAT, folder):
         private_directory(folder)
         return tempfile.TemporaryFile(dir=folder, buffering=0)
 
 
 class ScratchFile:
-    """A file without a name in which columns lie one behind the other."""
+    """An unnamed file that stores columns one after another."""
 
     def __init__(self, folder: Path):
-        """Make an empty one in a folder. Raises as `scratch_file`."""
+        """Create an empty file in a folder. Raises the errors of `scratch_file`."""
         self._file = scratch_file(folder)
         self._folder = folder
         self._end = 0
         weakref.finalize(self, self._file.close)
 
     def column(self, dtype: npt.DTypeLike, length: int) -> ScratchColumn:
-        """Return a column of so many values, none of which is written yet."""
+        """Return a new column of `length` values, not written yet."""
         made = ScratchColumn(self, self._end, np.dtype(dtype), length)
         self._end += made.dtype.itemsize * length
         return made
 
     def read(self, at: int, into: npt.NDArray[np.uint8]) -> None:
-        """Fill an array with the bytes from some place on. Raises ValueError: there are fewer."""
+        """Fill an array with the bytes from offset `at` on. Raises ValueError if too few exist."""
         view = into.data
         while len(view):
             read = os.preadv(self._file.fileno(), [view], at)
             if not read:
-                raise ValueError("the file ends before what is read")
+                raise ValueError("the file ends before the requested bytes")
             view, at = view[read:], at + read
 
     def write(self, at: int, values: npt.NDArray[np.uint8]) -> None:
-        """Write bytes from some place on. Raises StorageFull."""
+        """Write bytes from offset `at` on. Raises StorageFull."""
         view = values.data
         with storing(_WHAT, self._folder):
             while len(view):
@@ -59,10 +59,10 @@ class ScratchFile:
 
 
 class ScratchColumn:
-    """Values of one type in such a file, read and changed in slices."""
+    """Values of one type in a scratch file, read and written in slices."""
 
     def __init__(self, file: ScratchFile, at: int, dtype: np.dtype[Any], length: int):
-        """Take a place in a file (see `ScratchFile.column`)."""
+        """Place a column at offset `at` of a file (see `ScratchFile.column`)."""
         self._file = file
         self._at = at
         self._dtype = dtype
@@ -70,22 +70,22 @@ class ScratchColumn:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its values."""
+        """The type of the values."""
         return self._dtype
 
     def __len__(self) -> int:
-        """Return how many values it has."""
+        """Return the count of values."""
         return self._length
 
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
-        """Return some of the values, in memory; they must have been written."""
+        """Return a slice of the values, in memory. The values must have been written."""
         start, stop = self._bounds(rows)
         values = np.empty(stop - start, dtype=self._dtype)
         self._file.read(self._place(start), values.view(np.uint8))
         return values
 
     def __setitem__(self, rows: slice, values: npt.NDArray[Any], /) -> None:
-        """Put as many values there. Raises StorageFull."""
+        """Write a slice of the values. Raises StorageFull."""
         start, stop = self._bounds(rows)
         if len(values) != stop - start:
             raise ValueError(f"{len(values)} values do not fit into {stop - start} rows")
@@ -98,5 +98,5 @@ class ScratchColumn:
     def _bounds(self, rows: slice) -> tuple[int, int]:
         start, stop, step = rows.indices(self._length)
         if step != 1:
-            raise ValueError("rows are read one after the other")
+            raise ValueError("a slice with a step is not supported")
         return start, max(start, stop)

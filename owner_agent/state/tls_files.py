@@ -1,4 +1,4 @@
-"""The files that secure connections to a miner: whom to believe, and what shows who this is."""
+"""The certificate files of connections to a miner: trusted authorities and the client's own."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """Certificate files in PEM: the authorities of a miner, and this side's with its key."""
+    """PEM files: a miner's trusted authorities, and a client certificate with its key."""
 
     ca_file: Path | None = None
     client_certificate: Path | None = None
     client_key: Path | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a key without a certificate. Raises ConfigError."""
+        """Check that a key has a certificate. Raises ConfigError."""
         if self.client_key is not None and self.client_certificate is None:
             raise ConfigError(
-                "A client_key was given without its client_certificate.",
+                "client_key is given without client_certificate.",
                 where="client_certificate",
-                remedy="Name the file of the certificate, too.",
+                remedy="Add client_certificate, the file of the certificate.",
             )
 
     def verify(self) -> ssl.SSLContext | bool:
-        """Return what httpx checks a connection with. Raises ConfigError or KeyFileError."""
+        """Return httpx's `verify` argument. Raises ConfigError or KeyFileError."""
         if self == TlsFiles():
             return True
         import ssl
@@ -51,10 +51,10 @@ class TlsFiles:
 
 
 def _unusable(name: str, path: Path | None) -> ConfigError:
-    # What OpenSSL says of it is for those who know OpenSSL.
+    # OpenSSL's own message helps only readers who know OpenSSL.
     return ConfigError(
         f"The {name} {path} cannot be read as certificates"
         f"{' with their key' if name == 'client_certificate' else ''}.",
         where=name,
-        remedy="Give files in PEM, as whoever issued the certificate made them.",
+        remedy="Name PEM files, as the issuer of the certificate provided them.",
     )

@@ -1,4 +1,4 @@
-"""The token an owner was given in each study, readable by nobody else."""
+"""An owner's token for each study, in files that nobody else can read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TokenStore:
         return self.state / "tokens" / f"{study}.token"
 
     def save(self, study: str, token: str) -> None:
-        """Store a token in place of an earlier one."""
+        """Store a token, replacing an earlier one."""
         state_directory(self.state)
         private_directory(self.path(study).parent)
         write_replacing(self.path(study), token.encode() + b"\n")
@@ -33,6 +33,6 @@ class TokenStore:
             raise Unauthenticated(
                 f"This site has not joined study {study!r}.",
                 where=study,
-                remedy="Ask the study for an invitation and run `owner-agent join`.",
+                remedy="Get an invitation from the study's operator and run `owner-agent join`.",
             )
         return read_secret(path)

@@ -1,4 +1,4 @@
-"""The table: its columns as text, the codes they become, and predictions.
+"""The table: its columns as text, their codes, and predictions.
 
-Which columns matter and what their categories are is said in `owner_agent.site`.
+`owner_agent.site` selects the columns and their categories.
 """

@@ -1,4 +1,4 @@
-"""The format of a CSV file: encoding, separator, decimal sign, and the place of a fault in it."""
+"""The format of a CSV file: encoding, separator, decimal sign, and the position of faults."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pramana_core.text_files import encoding_of
 
 SEPARATORS = ",;\t|"
 ENCODINGS = (MARKED, "cp1252")
-"""The encodings that are tried where no byte order mark names one: Windows of Western Europe last,
-for it fits nearly every file."""
+"""Encodings to try without a byte order mark; Western European Windows, which fits nearly every
+file, is last."""
 
 _START = 1 << 16
 _ROWS_LOOKED_AT = 200
@@ -37,13 +37,13 @@ _COMMA = r"^([+-]?[0-9]*),([0-9]+)$"
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a CSV file is read.
+    """The format of a CSV file.
 
     Attributes:
-        encoding: as Python calls it.
+        encoding: Python's name of the encoding.
         separator: the character between cells.
         declared: whether the first line only names the separator, as Excel writes it.
-        blanks: whether quotation marks follow blanks.
+        blanks: whether blanks may precede quotation marks.
     """
 
     encoding: str
@@ -53,7 +53,7 @@ class CsvFormat:
 
     @classmethod
     def of(cls, source: TableSource) -> CsvFormat:
-        """Look at the first lines of a file. Raises OSError, LookupError."""
+        """Detect the format from the first lines of a file. Raises OSError, LookupError."""
         with opened(source.path) as file:
             content = file.read(_START)
         found = encoding_of(content)
@@ -67,7 +67,7 @@ class CsvFormat:
         return cls(found, separator, line is not None, blanks)
 
     def rows(self, path: Path) -> Iterator[list[str]]:
-        """Yield the rows of a file, the header first; empty lines are no rows.
+        """Yield the rows of a file, the header first, without empty lines.
 
         Raises OSError, UnicodeDecodeError, csv.Error.
         """
@@ -81,14 +81,13 @@ class CsvFormat:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file, unpacked if its name ends in .gz."""
+    """Open a file, decompressed if its name ends in .gz."""
     packed = path.name.lower().endswith(".gz")
     return cast("BinaryIO", gzip.open(path) if packed else path.open("rb"))
 
 
 def _separator(start: str) -> str:
-    """Return the separator by which most rows have as many cells as the header, or, below a title,
-    as each other."""
+    """Return the separator with most rows as wide as the header, or each other below a title."""
 
     def score(separator: str) -> tuple[int, int, int]:
         text = io.StringIO(start, newline="")
@@ -100,12 +99,12 @@ def _separator(start: str) -> str:
 
     try:
         return max(SEPARATORS, key=score)
-    except csv.Error:  # A cell that is too long is named by whoever reads it.
+    except csv.Error:  # The reader reports a cell that is too long.
         return SEPARATORS[0]
 
 
 def find_encoding(path: Path) -> str:
-    """Return the encoding in which a file without a byte order mark can be read whole.
+    """Return an encoding that decodes the whole of a file without a byte order mark.
 
     Raises OSError, EOFError.
     """
@@ -113,7 +112,7 @@ def find_encoding(path: Path) -> str:
         start = file.read(_START)
     if encoding_of(start) != MARKED:
         return MARKED
-    # Text of two bytes a letter has a zero beside nearly each letter.
+    # Text with two bytes per letter has a zero byte next to most letters.
     for place, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if 2 * start[place::2].count(0) > len(start[place::2]):
             return encoding
@@ -133,9 +132,9 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def has_decimal_commas(column: pa.Array, separator: str) -> bool:
-    """Whether all numbers of a column have commas before their fractions, by its filled cells.
+    """Whether all numbers of a column have decimal commas, judged by its nonempty cells.
 
-    Between commas, 1,234 may be a thousand: one cell must have another count of digits.
+    With commas as separators, 1,234 may be a thousand: one cell must have another count of digits.
     """
     cells = pc.filter(column, pc.not_equal(column, ""))
     commas = pc.match_substring(cells, ",")
@@ -148,7 +147,7 @@ def has_decimal_commas(column: pa.Array, separator: str) -> bool:
 
 
 def with_points(cells: pa.Array) -> pa.Array:
-    """Return cells in which numbers with decimal commas have points: 1.234,5 is 1234.5."""
+    """Return cells with decimal commas converted to points: 1.234,5 becomes 1234.5."""
     if not pc.any(pc.match_substring_regex(cells, "^[+-]?[0-9.]*[,.][0-9]+$")).as_py():
         return cells
     grouped = pc.match_substring_regex(cells, _GROUPED)
@@ -157,7 +156,7 @@ def with_points(cells: pa.Array) -> pa.Array:
 
 
 def fault(source: TableSource, reason: str = "") -> TableError:
-    """Return why a CSV file cannot be read, with line and column; without these, the `reason`."""
+    """Return the first fault of a CSV file, with line and column, or else the `reason`."""
     try:
         found = find_fault(source)
     except (OSError, EOFError, LookupError, zlib.error):
@@ -165,20 +164,20 @@ def fault(source: TableSource, reason: str = "") -> TableError:
     return found or TableError(
         f"The table {source} cannot be read as CSV{reason}.",
         where=str(source),
-        remedy="Open it with the tool that wrote it and export it again.",
+        remedy="Open the file with the program that wrote it and export it again.",
     )
 
 
 def find_fault(source: TableSource) -> TableError | None:
-    """Return the first fault of a CSV file, if it has any; quotes no cell. Raises OSError."""
+    """Return the first fault of a CSV file, or None; quotes no cell. Raises OSError."""
     path = source.path
     with opened(path) as file:
         content = file.read()
     if suffix := next((s for mark, s in _OTHER_FORMATS.items() if content.startswith(mark)), None):
         return TableError(
-            f"The table {path} is no CSV file: it begins as a {suffix} file.",
+            f"The table {path} is not a CSV file: it begins as a {suffix} file.",
             where=str(path),
-            remedy=f"Give it a name that ends in {suffix}.",
+            remedy=f"Rename the file so that its name ends in {suffix}.",
         )
     form = CsvFormat.of(source)
     try:
@@ -190,31 +189,30 @@ def find_fault(source: TableSource) -> TableError | None:
         return TableError(
             f"Line {line}, column {cell} of the table {path} is not in {form.encoding.upper()}.",
             where=str(path),
-            remedy='Name its encoding with encoding = "..." in the site file (`owner-agent init`'
-            ' finds it); or export it again: spreadsheets call UTF-8 "CSV UTF-8".',
+            remedy='Set encoding = "..." in the site file (`owner-agent init` detects it), or'
+            ' export the table again as UTF-8, which spreadsheet programs call "CSV UTF-8".',
         )
     if (found := _first_fault(text.removeprefix("\ufeff"), form)) is None:
         return None
     line, cells, width = found
     if width:
         return TableError(
-            f"Line {line} of the table {path} has {cells} cells, and its header has {width}.",
+            f"Line {line} of the table {path} has {cells} cells, but its header has {width}.",
             where=str(path),
-            remedy="Cells that hold a separator must be quoted. Titles above the header, and totals"
-            " or notes below the table, must go.",
+            remedy="Quote cells that contain a separator. Remove titles above the header, and"
+            " totals or notes below the table.",
         )
     return TableError(
         f"In line {line}, column {cells} of the table {path} a quotation mark is never closed, or"
         " text follows it.",
         where=str(path),
-        remedy="Close the cell there with a quotation mark; inside a cell each mark is written"
+        remedy="Close that cell with a quotation mark. Inside a cell, write each quotation mark"
         " twice.",
     )
 
 
 def _first_fault(text: str, form: CsvFormat) -> tuple[int, int, int] | None:
-    """Return line, cell count and the header's width of the first row of another width; or line,
-    column and 0 of the first wrong quotation mark."""
+    """Return the first fault: (line, cells, header width) of a row, or (line, column, 0)."""
     sign = re.escape(form.separator)
     cell = re.compile(rf'( *"(?:[^"]|"")*" *|(?! *")[^{sign}\r\n]*)({sign}|\r\n|\r|\n|\Z)')
     place, line, width = 0, 1, 0

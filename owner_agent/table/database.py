@@ -1,4 +1,4 @@
-"""A table in a PostgreSQL or SQLite database: its columns, and its rows in one transaction."""
+"""Reading a table from a PostgreSQL or SQLite database, in one transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DRIVERS = {"postgresql://": "postgresql+psycopg://"}
 
 
 def database_columns(source: TableSource) -> list[str]:
-    """Return the names of the columns of a query. Raises TableError, OptionError."""
+    """Return the names of a query's columns. Raises TableError, OptionError."""
     import sqlalchemy
 
     with _connection(source) as connection:
@@ -30,9 +30,9 @@ def database_columns(source: TableSource) -> list[str]:
 def database_rows(
     source: TableSource, columns: Sequence[str], rows: int
 ) -> Iterator[Sequence[Sequence[Any]]]:
-    """Yield the values of columns, at most `rows` rows at a time, in the order of the record ids.
+    """Yield the values of columns in the order of record ids, at most `rows` rows at a time.
 
-    One read-only transaction sees one state of the database. Raises TableError, OptionError.
+    One read-only transaction reads a single state of the database. Raises TableError, OptionError.
     """
     import sqlalchemy
 
@@ -47,7 +47,7 @@ def database_rows(
 
 
 def _selected(source: TableSource) -> FromClause:
-    """Return the table or the query that a source names."""
+    """Return the table or query that a source names."""
     import sqlalchemy
 
     if _TABLE_NAME.fullmatch(source.query):
@@ -58,7 +58,7 @@ def _selected(source: TableSource) -> FromClause:
 
 @contextmanager
 def _connection(source: TableSource) -> Iterator[Connection]:
-    """Open a read-only transaction. What the database says may quote cells: it is not passed on."""
+    """Open a read-only transaction. Database errors, which may quote cells, are not passed on."""
     try:
         from sqlalchemy import create_engine
         from sqlalchemy.exc import SQLAlchemyError
@@ -80,8 +80,8 @@ def _connection(source: TableSource) -> Iterator[Connection]:
         raise TableError(
             f"The table {source} cannot be read: the database answered with {cause}.",
             where="table",
-            remedy="Check the address, that the database runs, that `query` works there, and that"
-            " you may read it. The password comes from PGPASSWORD, or from the file that"
+            remedy="Check the address, that the database is running, that `query` works there, and"
+            " that you have read access. Set the password in PGPASSWORD, or in a file that"
             " PGPASSFILE names.",
         ) from None
     finally:
@@ -92,5 +92,5 @@ def _not_installed(source: TableSource) -> OptionError:
     return OptionError(
         f"Reading {source} needs SQLAlchemy and psycopg, which are not installed.",
         where="table",
-        remedy="Install them with pip install 'pramana[databases]', or export the table.",
+        remedy="Run pip install 'pramana[databases]', or export the table to a file.",
     )

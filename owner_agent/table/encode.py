@@ -1,4 +1,4 @@
-"""From text to codes; errors name column, rows and counts, and never a value."""
+"""Encoding of text as codes. Errors contain columns, rows and counts, and never a value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table as record ids and true codes; columns of `one_secret` give each other away."""
+    """A table as record ids and true codes; columns of `one_secret` determine each other."""
 
     record_ids: list[str]
     columns: dict[str, Codes]
@@ -45,23 +45,23 @@ class Encoded:
 
     @property
     def rows(self) -> int:
-        """The number of records."""
+        """The count of records."""
         return len(self.record_ids)
 
 
 class FoundRows:
-    """In how many rows of a whole table something was found, and the first, from 1 on."""
+    """The count of rows with a finding in a whole table, and the first row numbers, from 1."""
 
     def __init__(self) -> None:
         self.count = 0
         self._first: list[int] = []
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
+        """Return whether any row was found."""
         return self.count > 0
 
     def add(self, where: Mask, start: int = 0) -> None:
-        """Take those of a chunk that begins after `start` rows."""
+        """Add the true rows of a chunk that begins after `start` rows."""
         places = np.flatnonzero(where)
         self.count += len(places)
         wanted = max(0, _SHOWN_ROWS - len(self._first))
@@ -69,7 +69,7 @@ class FoundRows:
 
     @property
     def text(self) -> str:
-        """How many rows, and the numbers of the first."""
+        """The count of rows, and the numbers of the first ones."""
         first = ", ".join(map(str, self._first))
         if self.count == 1:
             return f"1 row (row {first})"
@@ -79,7 +79,7 @@ class FoundRows:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found in a table: its codes where all is well, and every problem."""
+    """The result of reading a table: codes of the readable variables, and all problems."""
 
     rows: int
     encoded: Encoded
@@ -87,7 +87,7 @@ class Inspection:
 
 
 def inspect(site: Site, plan: PlannedSite) -> Inspection:
-    """Read and encode a site's table, collecting every problem of it. Raises TableError."""
+    """Read and encode a site's table, collecting all problems. Raises TableError."""
     table = read_table(site.table, needed_columns(site))
     encoder = TableEncoder(site, plan)
     columns = encoder.add(table)
@@ -97,12 +97,12 @@ def inspect(site: Site, plan: PlannedSite) -> Inspection:
     return Inspection(
         table.rows,
         Encoded(ids.to_pylist(), usable, encoder.one_secret()),
-        (*problems, *encoder.given_away()),
+        (*problems, *encoder.revealing_columns()),
     )
 
 
 def needed_columns(site: Site) -> list[str]:
-    """Return the columns of its table that a site's variables and record ids are read from."""
+    """Return the table's columns for a site's variables and record ids."""
     return [site.file.record_id, *(v.source for v in site.file.variables)]
 
 
@@ -114,9 +114,9 @@ def encode(site: Site, plan: PlannedSite) -> Encoded:
 
 
 class TableEncoder:
-    """Encodes a table chunk by chunk, and collects what is wrong with its columns.
+    """Encodes a table chunk by chunk, and collects the problems of its columns.
 
-    Codes of a chunk in which something is wrong may be anything.
+    The codes of a faulty chunk are undefined.
     """
 
     def __init__(self, site: Site, plan: PlannedSite):
@@ -137,34 +137,34 @@ class TableEncoder:
         columns = {reader.name: reader.codes(chunk, start) for reader in self._readers}
         if all(reader.problem is None for reader in self._readers):
             done, size = chunk.read
-            # A file may be read a few blocks ahead of its rows.
+            # Reading may be a few blocks ahead of the rows.
             self._pairs.add(columns, _AHEAD * self._read * size / max(done, 1))
         return columns
 
     def is_readable(self, variable: str) -> bool:
-        """Return whether nothing is wrong with what a variable was read from so far."""
+        """Return whether a variable's columns have been without problems so far."""
         return not any(r.problem is not None for r in self._readers if r.name == variable)
 
     def problems(self) -> list[PramanaError]:
-        """Return what is wrong with the columns."""
+        """Return the problems of the columns."""
         return [reader.problem for reader in self._readers if reader.problem is not None]
 
-    def given_away(self) -> list[PramanaError]:
-        """Return an error for each column that would leave as it is and gives a hidden one away."""
+    def revealing_columns(self) -> list[PramanaError]:
+        """Return an error for each unrandomized column that reveals a hidden column."""
         return [
             UnprotectedVariable(
-                f"Variable {one.column!r} leaves as it is and gives {one.of!r} away: from it the"
-                f" value of {one.of!r} is guessed right for {one.share:.1%} of the records.",
+                f"Variable {one.column!r} is sent unchanged and reveals {one.of!r}: it predicts the"
+                f" value of {one.of!r} correctly for {one.share:.1%} of the records.",
                 where=one.column,
-                remedy="Make it sensitive or leave it out. Where everybody who sees it may know"
-                f' {one.of!r}, say so with reveals = ["{one.of}"] in its entry of the site file.',
+                remedy=f"Make {one.column!r} sensitive or omit it. If its readers may know"
+                f' {one.of!r}, set reveals = ["{one.of}"] in its entry of the site file.',
             )
             for one in self._giveaways
             if one.of not in self._allowed.get(one.column, (one.of,))
         ]
 
     def one_secret(self) -> dict[str, tuple[str, ...]]:
-        """Return for a column those that it gives away or that give it away."""
+        """Return for each column the columns that determine it or that it determines."""
         found: dict[str, set[str]] = {}
         for one in self._giveaways:
             pair = [self._plan.columns[name] for name in (one.column, one.of)]
@@ -178,15 +178,15 @@ class TableEncoder:
 
     @property
     def well(self) -> bool:
-        """Whether nothing is wrong so far."""
+        """Whether no problem has been found so far."""
         return not self.problems()
 
 
 def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
-    """Return what is wrong with record ids: some are empty, or there more than once."""
+    """Return the problems of record ids: empty or repeated ids."""
     ids = normalized_ids(ids)
     empty = pc.equal(ids, "").to_numpy(zero_copy_only=False)
-    # The dictionary's indices number the distinct ids in order of appearance.
+    # The dictionary's indices number the distinct ids by order of appearance.
     index = ids.dictionary_encode().indices.to_numpy()
     counts = np.bincount(index)
     repeated = (counts[index] > 1) & ~empty
@@ -200,39 +200,37 @@ def record_id_problems(ids: pa.Array, column: str) -> list[PramanaError]:
 def id_problems(
     column: str, missing: FoundRows, distinct: int, duplicates: FoundRows
 ) -> list[PramanaError]:
-    """Say what is wrong with record ids: some are `missing`, or `distinct` ones have duplicates."""
+    """Return errors for `missing` record ids and for `distinct` ids with duplicates."""
     problems: list[PramanaError] = []
     if missing:
         problems.append(
             TableError(
                 f"Column {column!r}, the record id, is empty in {missing.text}.",
                 where=column,
-                remedy="Every record needs an id, or it cannot be matched between owners.",
+                remedy="Fill in the ids. Without an id, a record cannot be linked between owners.",
             )
         )
     if duplicates:
         problems.append(
             DuplicateRecordId(
-                f"Column {column!r}, the record id, has {distinct} ids more than once, in"
-                f" {duplicates.text}.",
+                f"Column {column!r}, the record id, repeats {distinct} ids, in {duplicates.text}.",
                 where=column,
-                remedy="Keep one row for each record.",
+                remedy="Keep one row per record.",
             )
         )
     return problems
 
 
 def table_changed() -> TableError:
-    """Return the error of a table that held other records when it was read again."""
+    """Return the error of a table whose records changed between two readings."""
     return TableError(
-        "The table changed while it was read: it holds other records than before.",
-        where="table",
-        remedy="Do the same again once nobody writes to it.",
+        "The table changed while it was read: its records differ from those read before.",
+        remedy="Run the command again when no program is writing to the table.",
     )
 
 
 class ColumnReader:
-    """Reads a variable from its column, chunk by chunk, and notes in which rows it could not."""
+    """Reads a variable from its column, chunk by chunk, and counts unreadable rows."""
 
     def __init__(self, section: VariableSection, variable: Variable):
         self.name = section.name
@@ -252,25 +250,24 @@ class ColumnReader:
 
     @property
     def problem(self) -> PramanaError | None:
-        """What is wrong with the columns; of several things the one to be mended first."""
+        """The most urgent problem of the column, or None."""
         section, where = self._section, self._section.source
         column = f"Column {where!r} of variable {section.name!r}"
         if self._empty:
             return TableError(
                 f"{column} is empty in {self._empty.text}.",
                 where=where,
-                remedy='Say which category an empty cell is with missing = "...".',
+                remedy='Set the category of empty cells with missing = "...".',
             )
         if self._unknown and section.cuts is not None:
             return TableError(
-                f"{column} is cut into intervals but holds no finite number in"
-                f" {self._unknown.text}.",
+                f"{column} has cuts but no finite number in {self._unknown.text}.",
                 where=where,
                 remedy="Correct those cells, or list the variable's categories.",
             )
         if self._unknown:
             return UnknownCategory(
-                f"{column} holds values that are not its categories in {self._unknown.text}.",
+                f"{column} has values outside its categories in {self._unknown.text}.",
                 where=where,
                 remedy="Correct those cells, or add the category to the site file.",
             )
@@ -278,7 +275,7 @@ class ColumnReader:
 
 
 def rows_text(where: Mask) -> str:
-    """Say how many rows, and the numbers of the first, counted from 1 after the header."""
+    """Return the count of rows, and the first row numbers, from 1 after the header."""
     found = FoundRows()
     found.add(where)
     return found.text

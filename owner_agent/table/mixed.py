@@ -1,4 +1,4 @@
-"""Columns of numbers and of listed categories, read whole for what leaves without a plan."""
+"""Columns of numbers and of listed categories, for releases without a plan."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from pramana_core.mixed import CategoricalColumn, Column, NumericColumn
 
 
 class ColumnSource(Protocol):
-    """A column of the table: of numbers, or of the categories listed."""
+    """A column of the table: numbers, or listed categories."""
 
     @property
     def column(self) -> str:
-        """Its name."""
+        """The column's name."""
 
     @property
     def categories(self) -> tuple[str, ...] | None:
-        """All its categories; None for numbers."""
+        """All categories; None for numbers."""
 
     @property
     def missing(self) -> str | None:
@@ -39,7 +39,7 @@ class ColumnSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CompleteRecords:
-    """Columns of the records without empty cells, with their ids; `dropped` had empty cells."""
+    """Columns of the complete records, with their ids; `dropped` records had empty cells."""
 
     record_ids: list[str]
     columns: tuple[Column, ...]
@@ -49,7 +49,7 @@ class CompleteRecords:
 def read_records(
     site: Site, sources: Sequence[ColumnSource], *, drop: bool, section: str
 ) -> CompleteRecords:
-    """Read the columns that a `section` names; records with empty cells are dropped or refused.
+    """Read the columns of a `section`. Incomplete records are omitted (`drop`) or an error.
 
     Raises TableError, UnknownCategory, or EmptyTable if no record is complete.
     """
@@ -63,7 +63,7 @@ def read_records(
             problem = TableError(
                 f"Column {source.column!r} is empty in {rows_text(empty)}.",
                 where=source.column,
-                remedy='Fill the cells in, or leave those records out with missing = "drop".',
+                remedy='Fill in the cells, or omit those records with missing = "drop".',
             )
         if problem is not None:
             problems.append(problem)
@@ -75,10 +75,10 @@ def read_records(
         raise EmptyTable(
             f"Every record has an empty cell in a column of [{section}].",
             where=str(site.table),
-            remedy=f"Leave the columns with empty cells out of [{section}].",
+            remedy=f"Remove columns with empty cells from [{section}].",
         )
     columns = tuple(
-        # Minus zero is zero: both are treated alike, and one table must have one content.
+        # Minus zero equals zero: equal tables must have equal content.
         NumericColumn(source.column, values[kept].astype(np.float64) + 0.0)
         if source.categories is None
         else CategoricalColumn(source.column, values[kept].astype(np.intp), source.categories)
@@ -91,16 +91,17 @@ def read_records(
 def _values(
     cells: pa.Array, source: ColumnSource, section: str
 ) -> tuple[npt.NDArray[np.float64 | np.int32], npt.NDArray[np.bool_], PramanaError | None]:
-    """Return numbers or codes, which cells are empty, and what is wrong with the others."""
+    """Return numbers or codes, a mask of empty cells, and the problem of other cells or None."""
     empty = pc.equal(cells, "").to_numpy(zero_copy_only=False)
     if source.categories is None:
         values = numbers(cells)
         wrong = ~np.isfinite(values) & ~empty
         problem: PramanaError = TableError(
-            f"Column {source.column!r} holds no finite number in {rows_text(wrong)}.",
+            f"Column {source.column!r} has no finite number in {rows_text(wrong)}.",
             where=source.column,
-            remedy=f"Correct those cells, or take the column out of [{section}]. A column that may"
-            f' have categories needs a list: {{ column = "{source.column}", categories = [...] }}.',
+            remedy=f"Correct those cells, or remove the column from [{section}]. A column of"
+            " categories"
+            f' needs a list: {{ column = "{source.column}", categories = [...] }}.',
         )
         return values, empty, problem if wrong.any() else None
     codes = encode(cells, source.categories).astype(np.int32)
@@ -109,8 +110,8 @@ def _values(
         empty = np.zeros_like(empty)
     wrong = (codes < 0) & ~empty
     problem = UnknownCategory(
-        f"Column {source.column!r} holds values that are not among its {len(source.categories)}"
-        f" categories in {rows_text(wrong)}.",
+        f"Column {source.column!r} has values outside its {len(source.categories)} categories in"
+        f" {rows_text(wrong)}.",
         where=source.column,
         remedy=f"Correct those cells, or add the categories to [{section}] of the site file.",
     )
@@ -118,7 +119,7 @@ def _values(
 
 
 def ranked(column: Column) -> npt.NDArray[np.intp]:
-    """Return a column as codes: its categories, or the eighths of its records by rank."""
+    """Return a column as codes: categories, or the eighths of its records by rank."""
     if isinstance(column, CategoricalColumn):
         return column.codes
     edges = np.quantile(column.values, np.arange(1, 8) / 8)
@@ -126,7 +127,7 @@ def ranked(column: Column) -> npt.NDArray[np.intp]:
 
 
 def content_of(columns: Iterable[Column]) -> Iterator[bytes]:
-    """Yield all that columns hold: of each its name, its categories, its codes or numbers."""
+    """Yield the content of columns: name, categories, and codes or numbers of each."""
     for column in columns:
         yield column.name.encode()
         if isinstance(column, CategoricalColumn):

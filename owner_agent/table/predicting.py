@@ -1,4 +1,4 @@
-"""Predictions for the owner's own records: the model travels, they do not."""
+"""Predictions for the owner's own records, computed on site from a model."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from pramana_core.text_files import read_text
 from pramana_core.wire.parts import code_dtype
 
 ROW = "row"
-"""The column of row numbers, where no column identifies the records."""
+"""The name of the column of row numbers, in a table without record ids."""
 
 
 @dataclass(frozen=True)
 class RecordSource:
-    """A table of records; `sections` say how some of its variables are read."""
+    """A table of records; `sections` describe how to read some of its variables."""
 
     table: TableSource
     record_id: str | None = None
@@ -42,7 +42,7 @@ class RecordSource:
 
     @classmethod
     def of_site(cls, site: Site, table: Path | None, record_id: str | None) -> RecordSource:
-        """Return the records that a site file describes, in another table if one is given."""
+        """Return the records of a site file's table, or of another table in the same format."""
         sections = {section.name: section for section in site.file.variables}
         source = site.table
         if table is not None:
@@ -64,7 +64,8 @@ class RecordSource:
 class Predictions:
     """The predicted class of each of n records: `codes` (n,), `probabilities` (n, classes) or None.
 
-    `lacking` are columns that the model uses and sums over; `hint` says what was probably meant.
+    The table lacks the columns `lacking`, over which the model sums; `hint` suggests intended
+    names.
     """
 
     id_name: str
@@ -77,7 +78,7 @@ class Predictions:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many records were given each class."""
+        """The count of records by predicted class."""
         found = np.bincount(self.codes, minlength=self.target.size).tolist()
         return dict(zip(self.target.categories, found, strict=True))
 
@@ -93,19 +94,19 @@ class Predictions:
 
 
 def read_model(path: Path) -> Predictor:
-    """Read a model as the miner or a session of owners wrote it. Raises InputError."""
+    """Return a model from a file by the miner or a session of owners. Raises InputError."""
     try:
         text = read_text(path)
         document = json.loads(text)
         if isinstance(document, dict) and isinstance(document.get("document"), dict):
-            # The miner's answer holds the model beside what it was learned from.
+            # The miner's answer contains the model together with its source.
             text = json.dumps(document["document"], ensure_ascii=False)
         return read_predictor(text)
     except (OSError, ValueError, RecursionError):
         raise InputError(
             f"The file {path} cannot be read as the JSON of a model.",
             where=str(path),
-            remedy="Name the JSON of a tree or classifier, as a session or the miner wrote it.",
+            remedy="Name the JSON file of a tree or classifier from a session or the miner.",
         ) from None
 
 
@@ -117,21 +118,21 @@ def predict(
     id_name = source.record_id or ROW
     if id_name == model.target.name:
         raise OptionError(
-            f"The record ids and the class would both be called {id_name!r}.",
+            f"The record ids and the class would both have the name {id_name!r}.",
             where="record-id",
-            remedy="Name the column of the record ids with --record-id.",
+            remedy="Select another column of record ids with --record-id.",
         )
     columns = {v.name: source.column(v.name) for v in model.inputs}
     optional = set(columns.values()) - set(own) if model.sums_out else frozenset()
-    asked = list(dict.fromkeys([*own, *columns.values()]))
-    table = read_table(source.table, asked, optional)
+    wanted = list(dict.fromkeys([*own, *columns.values()]))
+    table = read_table(source.table, wanted, optional)
     inputs = [v for v in model.inputs if columns[v.name] in table.columns]
     if not inputs:
         raise MissingColumn(
-            f"The table {source.table} has no column of the model's variables"
+            f"The table {source.table} has none of the model's variables"
             f" {', '.join(map(repr, model.inputs.names))}.",
             where=str(source.table),
-            remedy="Name a table that has some of them.",
+            remedy="Name a table with columns of these variables.",
         )
     problems = [p for name in own for p in record_id_problems(table.columns[name], name)]
     codes: dict[str, Codes] = {}
@@ -167,7 +168,7 @@ def predict(
 def _codes(
     text: pa.Array, column: str, variable: Variable, empty_category: str | None, *, sums_out: bool
 ) -> Codes:
-    """Return codes; an empty cell that is no category has the variable's size as its code."""
+    """Return codes; the code of an empty cell without a category is the variable's size."""
     empty = UNKNOWN
     if empty_category in variable.categories:
         empty = variable.categories.index(str(empty_category))
@@ -176,11 +177,11 @@ def _codes(
     found = encode(text, variable.categories, empty=empty)
     if (wrong := found < 0).any():
         raise UnknownCategory(
-            f"Column {column!r} holds values of {variable.name!r} that the model does not know in"
+            f"Column {column!r} has values of {variable.name!r} that are unknown to the model, in"
             f" {rows_text(wrong)}.",
             where=column,
-            remedy=f"Each cell must hold one of {list(variable.categories)}, or a number where they"
-            " are intervals.",
+            remedy=f"Use one of {list(variable.categories)} in each cell, or a number if these are"
+            " intervals.",
         )
     codes: Codes = found.astype(code_dtype(variable.size + sums_out))
     return codes

@@ -1,4 +1,4 @@
-"""What a site file may say of a table, proposed from it, for the custodian's eyes alone."""
+"""A proposal for a table's site file, computed from the table and private to the custodian."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from pramana_core.spellings import are_years, plainest, why_codes
 from pramana_core.wire.base import KEY_COLUMN
 
 FEWEST_RECORDS = 5
-"""No group of numbers may hold fewer: what one or two records decide is about those people."""
+"""Smallest allowed group, since a group of one or two records reveals those people."""
 
 MOST_LISTED = 50
-"""A text column of more values is no list that anybody would publish."""
+"""Largest count of different texts in a publishable list of categories."""
 
 _FEW_NUMBERS = 12
-"""A column of no more different numbers is taken for categories."""
+"""Largest count of different numbers that are treated as categories."""
 
 _FEW_YEARS = 20
-"""As many different years are labels; more are numbers, as years of birth are."""
+"""Largest count of years that are treated as labels; more, as in years of birth, are numbers."""
 
 _GROUPS = 5
 _FINENESS = 20
-"""So many steps of the grid of cuts lie between the tenth and the ninetieth percentile."""
+"""Steps of the grid of cuts between the 10th and 90th percentiles."""
 
 _FEW_ROWS = 20
 _MISSING_WORDS = ("?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-")
@@ -54,15 +54,15 @@ _IDENTIFIES = re.compile(
 )
 _UNNAMED = re.compile(r"column [0-9]+")
 _NEARLY = 0.9
-"""A column named as ids are that differs in this share of the rows is one, with repeated ids."""
+"""Share of distinct values from which a column with an id's name has ids, some repeated."""
 
 
 @dataclass(frozen=True)
 class ProposedVariable:
     """A column as a variable: its categories, or the cuts of its numbers.
 
-    `rare` is how many categories fewer than `FEWEST_RECORDS` records have: their names would reveal
-    these. A `public` list is not from the table. `note` is what its values were taken for.
+    `rare` counts categories of fewer than `FEWEST_RECORDS` records, which their names would reveal.
+    A `public` list is not from the table. `note` describes how the values were interpreted.
     """
 
     name: str
@@ -76,7 +76,7 @@ class ProposedVariable:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The categories as the plan will have them."""
+        """The categories in the plan."""
         if not self.cuts:
             return self.categories
         labels = interval_labels(self.cuts)
@@ -84,11 +84,11 @@ class ProposedVariable:
 
     @property
     def kind(self) -> str:
-        """What the list is, in a word."""
+        """The kind of list, "cuts" or "categories"."""
         return "cuts" if self.cuts else "categories"
 
-    def listed(self, given: Sequence[str], kind: str) -> ProposedVariable:
-        """Return the variable with a public list in place of the table's. Raises OptionError."""
+    def with_list(self, given: Sequence[str], kind: str) -> ProposedVariable:
+        """Return the variable with a public list instead of the table's. Raises OptionError."""
         if kind == "cuts":
             try:
                 cuts = tuple(float(cut) for cut in given)
@@ -105,7 +105,7 @@ class ProposedVariable:
 
 @dataclass(frozen=True)
 class ProposedSite:
-    """What a table is proposed to be; `left_out` says why a column is no variable."""
+    """A proposal for a table; `left_out` gives the reason for each omitted column."""
 
     table: TableSource
     rows: int
@@ -118,17 +118,17 @@ class ProposedSite:
 def propose_site(
     source: TableSource, record_id: str | None = None, *, header: bool = False
 ) -> ProposedSite:
-    """Read a table and propose what its site file says; with `header` the first row holds names.
+    """Read a table and propose a site file; with `header` the first row contains names.
 
-    Without `record_id` it looks for one. Raises TableError, MissingColumn or OptionError.
+    Without `record_id`, detect the column of ids. Raises TableError, MissingColumn or OptionError.
     """
     names = column_names(source)
     if not header and begins_with_record(source):
         raise TableError(
-            f"The first row of {source} looks like a record and not like a header: its cells would"
-            " become public as the names of variables. Nothing was written.",
+            f"The first row of {source} looks like a record, not a header. Its cells would become"
+            " public as names of variables. Nothing was written.",
             where=str(source),
-            remedy="Put the names of the columns into a row above it; or say --header if they are"
+            remedy="Insert a row of column names above it, or add --header if the cells are column"
             " names.",
         )
     require_columns([] if record_id is None else [record_id], names)
@@ -145,12 +145,12 @@ def propose_site(
         if are_dates := _are_dates(counted.field("values")):
             cells = years(cells)
             counted = pc.value_counts(cells)
-        found = _proposed(name, cells, counted, table.rows)
+        found = _propose_variable(name, cells, counted, table.rows)
         if are_dates and not isinstance(found, str):
             dates.append(name)
-            found = replace(found, note="dates, of which the year is read")
+            found = replace(found, note="dates, of which only the year is read")
         if isinstance(found, str):
-            left_out[name] = f"of its dates the years are read: {found}" if are_dates else found
+            left_out[name] = f"only its dates' years are read: {found}" if are_dates else found
         else:
             variables.append(found)
     commas = tuple(name for name in source.decimal_commas if name != chosen)
@@ -159,18 +159,18 @@ def propose_site(
     return ProposedSite(source, table.rows, columns, chosen, tuple(variables), left_out)
 
 
-def require_columns(asked: Sequence[str], names: Sequence[str]) -> None:
-    """Check that a table has columns. Raises MissingColumn, which says what was probably meant."""
-    if absent := [name for name in asked if name not in names]:
+def require_columns(wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Check that a table has columns. Raises MissingColumn, with suggested names."""
+    if absent := [name for name in wanted if name not in names]:
         raise MissingColumn(
             f"The table has no column {', '.join(map(repr, absent))}{did_you_mean(absent, names)}.",
             where=absent[0],
-            remedy=f"It has {', '.join(map(repr, names))}.",
+            remedy=f"The table's columns are {', '.join(map(repr, names))}.",
         )
 
 
 def _identifies(counted: pa.StructArray, rows: int) -> bool:
-    """Whether a column has another value in each row, none of them empty or a fraction."""
+    """Whether a column has a different value in each row, none of them empty or a fraction."""
     values = counted.field("values")
     if len(values) != rows or pc.any(pc.equal(values, "")).as_py():
         return False
@@ -200,25 +200,25 @@ def _record_id(columns: Mapping[str, pa.Array], counts: Mapping[str, pa.StructAr
     if candidates:
         raise OptionError(
             f"Only {candidates[0]!r}, which has no name in the header, identifies the records. It"
-            " may number the rows: another export numbers other people.",
+            " may be a row number, which another export would give to other people.",
             where="record-id",
-            remedy=f"If its values stay with the records, say --record-id '{candidates[0]}'.",
+            remedy="If its values are permanent for each record, add --record-id"
+            f" '{candidates[0]}'.",
         )
     raise OptionError(
-        "No column identifies the records: none has another value in each row.",
+        "No column identifies the records: none has a different value in each row.",
         where="record-id",
-        remedy="Add a column of ids, by which the same record is found again, and by which owners"
-        " of the same people find each other's; or name one with --record-id, and the rows of"
-        " repeated ids are named.",
+        remedy="Add a column of permanent ids, which owners of the same people must share. Or"
+        " select a column with --record-id to see the rows of repeated ids.",
     )
 
 
-def _proposed(
+def _propose_variable(
     name: str, column: pa.Array, counted: pa.StructArray, rows: int
 ) -> ProposedVariable | str:
-    """Return a column as a variable, or why it is left out."""
+    """Return a column as a variable, or the reason for omitting it."""
     if name == KEY_COLUMN:
-        return "no variable may be called so"
+        return "its name is reserved"
     if not name:
         return "it has no name"
     found = dict(
@@ -227,34 +227,34 @@ def _proposed(
     empty = "" in found
     texts = [text for text in found if text]
     if len(texts) < 2:
-        return "it holds one value everywhere" if texts else "it is empty"
+        return "it has the same value everywhere" if texts else "it is empty"
     words = [text for text in texts if text in _MISSING_WORDS]
     read = numbers(column)
     numeric = np.isfinite(read).sum() == rows - found.get("", 0) - sum(found[w] for w in words)
     distinct = len(texts) - len(words)
-    # Different numbers without gaps number the records.
+    # Consecutive distinct numbers are row numbers.
     numbering = np.isfinite(read).all() and np.ptp(read) == rows - 1
     if distinct == rows and (_IDENTIFIES.search(name) or numbering):
         return "it identifies records"
     numbered = [text for text in texts if text not in words] if numeric else []
     codes = why_codes(name, numbered) if numeric else ""
-    note = f"codes and no numbers: {codes}" if codes else ""
+    note = f"codes, not numbers: {codes}" if codes else ""
     many = _FEW_YEARS if are_years(numbered) else _FEW_NUMBERS
-    # Empty cells, and a word for missing ones, are one category.
+    # Empty cells and a word for "missing" form one category.
     missing = words[0] if words else "?" if empty else None
     lacking = found.get("", 0) + sum(found[word] for word in words)
     few_missing = int(0 < lacking < FEWEST_RECORDS)
     if numeric and not codes and distinct > many and len(words) < 2:
         if cuts := _cuts(read[np.isfinite(read)]):
             return ProposedVariable(name, cuts=cuts, missing=missing, rare=few_missing)
-        return "no round cuts part its numbers into groups of enough records"
+        return "no round cuts divide its numbers into large enough groups"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
         if odd := _odd_cells(column):
             return odd
-        holds = f": it holds {codes}" if codes else ""
-        return f"it has too many different texts for a public list{holds}"
+        contains = f": it contains {codes}" if codes else ""
+        return f"it has too many different texts for a public list{contains}"
     if numeric and not codes and len({*map(plainest, texts)}) == len(texts):
-        # Files write 1 as 1.0 beside gaps.
+        # Files with gaps write 1 as 1.0.
         found = {plainest(text): count for text, count in found.items()}
         texts = [*map(plainest, texts)]
     ordered = sorted(texts, key=lambda text: (_number(text), text) if numeric else (0.0, text))
@@ -270,7 +270,7 @@ def _proposed(
 
 
 def _odd_cells(column: pa.Array) -> str:
-    """Name the rows of the few cells that are not numbers in a column of numbers, if it is one."""
+    """Return a sentence on the few cells that are not numbers in a column of numbers, or ""."""
     filled = pc.invert(pc.is_in(column, pa.array(["", *_MISSING_WORDS]))).to_numpy(False)
     read = numbers(pc.replace_substring(column, ",", "."))
     odd = filled & ~np.isfinite(read)
@@ -280,12 +280,12 @@ def _odd_cells(column: pa.Array) -> str:
 
 
 def _number(text: str) -> float:
-    """Return a number that is written; a word for a missing one comes last."""
+    """Return a written number, or infinity, which sorts last, for a word that means missing."""
     return math.inf if text in _MISSING_WORDS else float(text)
 
 
 def _cuts(values: Floats) -> tuple[float, ...]:
-    """Return round numbers between groups of nearly as many records; none where there are none."""
+    """Return round numbers between groups of similar size; empty if there are none."""
     low, high = np.quantile(values, [0.1, 0.9])
     spread = float(high - low) or float(np.ptp(values))
     # The next of 1, 2 and 5 times a power of ten.
@@ -297,8 +297,8 @@ def _cuts(values: Floats) -> tuple[float, ...]:
     fewest = max(FEWEST_RECORDS, min(50, len(values) // 20))
     for groups in range(_GROUPS, 1, -1):
         try:
-            # Numbers are rounded to the grid, and cuts lie between its points: half a step aside,
-            # they lie on them.
+            # Numbers are rounded to the grid and cuts lie between grid points, so a shift by half a
+            # step puts them on the points.
             made = equal_frequency(values + grid / 2, groups, minimum_count=fewest, grid=grid)
         except OptionError:
             continue

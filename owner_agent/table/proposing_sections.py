@@ -1,4 +1,4 @@
-"""`[mask]` and `[share_model]` proposed from the variables of a site file that `init` wrote."""
+"""Proposals of `[mask]` and `[share_model]` from the variables of a site file."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from owner_agent.table.table import column_names
 from pramana_core.errors import OptionError
 
 SMALLEST_PATH = 10
-"""The fewest records on a path of a shared tree, if nobody names another number."""
+"""Default of the smallest count of records on a path of a shared tree."""
 
 
 def with_mask(
     site: Site, path: Path, confidential: Sequence[str], tell: Sequence[str] | None
 ) -> ExtendedSite:
-    """Return a site file with other columns in `[mask]`, not written yet; its other keys stay.
+    """Return a site file with other columns in `[mask]`, not written yet; its other keys remain.
 
-    By default the columns whose variables are not sensitive are told. The variable of a
-    confidential column is taken out, which would leave in two forms. Raises MissingColumn,
-    OptionError, ConfigError.
+    By default, columns of insensitive variables are sent unchanged. Variables of confidential
+    columns are removed, as they would be released in two forms. Raises MissingColumn, OptionError,
+    ConfigError.
     """
     if tell is None:
         public = (v.source for v in site.file.variables if not v.sensitive)
@@ -36,9 +36,9 @@ def with_mask(
     columns = _columns(site)
     before = site.file.mask
     known = {} if before is None else {one.column: _keys(one) for one in before.tell}
-    told = [known.get(c) or {"column": c} | _listed(columns.get(c, {})) for c in tell]
-    numeric = [*confidential, *(one["column"] for one in told if "categories" not in one)]
-    section = _keys(before) | {"confidential": list(confidential), "tell": told}
+    unchanged = [known.get(c) or {"column": c} | _listed(columns.get(c, {})) for c in tell]
+    numeric = [*confidential, *(one["column"] for one in unchanged if "categories" not in one)]
+    section = _keys(before) | {"confidential": list(confidential), "tell": unchanged}
     taken = [v.name for v in site.file.variables if v.source in confidential]
     return _extended(site, path, "mask", section, numeric, taken)
 
@@ -48,17 +48,17 @@ def with_tree(
 ) -> ExtendedSite:
     """Return a site file with `[share_model]` of all its columns, not written yet.
 
-    The ranges of numbers follow from their public cuts. `k` or `epsilon` replace what protects the
-    tree; otherwise what stands there stays, or `k` is `SMALLEST_PATH`. Of a tree that is not
-    private, sensitive variables are taken out, as by `with_mask`. Raises OptionError, ConfigError.
+    Ranges of numbers are derived from public cuts. `k` or `epsilon` replaces the tree's protection;
+    without either it remains, or `k` is `SMALLEST_PATH`. For a tree that is not private, sensitive
+    variables are removed, as in `with_mask`. Raises OptionError, ConfigError.
     """
     columns = _columns(site)
     if "categories" not in columns.get(target, {}):
         raise OptionError(
-            f"The site file lists no categories of {target!r}.",
+            f"The site file has no categories for {target!r}.",
             where="target",
-            remedy=f"Name a variable with categories, one of {', '.join(columns)}; `owner-agent"
-            " init --categories` lists some.",
+            remedy=f"Name a variable with categories, one of {', '.join(columns)}. `owner-agent"
+            " init --categories` adds categories.",
         )
     kept = _keys(site.file.share_model)
     required, private = kept.get("requirement"), kept.get("private")
@@ -77,7 +77,7 @@ def with_tree(
 
 
 def _keys(section: Section | None) -> dict[str, Any]:
-    """Return the keys that a section of the site file has."""
+    """Return the keys set in a section of the site file."""
     return {} if section is None else section.model_dump(exclude_unset=True)
 
 
@@ -90,7 +90,7 @@ def _listed(column: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _columns(site: Site) -> dict[str, dict[str, Any]]:
-    """Return what the site file lists of each column: categories, or the range of its numbers."""
+    """Return the site file's list for each column: categories, or a range of numbers."""
     found: dict[str, dict[str, Any]] = {}
     shared, domain = site.file.share_model, planned(without_protection(site)).variables
     parts: list[AttributeSection | TargetSection] = []
@@ -117,20 +117,21 @@ def _extended(
     numeric: Sequence[str],
     taken: Sequence[str],
 ) -> ExtendedSite:
-    """Return the site file with a section; records are left out where numbers may be missing."""
+    """Return the site file with a section that omits records where numbers may be missing."""
     if taken and site.file.study_plan is not None:
         raise OptionError(
-            f"The study's plan randomizes {', '.join(taken)}: they would leave in two forms.",
+            f"The study's plan randomizes {', '.join(taken)}, which would be released in two"
+            " forms.",
             where="study_plan",
-            remedy="Name other columns, or write a site file of its own with `owner-agent init`.",
+            remedy="Name other columns, or write a separate site file with `owner-agent init`.",
         )
     if joint := [b for b in site.file.blocks if not set(taken).isdisjoint(b.variables)]:
         raise OptionError(
-            f"A block randomizes {', '.join(joint[0].variables)} together: what leaves in another"
-            " form must be in no block.",
+            f"A block randomizes {', '.join(joint[0].variables)} together. Columns released in"
+            " another form must not be in a block.",
             where="blocks",
-            remedy="Take it out of the [[blocks]], name other columns, or write a site file of its"
-            " own with `owner-agent init --site FILE`.",
+            remedy="Remove the column from [[blocks]], name other columns, or write a separate site"
+            " file with `owner-agent init --site FILE`.",
         )
     before = getattr(site.file, name)
     gaps = any(v.missing is not None and v.source in numeric for v in site.file.variables)
@@ -140,7 +141,7 @@ def _extended(
 
 
 def _range(variable: VariableSection) -> dict[str, float]:
-    """Return a range by the public cuts alone: one interval more on each side."""
+    """Return a range from the public cuts, with one more interval on each side."""
     cuts = variable.cuts or ()
     steps = [high - low for low, high in itertools.pairwise(cuts)] or [abs(cuts[0]) or 1.0]
     return {"low": cuts[0] - steps[0], "high": cuts[-1] + steps[-1]}

@@ -1,4 +1,4 @@
-"""A new site file as a person would write it: what was proposed of a table, and what to decide."""
+"""The text of a new site file, from a proposal, with comments on the remaining decisions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from owner_agent.table.encode import inspect
 from owner_agent.table.proposing import ProposedSite, ProposedVariable
 
 _HEAD = (
-    "What this table holds. `owner-agent check` reads the table by it, and nothing is sent. The"
-    " names of variables and their categories become public with the plan; nothing else here does."
+    "Description of the table. `owner-agent check` reads the table with this file and sends"
+    " nothing. Only the names of variables and their categories become public, with the plan."
 )
 _SENSITIVE = (
-    "A sensitive variable leaves randomized or not at all. How, the study's plan says, which"
-    " `owner-agent join` fetches, or a channel here, which `owner-agent design` proposes."
-    " sensitive = false would let a column leave as it is."
+    "A sensitive variable is sent randomized or not at all. The randomization is defined by the"
+    " study's plan, which `owner-agent join` fetches, or by channels in this file, which"
+    " `owner-agent design` proposes. With sensitive = false, a column is sent unchanged."
 )
 
 
@@ -42,7 +42,7 @@ def site_text(
         ),
         "record_id": proposed.record_id,
     }
-    # Later commands read the text as it was read here.
+    # Later commands must read the table in the same format.
     facts = ("query", "encoding", "separator", "decimal_commas", "dates_as_years")
     head |= {
         name: getattr(source, name)
@@ -54,14 +54,14 @@ def site_text(
         parts.append(toml({"miner": dict(miner)}))
     if proposed.left_out:
         left = "".join(f"# * {name!r}: {why}\n" for name, why in proposed.left_out.items())
-        parts.append("# Columns that stay at home:\n" + left)
+        parts.append("# Omitted columns:\n" + left)
     parts.append(_comment(_SENSITIVE))
     parts += [_origin(v) + toml({"variables": [_entry(v)]}) for v in proposed.variables]
     return "\n".join(parts)
 
 
 def write_site(text: str, path: Path) -> None:
-    """Write a new site file that the table fits, or nothing. Raises InputError."""
+    """Write a new site file if the table fits it. Raises InputError."""
     site = site_from(tomllib.loads(text), path.resolve().parent, str(path))
     raise_together(list(inspect(site, planned(without_protection(site))).problems))
     save(path, text.encode(), "site")
@@ -81,10 +81,10 @@ def _entry(variable: ProposedVariable) -> dict[str, Any]:
 def _origin(variable: ProposedVariable) -> str:
     if variable.public:
         return "# A public list.\n"
-    held = f"# It holds {variable.note}.\n" if variable.note else ""
+    note = f"# The column contains {variable.note}.\n" if variable.note else ""
     if variable.cuts:
-        return f"{held}# Cuts proposed from the table, at round numbers.\n"
-    return f"{held}# The table's own list, which you confirmed.\n"
+        return f"{note}# Cuts proposed from the table, at round numbers.\n"
+    return f"{note}# The table's own list, which you confirmed.\n"
 
 
 def _comment(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads the needed columns of a table as text (`pramana_core.cells` says how).
+"""Reading the needed columns of a table as text, by the rules of `pramana_core.cells`.
 
 Only an empty cell is missing; `NA` and `?` are ordinary text. Rows are counted from 1, without the
 header. No message quotes a cell.
@@ -43,7 +43,7 @@ from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableErr
 from pramana_core.spellings import looks_like_record
 
 CHUNK_ROWS = 1 << 17
-"""So many rows are read at a time where a table is not held whole."""
+"""Rows per chunk of a table that is not read as a whole."""
 
 _SHOWN_NAMES = 20
 _PAGE_BYTES = 1 << 20
@@ -59,14 +59,14 @@ DATE = (
     rf"|[0-9]{{1,2}}[-/.][0-9]{{1,2}}[-/.]([0-9]{{4}}){_CLOCK}"
     r"|((?:18|19|20|21)[0-9]{2})(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01]))$"
 )
-"""A date, of which one group is the year: 2020-01-31, 31.01.2020, 1/31/2020 or 20200131."""
+"""A date with the year as a group: 2020-01-31, 31.01.2020, 1/31/2020 or 20200131."""
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Columns of text, all of one length; a missing cell is the empty string.
+    """Columns of text, all of the same length; a missing cell is the empty string.
 
-    `others` are the columns not read; `read` says how much of the file, of how much.
+    `others` are the columns not read; `read` is the part of the file that was read, and its size.
     """
 
     columns: dict[str, pa.Array]
@@ -78,7 +78,7 @@ class TextTable:
 def read_table(
     source: TableSource, columns: Sequence[str], optional: Collection[str] = frozenset()
 ) -> TextTable:
-    """Read columns of a table, and the `optional` ones it has.
+    """Read columns of a table, and those `optional` columns that exist.
 
     Raises TableError, MissingColumn or EmptyTable.
     """
@@ -88,7 +88,7 @@ def read_table(
             name: pa.concat_arrays([chunk.columns[name] for chunk in chunks])
             for name in chunks[0].columns
         }
-    except pa.ArrowException:  # One column's text is longer than an array may be.
+    except pa.ArrowException:  # A column's text exceeds the limit of an array.
         raise _unreadable(source) from None
     return TextTable(whole, sum(chunk.rows for chunk in chunks), chunks[0].others)
 
@@ -99,9 +99,9 @@ def read_chunks(
     optional: Collection[str] = frozenset(),
     rows: int = CHUNK_ROWS,
 ) -> Iterator[TextTable]:
-    """Read a table as `read_table` does, one chunk of rows in memory at a time.
+    """Read a table as `read_table` does, with a single chunk of rows in memory at a time.
 
-    What is wrong with a row is found when it is read; rows of another length at the end.
+    Faults of rows are raised when the rows are read; rows of another length, at the end.
     """
     read = 0
     try:
@@ -121,7 +121,7 @@ def read_chunks(
         if content.is_csv and _has_odd_marks(source.path) and (found := find_fault(source)):
             raise found
     except _FAILURES:
-        # What the reader says may quote a row: it goes neither into the message nor its cause.
+        # The reader's message may quote a row: neither the new message nor its cause contains it.
         raise _unreadable(source) from None
     if read == 0:
         raise EmptyTable(
@@ -132,29 +132,29 @@ def read_chunks(
 
 
 def years(cells: pa.Array) -> pa.Array:
-    """Return the year of each cell that is a date, and the other cells as they are."""
+    """Return the year of each cell with a date, and other cells unchanged."""
     return pc.replace_substring_regex(cells, DATE, r"\1\2\3")
 
 
 def cut(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """Yield what batches hold in tables of exactly so many rows, but for the last."""
-    held: list[pa.RecordBatch] = []
+    """Yield the rows of batches in tables of exactly `rows` rows; the last may be shorter."""
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= rows:
-            table = pa.Table.from_batches(held)
+        pending.append(batch)
+        if sum(one.num_rows for one in pending) >= rows:
+            table = pa.Table.from_batches(pending)
             whole = table.num_rows // rows * rows
             for start in range(0, whole, rows):
                 yield table.slice(start, rows)
-            held = table.slice(whole).to_batches()
-    if sum(one.num_rows for one in held):
-        yield pa.Table.from_batches(held)
+            pending = table.slice(whole).to_batches()
+    if sum(one.num_rows for one in pending):
+        yield pa.Table.from_batches(pending)
 
 
 def column_names(source: TableSource) -> list[str]:
     """Return the names of a table's columns. Raises TableError and EmptyTable.
 
-    A column without a name is called by its place, "column 3"; columns of one name are numbered.
+    A column without a name is called by its position, "column 3"; equal names are numbered.
     """
     try:
         return _open(source).names
@@ -168,23 +168,23 @@ def detect(
     separator: str | None = None,
     query: str | None = None,
 ) -> TableSource:
-    """Return a file with its encoding, separator and columns of decimal commas; or a database.
+    """Return the source of a file, with its detected format, or of a database.
 
     Raises TableError, EmptyTable, OptionError.
     """
     path = Path(table)
     if is_database(str(table)) != (query is not None):
         raise OptionError(
-            "A database needs a query, and a file has none.",
+            "--query applies to databases, which need it, and not to files.",
             where="query",
-            remedy="Give --query with a table's name or a SELECT, and the database's address.",
+            remedy="For a database, give its address, and --query with a table's name or a SELECT.",
         )
     if query is not None:
         if HAS_PASSWORD.search(str(table)):
             raise OptionError(
                 "The address of the database contains a password.",
                 where="table",
-                remedy="Give it in PGPASSWORD, or in a file that PGPASSFILE names.",
+                remedy="Set the password in PGPASSWORD, or in a file that PGPASSFILE names.",
             )
         return TableSource(path, database=str(table), query=query)
     source = TableSource(path, encoding or MARKED, separator)
@@ -204,55 +204,55 @@ def detect(
 
 
 def unusable_columns(source: TableSource) -> dict[str, str]:
-    """Return the columns that hold no single values, each with what they hold."""
+    """Return the columns without single values, and the kind of their content."""
     if not source.is_parquet:
         return {}
     schema = pa.parquet.ParquetFile(source.path).schema_arrow
-    return {_clean(f.name): f"it holds {_kind(f.type)}" for f in schema if _kind(f.type)}
+    return {_clean(f.name): f"it contains {_kind(f.type)}" for f in schema if _kind(f.type)}
 
 
 def begins_with_record(source: TableSource) -> bool:
-    """Return whether a table probably has no header: its first row looks like a record."""
+    """Return whether a table probably lacks a header: its first row looks like a record."""
     if source.is_parquet or source.database:
         return False
     try:
         content = _open(source)
         chunk = next(read_chunks(source, content.names, rows=_BATCH_ROWS))
     except (*_FAILURES, TableError):
-        return False  # What is wrong with it is reported by whoever reads it.
+        return False  # The reader reports the fault.
     header = with_points(pa.array(content.written)) if source.decimal_commas else content.written
     cells = [chunk.columns[name].to_pylist() for name in content.names]
     return looks_like_record([str(name) for name in header], cells)
 
 
 def _kind(kind: pa.DataType) -> str:
-    """Return what cells of a type are, where they are no single values."""
+    """Return the kind of a type's cells if they are not single values."""
     if pa.types.is_struct(kind) or pa.types.is_map(kind):
         return "records"
     return "lists" if pa.types.is_nested(kind) else ""
 
 
 def _clean(name: str) -> str:
-    """Return a column's name as cells are read: without spaces around it, in NFC."""
+    """Return a column's name in the normal form of cells: without surrounding spaces, in NFC."""
     return unicodedata.normalize("NFC", name).strip()
 
 
 def _unreadable(source: TableSource) -> TableError:
-    """Return why a table cannot be read."""
+    """Return the error of an unreadable table."""
     if not (source.is_parquet or source.is_sheet):
         return fault(source)
     kind = "Parquet" if source.is_parquet else "a workbook"
     return TableError(
         f"The table {source} cannot be read as {kind}.",
         where=str(source),
-        remedy="Open it with the tool that wrote it and export it again.",
+        remedy="Open the file with the program that wrote it and export it again.",
     )
 
 
 def _require_file(source: TableSource) -> None:
     if not source.path.is_file():
         raise TableError(
-            f"There is no table at {source}.",
+            f"The table {source} does not exist.",
             where=str(source),
             remedy=f"Name a file that ends in {', '.join(TABLE_SUFFIXES)}.",
         )
@@ -260,8 +260,7 @@ def _require_file(source: TableSource) -> None:
 
 @dataclass(frozen=True)
 class _Content:
-    """An open table: its column names, as they are used and as they are written; the rows of some
-    columns; and how far so many rows are."""
+    """An open table: its column names as used and as written, its rows, and reading progress."""
 
     names: list[str]
     written: list[str]
@@ -272,7 +271,7 @@ class _Content:
 
 
 def _open(source: TableSource) -> _Content:
-    """Open a table by the reader of its format. Raises TableError, EmptyTable, `_FAILURES`."""
+    """Open a table with the reader of its format. Raises TableError, EmptyTable, `_FAILURES`."""
     if source.database:
         return _open_database(source)
     _require_file(source)
@@ -282,7 +281,7 @@ def _open(source: TableSource) -> _Content:
 
 
 def _names(written: Sequence[str]) -> list[str]:
-    """Return distinct names of columns by what the header holds."""
+    """Return distinct names of columns from the header's cells."""
     named = [_clean(name) or f"column {place}" for place, name in enumerate(written, 1)]
     times, seen = Counter(named), Counter[str]()
     names = []
@@ -300,7 +299,7 @@ def _open_csv(source: TableSource) -> _Content:
         raise fault(source) from None
     if not first or _is_cut(path):
         raise EmptyTable(
-            f"The table {path} is empty: no line of it is complete.",
+            f"The table {path} is empty: it has no complete line.",
             where=str(path),
             remedy="Check that the export was complete.",
         )
@@ -329,7 +328,7 @@ def _open_csv(source: TableSource) -> _Content:
                 pa.CompressedInputStream(file, "gzip") if packed else file,
                 read_options=pa.csv.ReadOptions(
                     use_threads=False,
-                    # Arrow takes UTF-8's mark by itself.
+                    # Arrow removes the byte order mark of UTF-8.
                     encoding="utf8" if form.encoding.startswith("utf-8") else form.encoding,
                     column_names=names,
                     skip_rows=int(form.declared),
@@ -347,7 +346,9 @@ def _open_csv(source: TableSource) -> _Content:
         ):
             yield from reader
         if ragged:
-            raise fault(source, f": {len(ragged)} rows have other counts of cells than the header")
+            raise fault(
+                source, f": {len(ragged)} rows differ from the header in their count of cells"
+            )
 
     return _Content(
         names,
@@ -393,11 +394,11 @@ def _open_sheet(source: TableSource) -> _Content:
         raise OptionError(
             f"Reading {source} needs python-calamine, which is not installed.",
             where=str(source),
-            remedy="Install it with pip install 'pramana[sheets]', or save the sheet as CSV UTF-8.",
+            remedy="Run pip install 'pramana[sheets]', or save the sheet as CSV UTF-8.",
         ) from None
     try:
         with python_calamine.load_workbook(source.path) as book:
-            # The first sheet with cells: workbooks begin with empty ones.
+            # Use the first sheet with cells: workbooks may begin with empty sheets.
             filled = (s for s in map(book.get_sheet_by_name, book.sheet_names) if s.height)
             sheet = next(filled, None)
             rows = [] if sheet is None else [row for row in sheet.to_python() if any(map(_is, row))]
@@ -425,13 +426,14 @@ def _is(cell: object) -> bool:
 
 
 def _require_names(source: TableSource, rows: Sequence[Sequence[object]]) -> None:
-    """Refuse a first row that is a title: rows below it have more than twice as many cells."""
+    """Reject a title as the first row: later rows have more than twice as many cells."""
     named, *below = (sum(map(_is, row)) for row in rows)
     if 2 * named < max(below, default=0):
         raise TableError(
-            f"The first row of {source} fills {named} cells, and a row below it {max(below)}.",
+            f"The first row of {source} has {named} filled cells, but a row below it has"
+            f" {max(below)}.",
             where=str(source),
-            remedy="The names of the columns must be the first row; titles above it must go.",
+            remedy="Remove titles above the row of column names, which must be the first row.",
         )
 
 
@@ -451,7 +453,7 @@ def _open_database(source: TableSource) -> _Content:
 
 
 def _open_parquet(source: TableSource) -> _Content:
-    # Pages are read as they are needed, or a row group would be held whole.
+    # Read pages on demand; otherwise memory would contain a whole row group.
     file = pa.parquet.ParquetFile(source.path, buffer_size=_PAGE_BYTES)
     written = list(file.schema_arrow.names)
     names = list(map(_clean, written))
@@ -461,10 +463,10 @@ def _open_parquet(source: TableSource) -> _Content:
         for name in called:
             if kind := _kind(file.schema_arrow.field(name).type):
                 raise TableError(
-                    f"Column {called[name]!r} of the table {source} holds {kind} and no single"
+                    f"Column {called[name]!r} of the table {source} contains {kind}, not single"
                     " values.",
                     where=called[name],
-                    remedy="Leave it out, or export a column for each value.",
+                    remedy="Omit the column, or export a column for each value.",
                 )
         for batch in file.iter_batches(_BATCH_ROWS, columns=list(called), use_threads=False):
             yield batch.rename_columns([called[name] for name in batch.schema.names])
@@ -475,33 +477,33 @@ def _open_parquet(source: TableSource) -> _Content:
 def _present(
     source: TableSource, present: Sequence[str], columns: Sequence[str], optional: Collection[str]
 ) -> list[str]:
-    """Return the columns to read; what is not there may only be optional."""
+    """Return the columns to read, without missing optional ones. Raises InputError."""
     wanted = [name for name in columns if name in present or name not in optional]
     if missing := [name for name in wanted if name not in present]:
         raise MissingColumn(
             f"The table {source} has no column {', '.join(map(repr, missing))}"
             f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
-            remedy=f"It has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the table, or"
-            " `column` in the site file if you gave one.",
+            remedy=f"The table has {first_few(map(repr, present), _SHOWN_NAMES)}. Correct the"
+            " table, or `column` in the site file.",
         )
     if twice := sorted({name for name in wanted if list(present).count(name) > 1}):
         raise TableError(
-            f"The table {source} has more than one column called {twice}.",
+            f"The table {source} has more than one column with the name {twice}.",
             where=", ".join(twice),
-            remedy="Give each column a name of its own.",
+            remedy="Give each column a different name.",
         )
     return wanted
 
 
 def _has_odd_marks(path: Path) -> bool:
-    """Whether a file's quotation marks are odd in number: an open one swallows the rest of it."""
+    """Whether a file has an odd count of quotation marks: an unclosed one absorbs later text."""
     with opened(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(_PAGE_BYTES), b"")) % 2 > 0
 
 
 def _unmarked_cells(cells: pa.Array) -> pa.Array:
-    """Return cells as they were before our writer of CSV marked some: see `csv_text`."""
+    """Return cells without the marks that our CSV writer adds: see `csv_text`."""
     if not pc.any(pc.starts_with(cells, "'")).as_py():
         return cells
     return pc.replace_substring_regex(cells, f"^'({FORMULA})", r"\1")

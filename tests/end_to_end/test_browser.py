@@ -103,7 +103,7 @@ def test_an_admin_makes_a_study_invites_an_owner_and_gives_an_analyst_a_token(so
     page = somebody(service.admin.token).page
     page.get_by_label("Name", exact=True).fill("garden")
     page.get_by_label("Title").fill("What grows")
-    page.get_by_label("Its owners hold").select_option("the same people")
+    page.get_by_label("Its owners have").select_option("the same people")
     page.get_by_role("button", name="Create the study").click()
     page.get_by_role("heading", name="garden").wait_for()
     assert "study invite garden" in page.inner_text("main")
@@ -177,7 +177,7 @@ def models(chromium, service) -> dict[str, str]:
         for kind in (one for one in FILLED if study_of(one) == study):
             ana.open(f"/pages/studies/{study}/jobs")
             page.get_by_label("Learn").select_option(kind)
-            page.get_by_role("button", name="Choose its options").click()
+            page.get_by_role("button", name="Choose options").click()
             fill(page, FILLED[kind])
             page.get_by_role("button", name="Start the job").click()
             page.locator("#state:is(.succeeded, .failed), .problem").first.wait_for()
@@ -271,7 +271,7 @@ def test_an_owner_sees_her_own_part_only(models, somebody, service):
         assert "smoker" in shown, part
         assert "sport" not in shown, part
     north.open("/pages/studies/survey/jobs")
-    assert page.get_by_role("button", name="Choose its options").count() == 0
+    assert page.get_by_role("button", name="Choose options").count() == 0
     north.open("/pages/studies/survey/people")
     assert page.get_by_role("heading", name="Not allowed").count() == 1
     for address in ("/pages/studies/debts", models["regression"]):

@@ -1,4 +1,4 @@
 """The figures and tables of Ma's dissertation (2006), and of Ma and Sivakumar's paper (2006).
 
-The paper's experiments are the dissertation's, with a miner and without one.
+The paper repeats experiments of the dissertation, with and without a miner.
 """

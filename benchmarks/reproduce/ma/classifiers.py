@@ -1,6 +1,6 @@
 """Ma's classifiers: linear ones of lenses (6.1) and iris plants (6.2, 6.3), and trees (7.8, 7.9).
 
-Accuracy is measured at every p, in means over runs.
+Accuracy is measured at every p, as a mean over runs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CLEAN = 0.0
 
 
 def runs_at(p: float, *, quick: bool) -> int:
-    """Return how many runs a level has."""
+    """Return the count of runs at a level."""
     if p == CLEAN:
         return 1
     return QUICK_RUNS if quick else RUNS_AT if p == AT else RUNS
@@ -60,7 +60,7 @@ def spread(first: float, last: float) -> tuple[float, ...]:
 
 
 def summarized(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return mean and deviation of `accuracy` (and the number of runs) by `curve` and `p`."""
+    """Return mean and deviation of `accuracy` (and the count of runs) by `curve` and `p`."""
     groups = runs.groupby(["curve", "p"], sort=False)["accuracy"]
     return groups.agg(accuracy="mean", sd="std", runs="size").reset_index()
 
@@ -73,7 +73,7 @@ def at(means: pd.DataFrame, curve: str, p: float) -> float:
 def draw(
     axis: Axes, means: pd.DataFrame, names: Sequence[str], levels: Mapping[str, float]
 ) -> None:
-    """Draw curves with bars of a standard deviation, and levels as horizontal lines."""
+    """Draw curves with bars of a standard deviation, and constant levels as horizontal lines."""
     shown = means.assign(accuracy=100 * means["accuracy"], sd=100 * means["sd"])
     looks = dict(zip(names, LOOKS, strict=False))
     curves(axis, shown, "p", "accuracy", "curve", error="sd", looks=looks, capsize=2)
@@ -100,11 +100,11 @@ CURVES: Mapping[str, tuple[Estimator, Keep]] = {
     DIRECT: ("moment", "fewest-wrong"),
     LONGEST: ("ml", "longest-run"),
 }
-"""How the joint distribution is estimated, and which weights the pocket keeps."""
+"""The estimator of the joint distribution, and the rule of the pocket for its weights."""
 
 
 def plan(records: TrueRecords, p: float) -> Plan:
-    """Return the symmetric randomization of every variable but the class, as tables 6.2 has it."""
+    """Return the symmetric randomization of every variable except the class, as in tables 6.2."""
     return Plan(
         tuple(
             Block(
@@ -144,7 +144,7 @@ RULES = {LIKELY: OUR_RULE, LONGEST: PAPERS_RULE}
 
 
 def picture(figure: Figure, means: pd.DataFrame, records: TrueRecords) -> None:
-    """Draw the curves."""
+    """Draw the curves of accuracy."""
     levels = {"the most frequent class": records.majority(TARGET)}
     draw(figure.subplots(), means, list(CURVES), levels)
     figure.legend(loc="outside lower left", ncols=2, fontsize=9)
@@ -158,22 +158,22 @@ SHARES = {
     "astigmatic": (0.2, 0.8),
     "tear-production-rate": (0.2, 0.8),
 }
-"""Table 6.1."""
+"""The values of table 6.1."""
 
 NONE = "3"
-"""The class that stays; 1 and 2 are joined."""
+"""The class that stays; classes 1 and 2 are joined."""
 
 LEVELS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 
 
 def sample(setting: Setting) -> TrueRecords:
-    """Draw records by table 6.1 and give them their class in the lenses file."""
+    """Draw records by table 6.1, with the classes of the lenses file."""
     table = pd.read_csv(setting.file(FILE), dtype=str)
     keys = table[list(SHARES)].apply(lambda column: column.astype(int) - 1)
     none = np.full([len(shares) for shares in SHARES.values()], -1)
     none[tuple(keys[name].to_numpy() for name in SHARES)] = table["class"] == NONE
     if len(table) != none.size or none.min() < 0:
-        raise TableError(f"{FILE} does not have each combination once.", where=FILE)
+        raise TableError(f"{FILE} must have each combination exactly once.", where=FILE)
     rng = setting.rng("ma-6.1")
     codes = {
         name: rng.choice(len(shares), RECORDS, p=shares).astype(np.uint8)
@@ -204,11 +204,11 @@ def run_6_1(setting: Setting) -> Result:
 
 def _lenses_claims(means: pd.DataFrame) -> Iterator[Claim]:
     levels = [p for p in sorted(set(means["p"])) if p > CLEAN]
-    # We ask of what 6.3 calls reasonable to be more than the direct weights have.
+    # "Reasonable" in 6.3 has to mean a higher accuracy than with the direct weights.
     for curve, rule in RULES.items():
         better = sum(at(means, curve, p) > at(means, DIRECT, p) for p in levels)
         yield Claim(
-            f"The accuracies are reasonable, the paper says. By {rule} they are above those of"
+            f"The paper calls the accuracies reasonable. By {rule}, they exceed the accuracies of"
             f" weights learned directly from the reports at {better} of {len(levels)} levels.",
             better == len(levels),
         )
@@ -276,9 +276,9 @@ def _iris_claims(means: pd.DataFrame) -> Iterator[Claim]:
     for curve, rule in RULES.items():
         clean, found = at(means, curve, CLEAN), at(means, curve, HIGH)
         yield Claim(
-            "Even with large randomization the accuracy is almost as good as from the original"
-            f" data, the paper says; by {rule}: {found:.1%} at p = {HIGH:g}, {clean:.1%} clean (we"
-            f" call up to {100 * NEAR:.0f} points almost as good).",
+            "The paper says that the accuracy is almost as good as from the original data, even"
+            f" with large randomization; by {rule}: {found:.1%} at p = {HIGH:g}, {clean:.1%} clean"
+            f" (we call up to {100 * NEAR:.0f} points almost as good).",
             found >= clean - NEAR,
         )
 
@@ -288,7 +288,7 @@ _BINS = 40
 
 
 def run_6_3(setting: Setting) -> Result:
-    """Randomize the groups of every measurement once and estimate how many records are in each."""
+    """Randomize the groups of every measurement once and estimate the count of records in each."""
     made = iris_sample(setting)
     records = made.records
     channels = plan(records, P)
@@ -329,7 +329,7 @@ def _draw_densities(figure: Figure, made: Iris, table: pd.DataFrame) -> None:
         width = rows["high"] - rows["low"]
         middle = (rows["high"] + rows["low"]) / 2
         heights = rows["estimated"] / width
-        # An estimate below zero lies below its interval, too.
+        # A negative estimate is also below its interval.
         spread = np.maximum(
             [rows["estimated"] - rows["least"], rows["most"] - rows["estimated"]], 0.0
         )
@@ -337,7 +337,7 @@ def _draw_densities(figure: Figure, made: Iris, table: pd.DataFrame) -> None:
         left.errorbar(
             middle, heights, spread / width.to_numpy(), fmt="none", ecolor=style.BLUE, capsize=3
         )
-        # The weights make a histogram's bars records per centimetre.
+        # With these weights the bars of the histogram are records per centimetre.
         weights = [_BINS / float(np.ptp(values))] * len(values)
         right.hist(values, bins=_BINS, color=style.GREY, weights=weights)
         left.set(ylabel="records per cm", xlabel=name.replace("-", " ") + ", cm")
@@ -347,7 +347,7 @@ def _draw_densities(figure: Figure, made: Iris, table: pd.DataFrame) -> None:
 
 
 ID3 = TreeOptions(significance=None, least_records=0.0, prune=False, shrinkage=None)
-"""The tree of Ma 7.2: no test, no pruning."""
+"""The tree of Ma 7.2, without tests or pruning."""
 
 OURS = TreeOptions()
 
@@ -358,7 +358,7 @@ TREES = {"ID3": ID3, "with tests": OURS}
 def compared(
     setting: Setting, label: str, records: TrueRecords, times: int, levels: Sequence[float]
 ) -> Result:
-    """Learn from the repeated table and from the table once; test on true records."""
+    """Learn from the repeated table and from the original table; test on true records."""
     runs = _tree_runs(setting, label, records, times, levels)
     means = summarized(runs)
     majority = records.majority(_target(records))
@@ -376,15 +376,15 @@ def _tree_claims(means: pd.DataFrame, records: TrueRecords, times: int) -> Itera
     found, clean = at(means, main, AT), at(means, main, CLEAN)
     left = (found - majority) / (clean - majority)
     yield Claim(
-        f"The results are still reasonable at p = {AT:g}, the paper says: ID3 has {found:.1%}"
-        f" right, clean {clean:.1%}, the most frequent class {majority:.1%}; {100 * left:.0f} %"
-        " of what the clean tree gains on the class is left (we ask for half).",
+        f"The paper calls the results at p = {AT:g} still reasonable: ID3 has {found:.1%} right,"
+        f" the clean tree {clean:.1%}, the most frequent class {majority:.1%}; {100 * left:.0f} %"
+        " of the clean tree's gain over the class remains (we require half).",
         left >= 0.5,
     )
     rows = means[(means["curve"] == main) & (means["p"] > CLEAN)]
     first, last = rows.iloc[0], rows.iloc[-1]
     yield Claim(  # 7.2.3
-        f"The deviation over the runs grows with p, the paper says: {first['sd']:.3f} at p ="
+        f"The paper says that the deviation over the runs grows with p: {first['sd']:.3f} at p ="
         f" {first['p']:g}, {last['sd']:.3f} at p = {last['p']:g} ({main}).",
         last["sd"] > first["sd"],
     )
@@ -432,7 +432,7 @@ def _tree_runs(
 def _parts(
     setting: Setting, label: str, records: TrueRecords, run: int, *, with_test_part: bool
 ) -> tuple[TrueRecords, TrueRecords]:
-    """Return the records learned from and those tested on."""
+    """Return the training records and the test records."""
     if not with_test_part:
         return records, records
     order = setting.rng(label, "held out", run).permutation(records.size)

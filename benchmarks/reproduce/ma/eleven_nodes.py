@@ -1,4 +1,4 @@
-"""The eleven nodes of Ma's table 5.2 and MaSiv's tables I and II, with a miner and without."""
+"""The eleven nodes of Ma's table 5.2 and MaSiv's tables I and II, with and without a miner."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ PAPER_RUNS = 5
 def printed() -> pd.DataFrame:
     """Return table 5.2: node, mean and deviation x 10^-2 over five runs, the node's value slowest.
 
-    E's first deviation is printed as 0.20. The two values of a binary node deviate equally, and its
-    complement has 2.0.
+    E's first deviation is printed as 0.20. It must equal the deviation of its complement, 2.0,
+    because the two values of a binary node deviate equally.
     """
     return pd.read_csv(Path(__file__).with_name("table_5_2.csv"))
 
 
 X_PRINTED, X_OF_MA = 0.4, 0.2
-"""MaSiv's Table I's p of X, and that of Ma's Table 5.1."""
+"""The p of X in MaSiv's Table I, and in Ma's Table 5.1."""
 
 
 def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
-    """Return the plan of all columns, X's parameter `x`; columns in `exact` are unrandomized."""
+    """Return the plan of all columns with X's parameter `x`; `exact` columns are unrandomized."""
     flip = Dense.binary(x, x)
     return Plan(
         tuple(
@@ -59,7 +59,7 @@ def plan(x: float = X_OF_MA, exact: str = "") -> Plan:
 
 
 def learners(x: float = X_OF_MA) -> dict[str, tuple[Learner, ...]]:
-    """Return who learns which nodes from what, by setup.
+    """Return for each setup its learners, with their plans and nodes.
 
     Without a miner an owner has its own columns unrandomized and learns its own nodes (Ma 5.2.1).
     """
@@ -79,7 +79,7 @@ def learn(
 ) -> Tensor:
     """Return all estimated parameters, in the order of the table.
 
-    A block that several see is randomized by the same draws for all of them.
+    All learners that see a block receive the same draws.
     """
     by_node: dict[str, Tensor] = {}
     for learner in learning:
@@ -90,13 +90,13 @@ def learn(
 
 
 def in_order(table: Tensor) -> Tensor:
-    """Return a table of parameters as the paper lists it: the node's value slowest."""
+    """Return a table of parameters in the paper's order: the node's value varies slowest."""
     value: Tensor = np.moveaxis(table, -1, 0).ravel()
     return value
 
 
 def errors(codes: Mapping[str, Codes], learning: Sequence[Learner]) -> Tensor:
-    """Return the standard errors given the records that theory says, in the order of the table."""
+    """Return the theoretical standard errors given the records, in the order of the table."""
     by_node: dict[str, Tensor] = {}
     for learner in learning:
         for node in learner.nodes:
@@ -129,7 +129,7 @@ def parameters(codes: Mapping[str, Codes]) -> pd.DataFrame:
 def simulated(
     setting: Setting, label: str, codes: Mapping[str, Codes], parameters_of_x: Sequence[float]
 ) -> dict[tuple[float, str], Tensor]:
-    """Randomize the records again and again; return the estimates by X's parameter and setup."""
+    """Randomize the records repeatedly; return the estimates by X's parameter and setup."""
     owner = SeededOwner.of(label, setting.seed, setups.RECORDS)
     runs = QUICK_RUNS if setting.quick else RUNS
     work = [(x, setup, run) for x in parameters_of_x for setup in BOTH for run in range(runs)]
@@ -140,7 +140,7 @@ def simulated(
 
 
 def run_5_2(setting: Setting) -> Result:
-    """Randomize one sample again and again and learn with a miner and without."""
+    """Randomize one sample repeatedly and learn with and without a miner."""
     codes = records(setting)
     found = simulated(setting, "ma-table-5.2", codes, [X_OF_MA])
     table = parameters(codes)
@@ -180,7 +180,7 @@ def _claims(table: pd.DataFrame) -> Iterator[Claim]:
     limit = float(stats.norm.isf(0.0005 / len(z)))
     worst = rows.iloc[first_largest(z, scale=1.0)]
     yield Claim(
-        "The means it prints agree with figure 5.2 within the errors of one sample and five runs:"
+        "The printed means agree with figure 5.2 within the errors of one sample and five runs:"
         f" the farthest is {z.max():.1f} standard errors off (node {worst['node']}, entry"
         f" {worst['place']}; limit {limit:.1f}).",
         (z <= limit).all(),
@@ -188,7 +188,7 @@ def _claims(table: pd.DataFrame) -> Iterator[Claim]:
 
 
 def by_node(axis: Axes, nodes: pd.Series[str]) -> None:
-    """Give an axis a place for each parameter, with lines between the nodes and their names."""
+    """Give an axis one position per parameter, with lines between the nodes and their names."""
     starts = np.flatnonzero(nodes != nodes.shift())
     for start in starts[1:]:
         axis.axvline(start - 0.5, color="#d0d0d0", linewidth=0.8)
@@ -229,16 +229,16 @@ PRINTED_GAMMA = {"A": 3, "D": 3, "L": 4.67, "B": 4.67, "E": 4, "X": 3, "C": 9, "
 """Table I's amplifications."""
 
 X_TRIED = (X_OF_MA, 0.25, X_PRINTED)
-"""0.25 would have the printed gamma of 3."""
+"""Values of X's p; 0.25 would have the printed gamma of 3."""
 
 _X_WORDS = ("as Ma's Table 5.1 prints", "which has Table I's gamma of 3", "as Table I prints")
 
 ACCURATE = 0.02
-"""What we call accurate: a mean of five runs is so far off on average (VII.B's threshold c)."""
+"""The largest mean error of five runs that we call accurate (threshold c in VII.B)."""
 
 
 def run_masiv(setting: Setting) -> Result:
-    """Compute Table I's privacy and hold Table II against it, for each reading of X."""
+    """Compute the privacy of Table I and compare it with Table II, for each reading of X."""
     codes = records(setting)
     estimates = simulated(setting, "masiv-table-2", codes, [X_OF_MA, X_PRINTED])
     table = parameters(codes)[["node", "true", "printed", "printed_sd", "free"]].copy()
@@ -254,7 +254,7 @@ def run_masiv(setting: Setting) -> Result:
 
 
 def channel(node: str) -> Transition:
-    """Return a sensitive node's channel of Table I."""
+    """Return the channel of a sensitive node in Table I."""
     return plan(X_PRINTED).block_of(node).channel
 
 

@@ -1,6 +1,6 @@
 """Ma 7.1: itemsets of items that are randomized in groups, and the amplification of such groups.
 
-Figures 7.4 and 7.5 have the errors of itemsets at every p, figure 7.3 the amplifications.
+Figures 7.4 and 7.5 show the errors of itemsets at every p, figure 7.3 the amplifications.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MINIMUM = 0.05
 TIMES = 30
 RUNS, QUICK_RUNS = 5, 1
 REASONABLE = 10.0
-"""What we call reasonable: the largest error in percent."""
+"""The largest error in percent that we call reasonable."""
 
 ONCE, REPEATEDLY = "once", f"x {TIMES}"
 
@@ -55,20 +55,20 @@ def group_plan(groups: Groups, p: float) -> Plan:
 
 
 def item_groups(domain: Domain, together: Sequence[Sequence[str]]) -> Groups:
-    """Return the groups that are named, and one of each item that is not.
+    """Return the groups in `together`, and a group of one for each other item.
 
-    An item is `variable=category`, and so is its variable called.
+    An item, and its variable, is named `variable=category`.
     """
     items = [f"{v.name}={c}" for v in domain for c in v.categories]
     named = [item for group in together for item in group]
     if len(set(named)) < len(named) or not set(named) <= set(items):
-        raise OptionError("An item is in two groups, or in no table.", where="together")
+        raise OptionError("An item of `together` is in two groups, or unknown.", where="together")
     groups = [*together, *([item] for item in items if item not in named)]
     return tuple(tuple(Variable(item, (ABSENT, PRESENT)) for item in group) for group in groups)
 
 
 def transactions(records: TrueRecords) -> dict[str, Codes]:
-    """Return which records have each item, codes by the item's name."""
+    """Return which records have each item, as codes by the item's name."""
     return {
         f"{v.name}={category}": (records.codes[v.name] == code).astype("uint8")
         for v in records.domain
@@ -83,7 +83,7 @@ def mined(
     together: Sequence[Sequence[str]],
     levels: Sequence[float],
 ) -> Result:
-    """Randomize and mine a table, repeated and once, at every p, and compare with the paper."""
+    """Randomize and mine a table, repeated and original, at every p, and compare with the paper."""
     groups = item_groups(records.domain, together)
     runs = _runs(setting, label, records, groups, levels)
     means = runs.groupby(["table", "p"], sort=False).mean(numeric_only=True)
@@ -104,7 +104,7 @@ def _mining_claims(means: pd.DataFrame) -> Iterator[Claim]:
     )
     last = repeated[repeated["p"] < 0.5].iloc[-1]
     yield Claim(  # 7.1.4
-        f"At high p the worst error is that of false positives, the paper says. At p ="
+        f"The paper says that false positives are the largest error at high p. At p ="
         f" {last['p']:g} they are {last['false_positives']:.1f} %, the false negatives"
         f" {last['false_negatives']:.1f} % and the support error {last['support_error']:.1f} %.",
         last["false_positives"] >= max(last["false_negatives"], last["support_error"]),
@@ -168,13 +168,13 @@ def _levels(setting: Setting, last: float) -> Sequence[float]:
 
 
 def run_7_4(setting: Setting) -> Result:
-    """Mine the mushrooms."""
+    """Mine the mushroom table."""
     together = described("mushroom")["together"]
     return mined(setting, "ma-7.4", mushroom(setting), together, _levels(setting, 0.5))
 
 
 def run_7_5(setting: Setting) -> Result:
-    """Mine the adults."""
+    """Mine the adult table."""
     together = described("adult")["together"]
     return mined(setting, "ma-7.5", adult(setting), together, _levels(setting, 0.45))
 
@@ -185,8 +185,8 @@ GROUPS = (2, 3)
 def run_7_3(setting: Setting) -> Result:
     """Compute both amplifications from the plans themselves and compare with the closed forms.
 
-    A group of items randomized together over its 2^|G| cells gives each item a marginal channel;
-    applied to the items one by one, these would be as good for single items.
+    A group of items randomized together over its 2^|G| cells gives each item a marginal channel.
+    Applied to the items one by one, these channels are equally accurate for single items.
     """
     rows = []
     for items in GROUPS:
@@ -215,7 +215,7 @@ def run_7_3(setting: Setting) -> Result:
 
 
 def plans(items: int, p: float) -> tuple[Plan, Plan]:
-    """Return the plan over a group of items together, and that of its marginal channels alone."""
+    """Return the plan that randomizes a group of items together, and the plan of its marginals."""
     variables = tuple(numbered(f"I{k + 1}", 2) for k in range(items))
     block = Block(variables, Symmetric.from_probability(2**items, p))
     alone = []
@@ -227,23 +227,19 @@ def plans(items: int, p: float) -> tuple[Plan, Plan]:
 
 
 def _smaller(table: pd.DataFrame) -> Iterator[Claim]:
-    """The claim of 7.1.3 is made for every p below 1 - 2^-|G|."""
+    """Check the claim of 7.1.3, which the paper makes for every p below 1 - 2^-|G|."""
     for items in GROUPS:
         rows = table[table["items"] == items]
         ratio = rows["gamma_independent"] / rows["gamma_s"]
         larger = rows[ratio < 1]
         if larger.empty:
-            end = "; at every p drawn it does."
+            end = ", and larger at every p drawn."
         else:
             first = larger.iloc[0]
-            end = (
-                f". From p = {first['p']:.2f}, where both are below {first['gamma_s']:.2f}, it is"
-                " the other way round: one by one has the smaller one."
-            )
+            end = f", but smaller from p = {first['p']:.2f}, both below {first['gamma_s']:.2f}."
         yield Claim(
-            f"|G| = {items}: one by one the simultaneous amplification is up to"
-            f" {ratio.max():,.0f} times that of randomizing together, which the paper says reduces"
-            f" it{end}",
+            f"|G| = {items}: the paper says that randomizing together reduces the simultaneous"
+            f" amplification. One by one it is up to {ratio.max():,.0f} times as large{end}",
             larger.empty,
         )
 

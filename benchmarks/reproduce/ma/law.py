@@ -21,15 +21,16 @@ P_B, RECORDS_B = 0.25, (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 DRAWS = 200_000
 
 CLOSE = 0.02
-"""What we call a good approximation: no probability is wrong by more."""
+"""The largest error of a probability in a good approximation."""
 
 
 @dataclass(frozen=True)
 class RatioOfNormals:
-    """W = X1 / X2 of two normal variables with correlation `rho`, for X2 surely positive.
+    """W = X1 / X2 for normal variables with correlation `rho`, where X2 is almost surely positive.
 
-    The density and the normal deviate are Hinkley's (Ma 5.4.1); the constant c, which the text does
-    not define, is the value of the quadratic form of the inverse correlation at the means.
+    The density and the normal deviate are Hinkley's (Ma 5.4.1). The text does not define the
+    constant c:
+    it is the quadratic form of the inverse correlation at the means.
     """
 
     means: tuple[float, float]
@@ -38,7 +39,7 @@ class RatioOfNormals:
 
     @classmethod
     def of_parameter(cls, counts: Tensor, p: float) -> RatioOfNormals:
-        """Return the ratio N^_111 / N^_11 under flips of both variables, X2 in rows."""
+        """Return the ratio N^_111 / N^_11 under flips of both variables, with X2 in rows."""
         full = covariance(counts, [flips(p)] * 2)
         pair = np.array([[1, 0, 0, 0], [1, 1, 0, 0]])
         (v1, v12), (_, v2) = pair @ full @ pair.T
@@ -127,14 +128,14 @@ def _law_claims(table: pd.DataFrame) -> Iterator[Claim]:
 
 
 def equal(records: int) -> Tensor:
-    """Return the counts of 5.4.3: all four equal."""
+    """Return the four equal counts of 5.4.3."""
     return np.full((2, 2), records / 4)
 
 
 def simulate(p: float, records: int, draws: int, rng: np.random.Generator) -> Tensor:
     """Return estimates of theta_111 from counts drawn by theorem 5.1 (b).
 
-    The records of each true cell are reported in the four cells by one multinomial draw.
+    One multinomial draw distributes the records of each true cell over the four reported cells.
     """
     flip = flips(p)
     joint = np.kron(flip, flip)
@@ -148,9 +149,9 @@ def simulate(p: float, records: int, draws: int, rng: np.random.Generator) -> Te
 
 
 def farthest(ordered: Tensor, cdf: Tensor) -> float:
-    """Return the largest distance of a distribution function from that of a sample.
+    """Return the largest distance of a distribution function from the distribution of a sample.
 
-    Estimates of few records take the same values again and again; the middle of a step counts.
+    Estimates from few records repeat values; the middle of each step counts.
     """
     _, first, times = np.unique(ordered, return_index=True, return_counts=True)
     middle = (first + times / 2) / len(ordered)

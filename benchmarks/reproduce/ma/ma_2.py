@@ -79,7 +79,7 @@ def _draw_counts(figure: Figure, table: pd.DataFrame) -> None:
         ("ml", 0.17, (style.RED, "s", "none"), "maximum likelihood, 95 %"),
     ):
         spread = _Z * table[f"{column}_se"].to_numpy()
-        # No likelihood estimate is negative, and neither is its interval.
+        # Likelihood estimates and their intervals are never negative.
         below = np.minimum(spread, table[column]) if column == "ml" else spread
         bars(
             axis, at + shift, table[column], np.vstack([below, spread]), look, name, markersize=4.5
@@ -98,11 +98,11 @@ def _draw_counts(figure: Figure, table: pd.DataFrame) -> None:
 SAMPLED = 100_000
 KEEP = 0.3
 GROUPS = 39
-"""The paper's; samples of our density give one or two more or fewer."""
+"""The paper's count of groups; samples of our density give up to two more or fewer."""
 
 
 def run_2_3(setting: Setting) -> Result:
-    """Group 100,000 samples, randomize their groups and estimate how many are in each."""
+    """Group 100,000 samples, randomize their groups and estimate the count in each."""
     values = given.triangle_sample(SAMPLED, setting.rng("ma-2.3", "values"))
     groups = given.discretize(values)
     plan = given.triangle_plan(groups, KEEP)
@@ -141,7 +141,7 @@ def _density_claims(groups: Discretization, table: pd.DataFrame) -> Iterator[Cla
     yield Claim(
         "Where all moment estimates are positive the likelihood's are equal to them; the"
         f" largest difference is {gap:.1e} records.",
-        # Ma 2.4.2 (b): inside the parameter space the two estimates are one.
+        # Ma 2.4.2 (b): inside the parameter space the two estimates are equal.
         gap < 0.01 * table["moment_se"].min() if (table["moment"] > 0).all() else None,
     )
 

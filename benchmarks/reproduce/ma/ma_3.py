@@ -1,4 +1,4 @@
-"""Ma chapter 3: what a report reveals about a person, and what randomization costs everybody.
+"""Ma chapter 3: the information in a report about a person, and the cost of randomization.
 
 Entropy (figure 3.1), beliefs (3.2), odds ratios (3.3), accuracy against privacy and records (3.4).
 """
@@ -94,7 +94,7 @@ GAMMAS = (1.0, 2.0, 5.0, 10.0, 19.0, 50.0, 100.0)
 
 
 def run_3_2(setting: Setting) -> Result:
-    """Tabulate rho_2* over rho_1 and hold the bound against binary channels that reach it."""
+    """Tabulate rho_2* over rho_1 and compare the bound with binary channels that reach it."""
     priors = np.linspace(0.005, 0.995, 100 if setting.quick else 199)
     table = pd.DataFrame(
         {"gamma": g, "rho_1": prior, "rho_2": Amplification.of_gamma(g).grown(prior)}
@@ -114,7 +114,7 @@ def run_3_2(setting: Setting) -> Result:
             gap < 1e-6,
         ),
         Claim(
-            f"gamma = 19 takes a belief of 5 % to {100 * reached:.0f} %, the pair (5 %, 50 %) from"
+            f"gamma = 19 raises a belief of 5 % to {100 * reached:.0f} %, the pair (5 %, 50 %) from"
             " which FRAPP takes its gamma.",
             abs(reached - 0.5) < 1e-12,
         ),
@@ -142,11 +142,11 @@ LEVEL = 0.05
 _NAMES = ("X1", "X2")
 _FAIR = np.full((2, 2), 0.25)
 _DELTA_ERROR = 0.1
-"""The delta method is a first-order approximation; this relative error is allowed it."""
+"""The allowed relative error of the delta method, a first-order approximation."""
 
 
 def run_3_3(setting: Setting) -> Result:
-    """Draw, randomize and estimate 2,000 times; every run has records and draw keys of its own."""
+    """Draw, randomize and estimate 2,000 times; every run has its own records and draw keys."""
     runs = RUNS // 10 if setting.quick else RUNS
     plan = Plan(tuple(Block((numbered(n, 2),), Symmetric.from_probability(2, P)) for n in _NAMES))
     owner = SeededOwner.of("ma-3.3", setting.seed, RECORDS)
@@ -190,7 +190,7 @@ def _odds_claims(
         " large.",
         spreads[1] > spreads[0],
     )
-    # Half the width of the middle 68 %: a deviation that single far runs do not move.
+    # Half the width of the middle 68 %: a deviation that outlying runs do not affect.
     middle = [
         float(np.ptp(np.nanquantile(table[name], stats.norm.cdf([-1.0, 1.0])))) / 2
         for name in columns
@@ -215,14 +215,14 @@ def _odds_claims(
 
 
 def log_odds(counts: Tensor) -> Tensor:
-    """Return ln(n11 n22 / (n12 n21)) of tables (..., 2, 2); not a number where a count is <= 0."""
+    """Return ln(n11 n22 / (n12 n21)) of tables (..., 2, 2), or NaN if a count is <= 0."""
     safe = np.where((counts > 0).all(axis=(-2, -1), keepdims=True), counts, np.nan)
     value: Tensor = np.log(safe[..., 0, 0] * safe[..., 1, 1] / (safe[..., 0, 1] * safe[..., 1, 0]))
     return value
 
 
 def predicted_log_odds_se(a: Transition, b: Transition) -> float:
-    """Return the error of the log odds ratio of two independent fair bits through some channels.
+    """Return the error of the log odds ratio of two independent fair bits through two channels.
 
     To first order the estimate is a mean over the records of a function of the report.
     """
@@ -267,9 +267,10 @@ RECORDS_B = (25_000, 50_000, 100_000, 200_000, 400_000)
 RUNS_B, QUICK_RUNS_B = 5, 1
 
 _MIXED = 0.01
-"""The share of the uniform distribution mixed into an estimate before the divergence is taken: a
-likelihood estimate may be 0 where the truth is not, and the divergence would be infinite. A floor
-that does not depend on the number of records keeps these comparable."""
+"""The share of the uniform distribution mixed into an estimate before the divergence is computed. A
+likelihood estimate may be 0 where the truth is not, and the divergence would be infinite. A share
+that does not depend on the count of records keeps divergences comparable.
+"""
 
 
 def run_3_4(setting: Setting) -> Result:
@@ -281,7 +282,7 @@ def run_3_4(setting: Setting) -> Result:
 
 
 def _accuracy_claims(categorical: pd.DataFrame, numeric: pd.DataFrame) -> Iterator[Claim]:
-    """The paper's conclusion: with enough records both accuracy and privacy can be had."""
+    """Check the paper's conclusion that enough records give both accuracy and privacy."""
     parts = (("(a)", categorical, "kl_bits"), ("(b)", numeric, "l1"))
     for part, table, measure in parts:
         wide = table.pivot_table(index="keep", columns="records", values=measure)
@@ -295,7 +296,7 @@ def _accuracy_claims(categorical: pd.DataFrame, numeric: pd.DataFrame) -> Iterat
             (wide[most] < wide[fewest]).all(),
         )
         yield Claim(
-            f"{part} More randomization is a larger distance at every number of records"
+            f"{part} More randomization gives a larger distance at every count of records"
             f" ({wide.loc[private, most] / wide.loc[exact, most]:.1f} times at {most:,}, 1 - p ="
             f" {private:g} against {exact:g}).",
             (wide.loc[private] > wide.loc[exact]).all(),
@@ -303,7 +304,7 @@ def _accuracy_claims(categorical: pd.DataFrame, numeric: pd.DataFrame) -> Iterat
 
 
 def _categorical(setting: Setting) -> pd.DataFrame:
-    """Return the mean divergence per keep-probability and number of records."""
+    """Return the mean divergence per keep-probability and count of records."""
     runs = QUICK_RUNS_A if setting.quick else RUNS_A
     pmf = given.pmf()
     owner = SeededOwner.of("ma-3.4", setting.seed, max(RECORDS_A))
@@ -321,7 +322,7 @@ def _categorical(setting: Setting) -> pd.DataFrame:
 
 
 def _likely(reported: ReportedCounts, plan: Plan) -> Tensor:
-    """Return the counts of greatest likelihood."""
+    """Return the counts with the greatest likelihood."""
     observed = reported.table(plan.domain.names).astype(np.float64)
     stratum = Stratum(observed, tuple(block.channel for block in plan.blocks))
     return maximize([stratum]).table * reported.records
@@ -334,7 +335,7 @@ def divergence(pmf: Tensor, counts: Tensor) -> float:
 
 
 def _numeric(setting: Setting) -> pd.DataFrame:
-    """Return the mean L1 distance of densities per keep-probability and number of records."""
+    """Return the mean L1 distance of densities per keep-probability and count of records."""
     sizes, runs = (RECORDS_B[:3], QUICK_RUNS_B) if setting.quick else (RECORDS_B, RUNS_B)
     owner = SeededOwner.of("ma-3.4 b", setting.seed, max(sizes))
     rows = []
@@ -343,7 +344,7 @@ def _numeric(setting: Setting) -> pd.DataFrame:
         groups = given.discretize(values)
         for keep in KEEP_B:
             plan = given.triangle_plan(groups, keep)
-            # The draws are keyed by the plan too: one key per sample makes them independent.
+            # The plan is part of the key: one key per sample makes all draws independent.
             reported = owner.report(plan, given.codes(groups, values), index)
             distance = given.l1_distance(groups, _likely(reported, plan))
             rows.append((keep, records, groups.size, distance))

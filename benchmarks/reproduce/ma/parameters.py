@@ -1,8 +1,8 @@
 """Ma and MaSiv: the estimated parameters of nodes, and their distance from the true ones.
 
 The parameters of one node against p (Ma 5.4); p*, the largest p that keeps an accuracy, against the
-number of records (Ma 5.5); MaSiv's figure 4 is both, with a miner and without. Conditional
-Kullback-Leibler distances (Ma 5.6.3), in nats, against p (5.7) and the number of records (5.8).
+count of records (Ma 5.5); MaSiv's figure 4 shows both, with and without a miner. Conditional
+Kullback-Leibler distances (Ma 5.6.3), in nats, against p (5.7) and the count of records (5.8).
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ REPEATS = 10
 RECORDS = 5_000
 
 ALMOST_NONE = 0.02
-"""What we call almost no error: the smaller of the two thresholds of the paper's figure 5.5."""
+"""The largest error that we call "almost none": the smaller threshold of figure 5.5."""
 
 REASONABLE = 0.10
-"""What we call reasonably good, for a single run's standard error."""
+"""The largest standard error of a single run that we call "reasonably good"."""
 
 GIVEN = ("B = 1, C = 1", "B = 1, C = 2", "B = 2, C = 1", "B = 2, C = 2")
 
@@ -75,7 +75,7 @@ def estimates(
 
 
 def clean_of(counts: Tensor) -> Tensor:
-    """Return the node's parameters by the counts of its family."""
+    """Return the node's parameters from the counts of its family."""
     shares: Tensor = (counts[..., 0] / counts.sum(axis=-1)).ravel()
     return shares
 
@@ -90,7 +90,7 @@ def theory(counts: Tensor, p: float, *, exact: bool = False) -> Tensor:
 def over_runs(
     setting: Setting, label: str, work: Iterable[tuple[str, float]], given: Sequence[object]
 ) -> pd.DataFrame:
-    """Return node D's parameters by setup and p: clean, over ten runs of one sample, by theory."""
+    """Return node D's parameters by setup and p: clean, theoretical, and over ten runs."""
     codes = six_sample(RECORDS, setting.rng(label))
     counts = counted(codes, NODE)
     owner = SeededOwner.of(label, setting.seed, RECORDS)
@@ -101,7 +101,7 @@ def over_runs(
             "clean": clean_of(counts),
             "mean": found.mean(axis=0),
             "sd": found.std(axis=0, ddof=1),
-            # Without a miner D's own values are exact.
+            # Without a miner, D's own values are exact.
             "theory_sd": theory(counts, p, exact=setup == PEERS),
         }
         tables.append(pd.DataFrame({"setup": setup, "p": p, "given": given, **columns}))
@@ -132,7 +132,7 @@ def _node_claims(table: pd.DataFrame) -> Iterator[Claim]:
     )
     high = table[(table["p"] > 0.25) & (table["p"] <= 0.3)]["theory_sd"]
     yield Claim(
-        "It calls the estimates reasonably good up to p = 0.3. There a single run's standard"
+        "The paper calls the estimates reasonably good up to p = 0.3. There a single run's standard"
         f" error is {high.min():.3f} to {high.max():.3f} (we call up to {REASONABLE:.2f}"
         " reasonably good).",
         high.max() <= REASONABLE,
@@ -163,8 +163,8 @@ READINGS = {
     "mean error": "mean error of ten runs",
     "mean p*": "mean of ten runs' p*",
 }
-"""What "the smallest p (obtained by averaging over ten runs) for which the absolute value of the
-estimation error exceeds c" can mean; all are means over the four parameters."""
+"""Readings of "the smallest p (obtained by averaging over ten runs) for which the absolute value of
+the estimation error exceeds c"; all are means over the four parameters."""
 
 
 def p_star(
@@ -176,7 +176,7 @@ def p_star(
 ) -> dict[tuple[float, str], float]:
     """Return p* by threshold and reading: the first p, in steps of 0.01, whose error exceeds c.
 
-    What stays below c up to p = 0.45 counts with that.
+    If the error stays below c up to p = 0.45, p* is 0.45.
     """
     clean = clean_of(counted(codes, NODE))
     wanted = list(itertools.product(thresholds, readings))
@@ -208,7 +208,7 @@ def p_stars(
     thresholds: Sequence[float],
     readings: Sequence[str],
 ) -> pd.DataFrame:
-    """Return p* by setup, number of records, threshold and reading; samples are parts of one.
+    """Return p* by setup, count of records, threshold and reading; samples are parts of one sample.
 
     `labels` names the owner and the stream of the sample.
     """
@@ -241,7 +241,7 @@ def _star_claims(table: pd.DataFrame, sizes: Sequence[int]) -> Iterator[Claim]:
         yield Claim(
             f"c = {c:.0%}: p* grows with the number of records, from {stars[0]:.2f} with"
             f" {sizes[0]:,} to {stars[-1]:.2f} with {sizes[-1]:,}.",
-            # Ten runs leave p* some noise: one step back is no contradiction.
+            # p* of ten runs is noisy: one step down is not a contradiction.
             (np.diff(stars) > -0.015).all() and stars[-1] > stars[0],
         )
 
@@ -262,7 +262,7 @@ THRESHOLD = 0.02
 
 
 def run_masiv_4(setting: Setting) -> Result:
-    """Do both in both setups, and read p* in three ways."""
+    """Compute both parts in both setups, with three readings of p*."""
     levels = LEVELS_4[1::2] if setting.quick else LEVELS_4
     sizes = SIZES_4[:3] if setting.quick else SIZES_4
     parameters = over_runs(
@@ -281,7 +281,7 @@ def run_masiv_4(setting: Setting) -> Result:
 
 
 def _parameter_claims(table: pd.DataFrame) -> Iterator[Claim]:
-    # The paper shows no figure of setup I: its claims are checked with a miner alone.
+    # The paper has no figure of setup I: its claims are checked with a miner only.
     for setup in BOTH:
         rows = table[(table["setup"] == setup) & (table["p"] <= 0.25)]
         off = (rows["mean"] - rows["clean"]).abs().max()
@@ -295,8 +295,8 @@ def _parameter_claims(table: pd.DataFrame) -> Iterator[Claim]:
     for setup in BOTH:
         error = table[(table["setup"] == setup) & (table["p"] <= 0.3)]["theory_sd"].max()
         yield Claim(
-            f"Figure 4 (top), {setup}: reasonably good up to p = 0.3, it says. A single run's"
-            f" standard error is up to {error:.3f} (we call {REASONABLE:.2f} good).",
+            f"Figure 4 (top), {setup}: the paper calls it reasonably good up to p = 0.3. A single"
+            f" run's standard error is up to {error:.3f} (we call {REASONABLE:.2f} good).",
             error <= REASONABLE if setup == MINER else None,
         )
     wide = table.pivot_table(index=["p", "parameter"], columns="setup", values="theory_sd")
@@ -369,10 +369,10 @@ def _draw_masiv_4(figure: Figure, parameters: pd.DataFrame, stars: pd.DataFrame)
 
 
 NODES = "CDF"
-"""The nodes whose distances are shown."""
+"""The nodes with reported distances."""
 
 GOOD = 0.1
-"""What we call good accuracy: at most this share of the distance that ignoring the parents has."""
+"""The largest good distance, as a share of the distance if the parents are ignored."""
 
 
 def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
@@ -384,7 +384,7 @@ def conditional_kl(counts: Tensor, estimate: Tensor) -> float:
 
 
 def ignoring_parents(counts: Tensor) -> float:
-    """Return the distance if the parents are ignored: the information they have on the node."""
+    """Return the distance if the parents are ignored: their information about the node."""
     alone = counts.sum(axis=tuple(range(counts.ndim - 1)))
     return conditional_kl(counts, np.broadcast_to(alone / alone.sum(), counts.shape))
 
@@ -392,7 +392,7 @@ def ignoring_parents(counts: Tensor) -> float:
 def measured(
     owner: SeededOwner, codes: Mapping[str, Codes], p: float, runs: int
 ) -> list[tuple[str, float, float]]:
-    """Randomize and learn again and again; return mean and deviation of each node's distance."""
+    """Randomize and learn repeatedly; return mean and deviation of each node's distance."""
     structure = family(*NODES)
     learner = Learner(six_plan(p, structure.nodes), NODES)
     counts = [counted(codes, node) for node in NODES]
@@ -405,7 +405,7 @@ def measured(
 
 
 def shares(found: Mapping[Any, float], codes: Mapping[str, Codes]) -> tuple[float, str]:
-    """Return the largest share of the distance without parents that a node has, and all as text."""
+    """Return the largest ratio of a node's distance to that without parents, and all as text."""
     parts = {n: found[n] / ignoring_parents(counted(codes, n)) for n in NODES}
     return max(parts.values()), ", ".join(f"{share:.1%} ({n})" for n, share in parts.items())
 
@@ -416,7 +416,7 @@ LEVELS_5_7 = tuple(round(0.025 * k, 3) for k in range(1, 18))
 
 
 def run_5_7(setting: Setting) -> Result:
-    """Randomize one sample again and again at every p and average the distances."""
+    """Randomize one sample repeatedly at every p and average the distances."""
     codes = six_sample(RECORDS_5_7, setting.rng("ma-5.7"))
     levels = LEVELS_5_7[1::2] if setting.quick else LEVELS_5_7
     runs = QUICK_RUNS_5_7 if setting.quick else RUNS_5_7
@@ -432,8 +432,8 @@ def run_5_7(setting: Setting) -> Result:
     largest, listed = shares(wide.loc[0.3].to_dict(), codes)
     findings = (
         Claim(
-            "More randomization is a larger distance: the rank correlations with p are"
-            f" {', '.join(f'{rank[n]:.2f} ({n})' for n in NODES)} (we ask for 0.9).",
+            "More randomization gives a larger distance: the rank correlations with p are"
+            f" {', '.join(f'{rank[n]:.2f} ({n})' for n in NODES)} (we require 0.9).",
             (rank >= 0.9).all(),
         ),
         Claim(
@@ -490,7 +490,7 @@ def _claims_5_8(table: pd.DataFrame, codes: Mapping[str, Codes]) -> Iterator[Cla
     slope = float(np.polyfit(np.log(small.index.to_numpy()), np.log(small.to_numpy()), 1)[0])
     yield Claim(
         "The variance, and with it the distance, is of the order 1 / N: at p ="
-        f" {LEVELS_5_8[0]:g} the distances fall as N^{slope:.2f} (we ask for -1 ± 0.15).",
+        f" {LEVELS_5_8[0]:g} the distances fall as N^{slope:.2f} (we require -1 ± 0.15).",
         abs(slope + 1) <= 0.15,
     )
     largest, listed = shares(wide.iloc[-1].xs(0.3, level="p").to_dict(), codes)

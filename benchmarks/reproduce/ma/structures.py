@@ -1,6 +1,6 @@
 """Ma figures 5.9 and 5.10, and MaSiv figure 5: structures learned by scores with thresholds.
 
-Links in error and divergence from the true network against p: with a miner, and without.
+Links in error and divergence from the true network against p, with and without a miner.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ RECORDS = 10_000
 RUNS, QUICK_RUNS, QUICK_RUNS_MASIV = 20, 5, 4
 LEVELS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 PUBLISHED = Search(order=STRUCTURE.nodes, max_parents=3, refine=False)
-"""K2 as the paper has it, for its scores; ours also drops and exchanges parents."""
+"""The paper's K2 search for its scores; our search also drops and exchanges parents."""
 
 OURS = "likelihood of the reports"
 
 Scores = Mapping[str, Callable[[float], Scoring]]
-"""The score of each curve, for every p."""
+"""The score of each curve as a function of p."""
 
 
 def compared(setting: Setting, scores: Scores) -> Result:
-    """Learn by the paper's K2 with each threshold, and by ours; compare with its claims."""
+    """Learn by the paper's K2 with each threshold, and by our score; compare with the claims."""
     rows = learned(setting, scores)
     table = summarized(rows)
     claims = _threshold_claims(rows, table, list(scores))
@@ -61,9 +61,9 @@ def compared(setting: Setting, scores: Scores) -> Result:
 
 
 def learned(setting: Setting, scores: Scores) -> pd.DataFrame:
-    """Learn a structure by every score at every p; returns one row per run.
+    """Learn a structure by every score at every p; return one row per run.
 
-    All scores and levels see the same samples, and all scores the same reports.
+    All scores and levels use the same samples, and all scores the same reports.
     """
     runs = QUICK_RUNS if setting.quick else RUNS
     truth = network()
@@ -84,7 +84,7 @@ def learned(setting: Setting, scores: Scores) -> pd.DataFrame:
 
 
 def summarized(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return means over the runs with standard errors, per setup, records, score and p."""
+    """Return means over the runs with standard errors, by setup, records, score and p."""
     rows = rows.assign(errors=rows["extra"] + rows["missing"])
     by = [name for name in ("setup", "records", "score", "p") if name in rows]
     counted = ("extra", "missing", "new", "lost", "errors", "kl")
@@ -99,7 +99,7 @@ def _threshold_claims(rows: pd.DataFrame, table: pd.DataFrame, names: list[str])
     weakest = where(table, score=names[0])
     first, last = weakest.iloc[0], weakest.iloc[-1]
     yield Claim(
-        f"Unprotected ({names[0]}), estimation errors make links: {first['errors']:.1f} in error at"
+        f"Unprotected ({names[0]}), estimation errors add links: {first['errors']:.1f} in error at"
         f" p = {first['p']:g}, {last['errors']:.1f} at p = {last['p']:g}.",
         last["errors"] > first["errors"],
     )
@@ -136,12 +136,12 @@ def _draw_scores(figure: Figure, table: pd.DataFrame, *_rest: pd.DataFrame) -> N
         axis.set(xlabel="probability p of a flip", ylabel=label)
     axes[0].set(ylim=(0, None), title="(a)")
     axes[1].set(title="(b)", yscale="log")
-    # In (a) a curve rises through the corner that (b) leaves free.
+    # In (a) a curve passes through the corner that is free in (b).
     axes[1].legend(loc="upper left")
 
 
 def variable_eta(p: float) -> float:
-    """Return the eta of 5.6.4 that depends on p; it is given up to p = 0.3."""
+    """Return the eta of 5.6.4 for a p up to 0.3."""
     if p <= 0.15:
         return 0.99
     return 0.98 if p <= 0.25 else 0.97
@@ -160,7 +160,7 @@ BIC: Scores = {
 
 
 def run_5_9(setting: Setting) -> Result:
-    """Learn by the Bayesian score and by ours."""
+    """Learn by the Bayesian score and by our score."""
     return compared(setting, BAYESIAN)
 
 
@@ -171,21 +171,21 @@ def run_5_10(setting: Setting) -> Result:
 
 MORE = 100_000
 BEYOND = (0.3, 0.35, 0.4)
-"""Where more records are tried."""
+"""The values of p for which more records are tried."""
 
 VARIABLE, STRONGEST = "variable η", "C* = 8"
 
 LITTLE = 0.5
-"""What we call little error in structure learning: up to half a link a run."""
+"""The largest mean count of links in error that we call little error."""
 
 _ALARM = 1e-3
 
 _RARE = 0.01
-"""The paper is wrong of its missing links if so few would be rarer than this."""
+"""The paper's claim on missing links is wrong if so few would have a smaller probability."""
 
 
 def run_masiv_5(setting: Setting) -> Result:
-    """Learn by every score at every p in both setups, and by the strongest from more records."""
+    """Learn by every score at every p in both setups, and by the strongest on more records."""
     runs = QUICK_RUNS_MASIV if setting.quick else RUNS
     every = {**BAYESIAN, **BIC}
     some = {score: every[score] for score in (VARIABLE, STRONGEST)}
@@ -207,10 +207,10 @@ def run_masiv_5(setting: Setting) -> Result:
 def in_both(
     setting: Setting, records: int, levels: tuple[float, ...], scores: Scores, runs: int
 ) -> pd.DataFrame:
-    """Learn structures from new samples; all levels, scores and setups see the same ones.
+    """Learn structures from new samples; all levels, scores and setups use the same samples.
 
-    `extra` and `missing` are against the true network, `new` and `lost` against the structure
-    that the same score learns of the records themselves (MaSiv VI).
+    `extra` and `missing` compare with the true network, `new` and `lost` with the structure that
+    the same score learns from the records themselves (MaSiv VI).
     """
     truth = network()
     owner = SeededOwner.of(f"masiv-5 {records}", setting.seed, records)
@@ -243,12 +243,12 @@ def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
 def estimates(
     owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float, run: int
 ) -> dict[str, Marginals]:
-    """Return the estimates from which each site learns, by the nodes it learns."""
+    """Return the estimates from which each site learns, by the nodes that it learns."""
     return {str(one.nodes): one.marginals(owner, codes, run) for one in learners(name, p)}
 
 
 def structure(seen: Mapping[str, Marginals], scoring: Scoring) -> Structure:
-    """Learn each site's nodes by K2 from what it sees."""
+    """Learn each site's nodes by K2 from the site's estimates."""
     parents: dict[str, tuple[str, ...]] = {}
     for nodes, marginals in seen.items():
         found = k2(judge_of(marginals, scoring), PUBLISHED, list(nodes), unwatched)
@@ -273,7 +273,7 @@ def _of(means: pd.DataFrame, setup: str, score: str, records: int = RECORDS) -> 
 def difference(
     rows: pd.DataFrame, column: str, by: str, one: str, other: str
 ) -> tuple[float, float]:
-    """Return the mean over runs of the difference of two scores or setups, and its z.
+    """Return the mean over runs of the difference of two scores or setups, and its z-value.
 
     Sums over the levels are compared, run by run.
     """
@@ -290,7 +290,7 @@ def _score_claims(rows: pd.DataFrame, means: pd.DataFrame) -> Iterator[Claim]:
     unprotected = _of(means, MINER, "η = 1")
     first, last = unprotected.iloc[0], unprotected.iloc[-1]
     yield Claim(
-        f"Estimation errors make extra links, more with more randomization: with η = 1"
+        f"Estimation errors add links, more with more randomization: with η = 1"
         f" {first['errors']:.1f} links are in error at p = {first['p']:g} and {last['errors']:.1f}"
         f" at p = {last['p']:g}, {last['extra']:.1f} of them extra.",
         last["errors"] > first["errors"] and last["extra"] > last["missing"],
@@ -322,12 +322,12 @@ def _score_claims(rows: pd.DataFrame, means: pd.DataFrame) -> Iterator[Claim]:
     limit = float(stats.norm.isf(_ALARM))
     mean, z = difference(miner, "errors", "score", VARIABLE, STRONGEST)
     yield Claim(
-        f"BIC is even better, the paper says: {VARIABLE} has {mean:+.2f} links in error"
+        f"The paper says that BIC is even better: {VARIABLE} has {mean:+.2f} links in error"
         f" more than {STRONGEST} a run, summed over the levels ({z:+.1f} standard errors;"
         f" {'no chance' if abs(z) > limit else 'it may be chance'}).",
         z > 0 if abs(z) > limit else None,
     )
-    # One missing link in all of figure 5, taken for a run a point, is compared with our runs.
+    # Figure 5 has one missing link; with one run for each point, this is compared with our runs.
     curves_of_5 = miner[miner["score"].isin(list(BAYESIAN))]
     original = "against what the same score learns of the original data, as MaSiv defines them"
     for column, extra, words in (
@@ -369,7 +369,7 @@ def _score_claims(rows: pd.DataFrame, means: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _printed_penalty(setting: Setting) -> Claim:
-    """Learn with the penalty as printed, C* N / 2 per parameter, from unrandomized records."""
+    """Check the printed penalty, C* N / 2 per parameter, on unrandomized records."""
     exact = _exact(six_sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
     printed = structure({"ABCDEF": exact}, Scoring("bic", c_star=RECORDS / math.log(RECORDS)))
     usual = structure({"ABCDEF": exact}, Scoring("bic"))

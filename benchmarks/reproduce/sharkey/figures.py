@@ -1,6 +1,6 @@
 """Sharkey's figures 5 and 6: models of pseudo-data against owners, and of one data set.
 
-Simulations of the paper's tables, a row each, are here for figure 7 too.
+Figure 7 shares the simulations of the paper's tables, one row each.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_tab
 from pramana_core.pictures import plots
 
 QUICK_RECORDS = 1_500
-"""With --quick every table has at most this many records, drawn at random."""
+"""The most records of a table with --quick, drawn at random."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table of the paper: its file, its class, how many classes, and the most records used."""
+    """A table of the paper: its file, class, count of classes, and the most records used."""
 
     file: str
     target: str
@@ -42,7 +42,7 @@ FILES = tuple(source.file for source in SOURCES.values())
 
 
 def table_of(setting: Setting, name: str) -> SharingTable:
-    """Return one of the paper's tables. Raises OptionError where its file is not there."""
+    """Return one of the paper's tables. Raises OptionError: the file is missing."""
     source = SOURCES[name]
     table = read_sharing_table(setting.file(source.file), source.target)
     limits = [source.most or table.records.records, table.records.records]
@@ -62,10 +62,10 @@ class Cell:
 
     Attributes:
         table: the name of its table.
-        curve: what its curve is called.
-        options: what is simulated.
-        group: cells of one group that follow one another share the owners' trees.
-        way: what makes the model of a fold, where it is not the method.
+        curve: the name of its curve.
+        options: the options of the simulation.
+        group: consecutive cells of one group share the owners' trees.
+        way: the function that returns the model of a fold, if the method does not.
     """
 
     table: str
@@ -114,7 +114,7 @@ def _row(cell: Cell, options: SimulationOptions, found: Simulation) -> dict[str,
 
 
 def percent(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with accuracies and their deviations in percent, to be drawn."""
+    """Return the rows with accuracies and their deviations in percent, for drawing."""
     columns = ["accuracy", "accuracy_sd", "basis_accuracy", "majority"]
     return found.assign(**{name: 100 * found[name].astype(float) for name in columns})
 
@@ -136,14 +136,14 @@ CURVES_5 = {
     "BASEGEN": (plots.RED, "s", "-"),
 }
 NEAR = 5.0
-"""Points from BASIS that are called near."""
+"""The largest distance from BASIS, in points, that we call near."""
 
 CHANGE = 0.5
-"""Points by which an accuracy must move from one owner to many to be called a trend."""
+"""The least change of an accuracy from one owner to many, in points, that we call a trend."""
 
 
 def run_5(setting: Setting) -> Result:
-    """Simulate all tables, methods and numbers of owners."""
+    """Simulate all tables, methods and counts of owners."""
     cells = [
         Cell(table, curve, {"owners": owners, "model": model, "method": curve.lower()}, str(owners))
         for table in SOURCES
@@ -168,9 +168,9 @@ def _findings_5(found: pd.DataFrame) -> Iterator[Claim]:
         for table in SOURCES:
             short = _short_of_basis(_curve(found, table, model, "PGEN"))
             yield Claim(
-                f"{table}, {words}: PGEN performs well against BASIS, the paper says: over"
-                f" all numbers of owners it has {short.min():.1f} to {short.max():.1f} points less"
-                f" (near is within {NEAR:g}).",
+                f"{table}, {words}: the paper says that PGEN performs well against BASIS: over"
+                f" all counts of owners it is {short.min():.1f} to {short.max():.1f} points lower"
+                f" (near means within {NEAR:g}).",
                 short.max() <= NEAR,
             )
     for table in SOURCES:
@@ -185,7 +185,7 @@ def _findings_5(found: pd.DataFrame) -> Iterator[Claim]:
             rows = _curve(found, table, "tree", curve)
             first, last = rows["accuracy"].iloc[0], rows["accuracy"].iloc[-1]
             yield Claim(
-                f"{table}: {curve}'s accuracy {words} with the number of owners, the paper says:"
+                f"{table}: the paper says that {curve}'s accuracy {words} with more owners:"
                 f" from {first:.1%} with one to {last:.1%} with {rows['owners'].iloc[-1]} (trees).",
                 100 * sign * (last - first) > CHANGE,
             )
@@ -245,7 +245,7 @@ CURVES_6 = {
 }
 
 ALIKE = 2.0
-"""The difference in points that counts as equally good."""
+"""The largest difference in points that we call equally good."""
 
 
 def run_6(setting: Setting) -> Result:
@@ -272,14 +272,14 @@ def _findings_6(found: pd.DataFrame) -> Iterator[Claim]:
         pairs = {c: (right[better, model, c], right[other, model, c]) for c in CURVES_6}
         listed = ", ".join(f"{one:.1f} and {two:.1f} % ({c})" for c, (one, two) in pairs.items())
         yield Claim(
-            f"The {MODELS_6[model]} is better on {better} than on {other}, the paper says:"
+            f"The paper says that the {MODELS_6[model]} is better on {better} than on {other}:"
             f" {listed}.",
             all(one > two for one, two in pairs.values()),
         )
     for table in TABLES:
         yield Claim(
-            f"{table}: trees are the best of the three models, the paper says: of PGEN's data they"
-            f" have {right[table, 'tree', 'PGEN']:.1f} %, naive Bayes"
+            f"{table}: the paper says that trees are the best of the three models: with PGEN's data"
+            f" they have {right[table, 'tree', 'PGEN']:.1f} %, naive Bayes"
             f" {right[table, 'naive-bayes', 'PGEN']:.1f} %, the rule"
             f" {right[table, 'conjunctive', 'PGEN']:.1f} %.",
             all(
@@ -302,7 +302,7 @@ def _findings_6(found: pd.DataFrame) -> Iterator[Claim]:
     pgen, base = (right["adult", "conjunctive", curve] for curve in ("PGEN", "BASEGEN"))
     majority = 100 * float(where(found, table="adult")["majority"].mean())
     yield Claim(
-        f"adult: the conjunctive rule is much better with BASEGEN than with PGEN, the paper says:"
+        "adult: the paper says that the conjunctive rule is much better with BASEGEN than PGEN:"
         f" {base:.1f} and {pgen:.1f} % (the most frequent class has {majority:.1f} %).",
         base - pgen > ALIKE,
     )

@@ -1,8 +1,8 @@
-"""Sharkey's figure 7: shared trees against records made l-diverse, at every requirement.
+"""Sharkey's figure 7: shared trees compared with l-diverse records, at every requirement.
 
-The baseline is full-domain generalization (section 4.2): all training records are at one publisher.
-The levels at which anjana published two of the ten folds are kept in a file, and are checked on the
-records at hand.
+The baseline is full-domain generalization (section 4.2) of all training records by one publisher. A
+file has the levels at which anjana published two of the ten folds; they are checked on the current
+records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PUBLISHED = Path(__file__).with_name("published.json")
 REQUIREMENTS = tuple(
     Requirement(c=c, l=diverse) for diverse in (2, 3, 4, 5) for c in (20.0, 15.0, 10.0, 5.0)
 )
-"""Every (c, l) of section 4.2, from the weakest on."""
+"""Every (c, l) of section 4.2, the weakest first."""
 
 Levels = Mapping[str, int]
 
@@ -48,7 +48,7 @@ def label(requirement: Requirement) -> str:
 
 
 def names_at(attribute: CategoricalAttribute, groups: Mapping[str, Any], level: int) -> list[str]:
-    """Return what each category is called: itself, its group, or `*`, from level 0 on."""
+    """Return the name of each category at a level from 0: itself, its group, or `*`."""
     if level == 0:
         return list(attribute.categories)
     group = {one: name for name, members in groups.items() for one in members}
@@ -59,11 +59,12 @@ def names_at(attribute: CategoricalAttribute, groups: Mapping[str, Any], level: 
 
 @dataclass(frozen=True)
 class Publisher:
-    """Publishes one of the paper's tables, all of whose attributes are categorical.
+    """The publisher of one of the paper's tables, whose attributes are all categorical.
 
     Attributes:
-        groups: which categories belong together, by attribute and group.
-        levels: for each requirement's `label` the levels of all publications, None for nothing.
+        groups: the categories in each group, by attribute and group.
+        levels: for each requirement's `label` the levels of all publications, None if nothing is
+            published.
     """
 
     groups: Mapping[str, Mapping[str, Any]]
@@ -78,7 +79,7 @@ class Publisher:
     def generalized(
         self, schema: TreeSchema, table: MixedTable, levels: Levels
     ) -> tuple[TreeSchema, MixedTable]:
-        """Return records with every attribute at its level, and the schema that they then have."""
+        """Return records with every attribute at its level, and their new schema."""
         columns = []
         for attribute, column in zip(schema.attributes, schema.read(table).columns, strict=True):
             assert isinstance(attribute, CategoricalAttribute)  # noqa: S101 - as in the paper
@@ -92,7 +93,7 @@ class Publisher:
         return TreeSchema(schema.target, attributes), MixedTable(tuple(columns), table.records)
 
     def choose(self, kept: PreparedTable, fold: Fold, required: Requirement) -> Levels | None:
-        """Return the levels chosen most often among those that the training records meet it at."""
+        """Return the most frequent levels at which the training records meet a requirement."""
         chosen = [levels for levels in self.levels[label(required)] if levels is not None]
         for levels in sorted(chosen, key=lambda levels: -chosen.count(levels)):
             schema, records = self.generalized(
@@ -104,7 +105,7 @@ class Publisher:
         return None
 
     def way(self, kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
-        """Return the model of the published training records; of none where nothing is."""
+        """Return the model of the published training records; without a publication, of none."""
         levels = self.choose(kept, fold, options.requirement)
         if levels is None:
             return FoldModels((), refused=options.owners)
@@ -117,7 +118,7 @@ class Publisher:
 
 
 def class_counts(records: MixedTable, classes: npt.NDArray[np.intp], number: int) -> Floats:
-    """Return the counts of the classes in each group of records that look alike."""
+    """Return the class counts in each group of records with equal attributes."""
     codes = np.stack([c.codes for c in records.columns if isinstance(c, CategoricalColumn)], axis=1)
     group = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
     counts = np.bincount(group * number + classes, minlength=(group.max() + 1) * number)
@@ -135,10 +136,10 @@ def meets(counts: Floats, required: Requirement) -> bool:
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A model of a published table; records to classify are generalized alike.
+    """A model of a published table; records to classify are generalized in the same way.
 
-    The paper does not say how its test records are classified by such a model; without this they
-    would have values that it has never seen.
+    The paper does not describe how such a model classifies test records; without generalization
+    they would have values unknown to the model.
     """
 
     publisher: Publisher
@@ -148,7 +149,7 @@ class PublishedModel:
 
     @property
     def kind(self) -> str:
-        """Which model it is."""
+        """The kind of the model."""
         return self.model.kind
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
@@ -168,7 +169,7 @@ OWNERS_7 = (1, 5, 10)
 FOLDS = 3
 MAIN = 5
 MARGIN = 20
-"""Points by which shared trees must be better at one requirement for the finding to hold."""
+"""The least advantage of shared trees at one requirement, in points, that confirms the finding."""
 
 
 LD = "LD by anjana"
@@ -188,14 +189,14 @@ LOOKS = {
 }
 
 AT_7 = "(10, 3)"
-"""Where distances are listed one by one."""
+"""The requirement at which distances are listed one by one."""
 
 CLAIMED = 30.0
-"""Points that the paper claims, and more."""
+"""The least advantage that the paper claims, in points."""
 
 
 def named(required: Requirement) -> str:
-    """Return a requirement as the axis calls it."""
+    """Return the label of a requirement on the axis."""
     return f"({required.c:g}, {required.l})"
 
 
@@ -247,23 +248,23 @@ def _findings_7(found: pd.DataFrame) -> Iterator[Claim]:
     nothing = [str(required) for required in published.index[published.isna()]]
     expected = {named(r) for r in REQUIREMENTS if (r.l, -(r.c or 0)) >= (4, -10)}
     yield Claim(
-        f"nursery: {LD} stops to publish at l = 4 and c = 10, the paper says: nothing at"
+        f"nursery: the paper says that {LD} stops publishing at l = 4 and c = 10: nothing at"
         f" {', '.join(nothing) or 'no requirement'}.",
         set(nothing) == expected & set(published.index),
     )
     for curve, model in ((PGEN, "tree"), (PGEN, "naive-bayes"), (HITS[MAIN], "tree")):
         gaps = (100 * (right(curve, model) - right(LD, model))).dropna()
         yield Claim(
-            f"nursery, {model}: {curve} is more than {CLAIMED:g} points better than {LD} wherever"
-            f" that publishes, the paper says: by {gaps.min():.1f} ({gaps.idxmin()}) to"
+            f"nursery, {model}: the paper says that {curve} is more than {CLAIMED:g} points better"
+            f" than {LD} wherever that publishes: by {gaps.min():.1f} ({gaps.idxmin()}) to"
             f" {gaps.max():.1f} points ({gaps.idxmax()}).",
             gaps.min() > CLAIMED,
         )
     going = right(PGEN)[published.isna()].dropna()
     words = ", ".join(f"{100 * share:.1f} % at {required}" for required, share in going.items())
     yield Claim(
-        f"nursery: shared trees go on where {LD} has stopped, with some 30 %, the paper says: PGEN"
-        f" has {words or 'nothing there'}.",
+        f"nursery: the paper says that shared trees reach about 30 % where {LD} publishes nothing:"
+        f" PGEN has {words or 'no result there'}.",
         len(going) > 0,
     )
     for curve in (EXACT, HITS[MAIN], PGEN):
@@ -277,7 +278,7 @@ def _findings_7(found: pd.DataFrame) -> Iterator[Claim]:
     means = {n: right(HITS[n]).mean() for n in OWNERS_7}
     words = ", ".join(f"{100 * share:.1f} % with {n}" for n, share in means.items())
     yield Claim(
-        "The number of owners has a diminishing effect, the paper says: labelled by votes, over all"
+        "The paper says that the effect of more owners diminishes: labelled by votes, over all"
         f" requirements {words}.",
         abs(means[10] - means[5]) < abs(means[5] - means[1]),
     )

@@ -1,4 +1,4 @@
-"""What a request passes before its endpoint: rates, its token, who may see what, its body.
+"""The checks of a request before its endpoint: rate, token, permissions, body.
 
-Connections, before they are requests, are in `miner_service.http.server`.
+Limits on connections are in `miner_service.http.connection`.
 """

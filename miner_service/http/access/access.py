@@ -1,4 +1,4 @@
-"""Who asks, and what that caller may see; the rest is answered as if it did not exist."""
+"""The caller of a request and its view of the store; invisible objects count as missing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from pramana_core.wire.services import ProblemDetail
 
 log = logging.getLogger(__name__)
 
-_STAFFS_ONLY = ("worker", "runs")
-"""What an owner is not told of a job, besides its log."""
+_STAFF_ONLY = ("worker", "runs")
+"""Fields of a job that owners do not see, in addition to its log."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sent a request: the token's id, role, study (none for the admin) and name."""
+    """The sender of a request: the token's id, role, study (None for the admin) and name."""
 
     token: str
     role: str
@@ -41,31 +41,31 @@ class Caller:
 
     @property
     def as_owner(self) -> str | None:
-        """The name of the owner that this caller is; None for others."""
+        """The owner's name if the caller is an owner, else None."""
         return self.name if self.role == OWNER else None
 
     def sees_study(self, study: str) -> bool:
-        """Whether this caller takes part in a study."""
+        """Whether this caller belongs to a study."""
         return self.role == ADMIN or self.study == study
 
     def sees_release(self, study: str, owner: str) -> bool:
-        """Whether this caller may read a release of an owner in a study."""
+        """Whether this caller may read an owner's release in a study."""
         mine = self.role == OWNER and self.name == owner
         return self.sees_study(study) and (mine or self.role in STAFF)
 
     def view_release(self, release: Release) -> Release:
-        """Return what this caller may see; by a fingerprint secrets could be guessed."""
+        """Return this caller's view of a release. A fingerprint would help to guess a secret."""
         return release if self.role == OWNER else release.model_copy(update={"linkage": None})
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
-        """Return what this caller may see of the alignment of its study."""
+        """Return this caller's view of its study's alignment."""
         return shown_to_owner(alignment, self.name) if self.role == OWNER else alignment
 
     def visible_jobs(self, query: Select[Any]) -> Select[Any]:
-        """Return the jobs of a query that this caller may know of.
+        """Restrict a query to the jobs that this caller may see.
 
-        That a job on other than identical records can run tells an owner who published one person's
-        record whether others know that person.
+        A job that can run on non-identical records reveals to an owner, who published one person's
+        record, whether other owners have that person.
         """
         if self.role in STAFF:
             return query
@@ -74,7 +74,7 @@ class Caller:
         return query.where(JobRow.records == "identical")
 
     def view_inconsistent(self, session: Session, found: dict[str, float]) -> dict[str, float]:
-        """Return which inconsistent releases this caller may know of: an owner, its own."""
+        """Return the inconsistent releases that this caller may see; an owner sees its own."""
         if self.role != OWNER or not found:
             return found
         query = select(ReleaseRow).where(ReleaseRow.id.in_(found))
@@ -82,33 +82,33 @@ class Caller:
         return {release: p_value for release, p_value in found.items() if release in seen}
 
     def view_job(self, session: Session, job: Job) -> Job:
-        """Return what this caller may see of a job: an owner, of a failure, only its kind."""
+        """Return this caller's view of a job; owners see only the kind of a failure."""
         if self.role != OWNER:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
-        hidden = dict.fromkeys(_STAFFS_ONLY)
+        hidden = dict.fromkeys(_STAFF_ONLY)
         job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job
         problem = ProblemDetail(
             **job.problem.model_dump(include={"type", "title", "status", "code"}),
             detail="The job failed.",
-            remedy="Ask whoever runs the study for the cause.",
+            remedy="Ask the analyst or the operator for the cause.",
         )
         return job.model_copy(update={"problem": problem})
 
     def require_role(self, *roles: str) -> None:
-        """Raises Forbidden unless the caller has one of the roles."""
+        """Check that the caller has one of the roles. Raises Forbidden."""
         if self.role not in roles:
             raise Forbidden(
-                f"A token of role {self.role} may not do this.",
+                f"A token with role {self.role} does not permit this.",
                 where="role",
-                remedy=f"It takes one of {list(roles)}.",
+                remedy=f"Use a token with one of the roles {list(roles)}.",
             )
 
 
 SESSION = "session"
-"""The scheme under which pages pass on the cookie of a session."""
+"""The authorization scheme under which pages pass on a session's cookie."""
 
 
 def valid_token(session: Session, header: str | None, now: datetime) -> KnownToken:
@@ -124,21 +124,21 @@ def valid_token(session: Session, header: str | None, now: datetime) -> KnownTok
     row = token_of_session(session, text, now) if scheme == SESSION else find_token(session, text)
     if row is None:
         raise Unauthenticated(
-            "The token is wrong or was revoked, or the session has ended.",
+            "The token is invalid or revoked, or the session has ended.",
             where="Authorization",
-            remedy="Ask whoever runs the study for a new invitation or token.",
+            remedy="Ask the operator for a new invitation or token.",
         )
     if row.expires is not None and row.expires <= now:
         raise Unauthenticated(
             f"The token expired at {row.expires:%Y-%m-%d %H:%M} UTC.",
             where="Authorization",
-            remedy="Ask whoever runs the study for a new invitation or token.",
+            remedy="Ask the operator for a new invitation or token.",
         )
     return row
 
 
 def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | None) -> None:
-    """Note that a token is used, and the session of a cookie; rarely, so that reads stay reads."""
+    """Store the use of a token and of a session, at intervals, so that most reads write nothing."""
     settings = services.settings.tokens
     used = row.last_used
     fresh = used is not None and (now - used).total_seconds() < settings.noted_seconds
@@ -151,19 +151,19 @@ def note_used(services: Services, row: KnownToken, now: datetime, cookie: str | 
             if cookie is not None:
                 note_session(session, cookie, now)
     except (StorageFull, NotReady) as error:
-        # What only reads is answered all the same.
+        # Read requests are served without this note.
         log.warning("the use of a token could not be noted: %s", error.code)
 
 
 def require_study(session: Session, caller: Caller, study: str) -> None:
-    """Check that a study exists and the caller takes part in it. Raises NotFound."""
+    """Check that a study exists and the caller belongs to it. Raises NotFound."""
     if not caller.sees_study(study):
         raise no_such("study")
     find_study(session, study)
 
 
 def visible_invitation(session: Session, caller: Caller, identifier: str) -> InvitationRow:
-    """Return an invitation that the caller may know of. Raises NotFound."""
+    """Return an invitation that the caller may see. Raises NotFound."""
     row = find_invitation(session, identifier)
     if not caller.sees_study(row.study) or caller.role not in STAFF:
         raise no_such("invitation")
@@ -176,14 +176,14 @@ _HOLDER = select(_release.study, _release.owner).where(_release.id == bindparam(
 
 def visible_release(session: Session, caller: Caller, identifier: str) -> None:
     """Check that the caller may read a release. Raises NotFound."""
-    # Its row is not loaded: the text of a plan is long.
+    # Only two columns are read, because the text of a plan is long.
     found = session.execute(_HOLDER, {"wanted": identifier}).first()
     if found is None or not caller.sees_release(found.study, found.owner):
         raise no_such("release")
 
 
 def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:
-    """Return a job that the caller may know of. Raises NotFound."""
+    """Return a job that the caller may see. Raises NotFound."""
     row = find_job(session, identifier)
     known = session.scalar(caller.visible_jobs(select(JobRow.id).where(JobRow.id == identifier)))
     if known is None or not caller.sees_study(row.study):
@@ -192,7 +192,7 @@ def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:
 
 
 def visible_model(session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a model's job. Raises NotFound."""
+    """Check that the caller may see a model's job. Raises NotFound."""
     query = select(ModelRow.study).join(JobRow, JobRow.id == ModelRow.job)
     study = session.scalar(caller.visible_jobs(query.where(ModelRow.id == identifier)))
     if study is None or not caller.sees_study(study):
@@ -200,6 +200,6 @@ def visible_model(session: Session, caller: Caller, identifier: str) -> None:
 
 
 def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
-    """Check that the caller may know of a token: its own, or the admin any. Raises NotFound."""
+    """Check that a token is the caller's own or the caller is the admin. Raises NotFound."""
     if caller.role != ADMIN and caller.token != identifier:
         raise no_such("token")

@@ -1,7 +1,7 @@
-"""Who asked for what and what became of it, noted before the answer leaves.
+"""The audit log: caller, action and outcome of a request, written before the response.
 
-Noted are changes, refusals for lack of rights, and models that were read; never a header, body or
-query. Strangers get one line a minute for each action.
+Logged are changes, permission errors, and models that were read, but never headers, bodies or
+queries. Unknown callers get one line per minute and action.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH = 200
 _A_MINUTE = timedelta(minutes=1)
 _OF_MODELS = ("/v1/models/", "/pages/models/")
-"""How the addresses begin at which a model, or what it generates, is carried away."""
+"""Prefixes of the addresses of models and their forms."""
 _ASKS_NOTHING = ("sign_out",)
-"""Routes that answer a stranger as they answer anybody else."""
+"""Routes that treat unknown and known callers alike."""
 
 
 class AuditMiddleware:
-    """Refuses a change that has no room for its line; writes each line before the answer starts."""
+    """Rejects changes if the log has no space for a line; writes each line before the response."""
 
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app
@@ -39,16 +39,16 @@ class AuditMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http" or not _changes(scope):
-            await self._served(scope, receive, send)
+            await self._serve(scope, receive, send)
             return
         try:
             self._audit.require_room()
         except PramanaError as error:
             await failure_response(error, scope["path"])(scope, receive, send)
             return
-        await self._served(scope, receive, send)
+        await self._serve(scope, receive, send)
 
-    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = refused = False
 
         async def send_after_entry(message: Message) -> None:
@@ -61,7 +61,7 @@ class AuditMiddleware:
                     if not _changes(scope):
                         refused = True
                         await failure_response(error, scope["path"])(scope, receive, send)
-                    else:  # What was done is logged without change.
+                    else:  # The change is done, so only the service's log can record it.
                         log.critical("%s: a change is not in the audit log", error.code)
             if not refused:
                 await send(message)
@@ -74,10 +74,10 @@ class AuditMiddleware:
             raise
 
     async def _note(self, scope: Scope, status: int) -> None:
-        """Write the line of a request, if it has one. Raises PramanaError."""
+        """Write the log line of a request, if it needs one. Raises PramanaError."""
         action = getattr(scope.get("endpoint"), "__name__", None)
         if action is None:
-            return  # no such route: nothing was asked of the store
+            return  # an unknown route does not access the store
         if not (_changes(scope) or status in (401, 403) or scope["path"].startswith(_OF_MODELS)):
             return
         caller = scope.get("state", {}).get("caller")
@@ -97,18 +97,18 @@ class AuditMiddleware:
             "outcome": status,
             **({"unnoted": unnoted} if unnoted else {}),
         }
-        # A line may wait for what is being flushed, and the loop for nothing.
+        # A write may wait for a flush, which must not block the loop.
         await asyncio.shield(asyncio.to_thread(self._audit.write, entry))
 
 
 class _UnknownCallers:
-    """Counts what whoever is not known was refused, or asked for in vain, by action."""
+    """Counts rejected or fruitless requests of unknown callers, by action."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
 
     def count(self, action: str, now: datetime) -> int | None:
-        """Return how many requests went unnoted before this one, or None if this one does, too."""
+        """Return the count of unlogged requests before this one; None if this one is unlogged."""
         noted, unnoted = self._last.get(action, (None, 0))
         if noted is not None and now - noted < _A_MINUTE:
             self._last[action] = noted, unnoted + 1

@@ -1,4 +1,4 @@
-"""The dependencies of routes. None of them blocks, so they run on the loop."""
+"""Dependencies of routes. They do not block, so they run on the event loop."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DEFAULT_PAGE = 100
 _QUERY_OF = {
     "paging": {"limit", "cursor"},
 }
-"""The query parameters behind the parameters that endpoints have by these names."""
+"""Query parameters of the dependencies, by the endpoints' parameter names."""
 
 
 def _of_app(name: str) -> Callable[[Request], Awaitable[Any]]:
-    """Return a dependency: what the application has by a name."""
+    """Return a dependency that reads an attribute of the application's state."""
 
     async def found(request: Request) -> Any:
         return getattr(request.app.state, name)
@@ -39,7 +39,7 @@ GateDep = Annotated[Gate, Depends(_of_app("gate"))]
 
 
 async def get_caller(request: Request) -> Caller:
-    """Return who sent the request, whom the way into the route let in."""
+    """Return the caller that the route's checks identified."""
     caller: Caller = request.state.caller
     return caller
 
@@ -48,7 +48,7 @@ CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
 async def refuse_unknown_query(request: Request) -> None:
-    """Refuse query parameters that the route does not have. Raises RequestValidationError."""
+    """Reject unknown query parameters. Raises RequestValidationError."""
     if not request.scope["query_string"]:
         return
     taken = inspect.signature(request.scope["endpoint"]).parameters
@@ -64,10 +64,10 @@ async def refuse_unknown_query(request: Request) -> None:
 async def get_paging(
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items per page.")] = DEFAULT_PAGE,
     cursor: Annotated[
-        str | None, Query(max_length=64, description="`next` of the page before.")
+        str | None, Query(max_length=64, description="`next` of the previous page.")
     ] = None,
 ) -> Paging:
-    """Return the page of a list that a request wants."""
+    """Return the requested page of a list."""
     return Paging(limit, cursor)
 
 

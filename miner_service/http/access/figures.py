@@ -1,4 +1,4 @@
-"""Figures for monitoring: requests of one process, and jobs, workers and disk when read."""
+"""Figures for monitoring: requests of this process, and jobs, workers and disk at read time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from pramana_core.errors import NotReady
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 _SECONDS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
-"""The bounds of the classes of durations."""
+"""Upper limits of the histogram's classes."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 
 
 @dataclass(frozen=True)
 class Queue:
-    """Jobs of all studies by state, the age of the oldest queued one, and the number of workers."""
+    """Jobs of all studies by state, the age of the oldest queued job, and the count of workers."""
 
     jobs: dict[str, int]
     oldest_seconds: float
@@ -41,7 +41,7 @@ class Queue:
 
     @classmethod
     def of(cls, services: Services, session: Session) -> Queue:
-        """Return the queue at this moment."""
+        """Read the current queue."""
         query = select(JobRow.state, func.count()).group_by(JobRow.state)
         found: dict[str, int] = dict(session.execute(query).all())
         oldest = session.scalar(select(func.min(JobRow.created)).where(JobRow.state == "queued"))
@@ -56,22 +56,22 @@ class Queue:
 
 
 class Figures:
-    """Counts the requests of one process; a collector of the rest."""
+    """Counts requests of this process, and collects the other figures on demand."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self.registry = CollectorRegistry()
         own: dict[str, Any] = {"namespace": "pramana", "registry": self.registry}
         labels = ("route", "method", "status")
-        self._requests = Counter("requests", "Requests answered.", labels, **own)
+        self._requests = Counter("requests", "Completed requests.", labels, **own)
         self._seconds = Histogram(
             "request_seconds",
-            "Time to the start of an answer.",
+            "Time to the start of a response.",
             ("route",),
             buckets=_SECONDS,
             **own,
         )
-        self._problems = Counter("problems", "Problems answered, by code.", ("code",), **own)
+        self._problems = Counter("problems", "Problem responses, by code.", ("code",), **own)
         ProcessCollector(registry=self.registry)
         self.registry.register(self)
 
@@ -80,8 +80,8 @@ class Figures:
         return generate_latest(self.registry)
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count a request when its answer starts."""
-        # The name of a function: nothing that a client chose is ever a label.
+        """Count a request at the start of its response."""
+        # Labels are function names, never a client's text.
         route = getattr(scope.get("endpoint"), "__name__", "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
@@ -91,11 +91,11 @@ class Figures:
             self._problems.labels(code).inc()
 
     def describe(self) -> list[Any]:
-        """Name nothing beforehand: the store is read with the figures."""
+        """Return nothing, so that registration does not read the store."""
         return []
 
     def collect(self) -> Iterator[Any]:
-        """Yield the figures of store and disk; without a store those of the disk alone."""
+        """Yield the figures of store and disk; without a store, those of the disk."""
         up = 1.0
         try:
             with self._services.database.read() as session:
@@ -110,7 +110,7 @@ class Figures:
             yield jobs
             yield GaugeMetricFamily(
                 "pramana_job_queue_age_seconds",
-                "The age of the oldest queued job.",
+                "Age of the oldest queued job.",
                 value=queue.oldest_seconds,
             )
             yield GaugeMetricFamily(
@@ -118,5 +118,5 @@ class Figures:
             )
         free = shutil.disk_usage(self._services.settings.data_dir).free
         yield GaugeMetricFamily(
-            "pramana_disk_free_bytes", "Free in the data directory.", value=free
+            "pramana_disk_free_bytes", "Free bytes on the disk of the data directory.", value=free
         )

@@ -1,6 +1,6 @@
-"""Lets a request in: its sender's token, rate and rights, then its body, within limits.
+"""Admission of a request: the token, its rate and permissions, then the body, within limits.
 
-Nothing of a body is read for a sender who is not known or may not do what is asked.
+No body is read from an unknown sender or for a forbidden request.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from miner_service.services import Services
 from pramana_core.errors import LimitExceeded
 
 OPEN_BODY = 4096
-"""The largest body, in bytes, of a request without a token: room for a secret."""
+"""Maximum body, in bytes, of a request without a token; it suffices for a secret."""
 
 UNANNOUNCED_BODY = 1 << 20
-"""The largest JSON body, in bytes, of a sender that does not say how long it is (chunked)."""
+"""Maximum JSON body, in bytes, of a chunked request without a stated length."""
 
 _SMALL = 64 * 1024
-"""Of bodies up to this size no share is taken."""
+"""Bodies of up to this size do not count against limits on bodies in flight."""
 
 LEAST_RATE = 16 * 1024
-"""Bytes a second that a body must bring on average, after `body_seconds`."""
+"""Minimum average bytes per second of a body after `body_seconds`."""
 
 _MEMORY = 48 << 20
-"""The bytes of large JSON bodies of all senders in memory at once."""
+"""Maximum bytes of large JSON bodies of all senders in memory at once."""
 
 _LARGE_AT_ONCE = 2
-"""Large JSON bodies that are read at once: their objects take more memory than they."""
+"""Maximum large JSON bodies parsed at once, because their objects need more memory."""
 
 _BLOCK = 512 * 1024
-"""The bytes of a part that are gathered in memory before they are written."""
+"""Buffer size, in bytes, for writing a part."""
 
 _TOO_SLOW = 408
 
@@ -50,7 +50,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Gate:
-    """What requests of all senders share: rates, bodies on their way, and the memory for them."""
+    """The state shared by all requests: rates, bodies in flight, and their memory."""
 
     def __init__(self, services: Services, now: Callable[[], float] = time.monotonic) -> None:
         web = services.settings.web
@@ -62,42 +62,42 @@ class Gate:
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     def take_rate(self, token: str) -> None:
-        """Count a request with a token, given by its id. Raises TooManyRequests."""
+        """Count a request of a token, given by its id. Raises TooManyRequests."""
         seconds = self._rates.take(token)
         if seconds > 0:
             raise slow_down(
-                f"More than {self._rates.per_second:g} requests a second came with this token.",
+                f"This token sent more than {self._rates.per_second:g} requests per second.",
                 "token",
                 seconds,
-                "Wait for as long as Retry-After says, then send it again.",
+                "Wait for the time in Retry-After, then send the request again.",
             )
 
     async def pass_open(self, request: Request, handler: Handler) -> Response:
-        """Answer a request that needs no token, with a small body."""
-        return await handler(await self._with_body(request, OPEN_BODY))
+        """Handle a request that needs no token, with a small body."""
+        return await handler(await self._read_body(request, OPEN_BODY))
 
     async def pass_json(self, request: Request, handler: Handler, token: str) -> Response:
-        """Answer a request with a JSON body, of whoever has a token."""
+        """Handle a request with a token and a JSON body."""
         limit, length = self.services.settings.limits.json_bytes, announced(request)
         if length is None:
             limit = min(limit, UNANNOUNCED_BODY)
         elif length > limit:
             raise too_long("JSON body", limit)
         elif length <= _SMALL:
-            return await handler(await self._with_body(request, limit))
+            return await handler(await self._read_body(request, limit))
         if length is None and "transfer-encoding" not in request.headers:
             return await handler(request)
         with ExitStack() as stack:
             size = limit if length is None else length
-            stack.enter_context(self.in_flight.held(token, size))
-            stack.enter_context(self._memory.held("", size))
-            whole = await self._with_body(request, limit)
+            stack.enter_context(self.in_flight.in_transfer(token, size))
+            stack.enter_context(self._memory.in_transfer("", size))
+            whole = await self._read_body(request, limit)
             async with self._large:
                 return await handler(whole)
 
-    async def _with_body(self, request: Request, limit: int) -> Request:
-        """Return a request whose body is there."""
-        body, given = bytearray(), False  # Pieces of a few bytes would take many times their size.
+    async def _read_body(self, request: Request, limit: int) -> Request:
+        """Read the body of a request and return the request with it."""
+        body, given = bytearray(), False  # A list of tiny pieces would need more memory.
         async for piece in self.chunks(request, limit, "JSON body"):
             body += piece
 
@@ -135,29 +135,29 @@ class Gate:
 
 
 def announced(request: Request) -> int | None:
-    """Return the length of a body in bytes, where the sender states it."""
+    """Return the stated length of a body in bytes, or None."""
     length = request.headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() else None
 
 
 def too_long(what: str, limit: int) -> LimitExceeded:
-    """Return the error for a body that is longer than its limit in bytes."""
+    """Return the error for a body longer than its limit in bytes."""
     return LimitExceeded(
-        f"The {what} is longer than the {limit} bytes allowed.",
+        f"The {what} is longer than the allowed {limit} bytes.",
         remedy="Send less at once; a release may have many parts.",
     )
 
 
 @dataclass
 class SpooledBody:
-    """What was written of a body: its size in bytes, and its SHA-256."""
+    """The written part of a body: its size in bytes and its SHA-256."""
 
     file: BinaryIO | None
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
 
     def take(self, block: bytearray) -> None:
-        """Write what came."""
+        """Write and hash a block."""
         if self.file is not None:
             self.file.write(block)
         self.digest.update(block)
@@ -165,7 +165,7 @@ class SpooledBody:
 
 
 async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> SpooledBody:
-    """Write chunks to a file, or nowhere, and hash them; they wait on the disk, not in memory."""
+    """Hash chunks and write them to a file, if given, with a bounded buffer."""
     spooled, block = SpooledBody(file), bytearray()
     async for chunk in chunks:
         block += chunk

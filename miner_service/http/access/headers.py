@@ -1,4 +1,4 @@
-"""What every answer has: headers, and its place in the figures."""
+"""The headers of every response, and its count in the figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class AnswerHeaders:
-    """Adds headers to every answer, counts it, and refuses other versions of the protocol."""
+    """Adds headers to every response, counts it, and rejects other versions of the protocol."""
 
     def __init__(self, app: ASGIApp, *, figures: Figures) -> None:
         self._app = app
@@ -44,11 +44,11 @@ class AnswerHeaders:
         named = Headers(scope=scope).getlist(PROTOCOL_HEADER)
         if len(named) > 1 or any(version.strip() != PROTOCOL for version in named):
             error = ProtocolUnsupported(
-                "This miner does not speak the version of the protocol that the request names; it"
-                f" speaks {PROTOCOL}.",
+                "This miner does not support the request's version of the protocol, only"
+                f" {PROTOCOL}.",
                 where=PROTOCOL_HEADER,
-                remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or bring both sides to"
-                " one version.",
+                remedy=f"Send the header `{PROTOCOL_HEADER}: {PROTOCOL}`, or install the same"
+                " version on both sides.",
             )
             await failure_response(error, scope["path"])(scope, receive, send_with)
             return

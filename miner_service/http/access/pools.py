@@ -1,4 +1,4 @@
-"""Threads for what takes long, separate from those that all short requests share."""
+"""Thread pools for slow work, separate from the pool of short requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Pool:
-    """At most `threads` threads; other work waits in order, at most `patience` seconds if given."""
+    """At most `threads` threads. Further work waits in order, for at most `patience` seconds."""
 
     def __init__(self, name: str, threads: int, patience: float | None = None) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -26,7 +26,7 @@ class Pool:
         self._patience = patience
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do work, and return what it returns. Raises NotReady: no thread was free in time."""
+        """Run work in a thread and return its result. Raises NotReady after a long wait."""
         try:
             async with asyncio.timeout(self._patience):
                 await self._free.acquire()
@@ -34,7 +34,7 @@ class Pool:
             raise NotReady(
                 "Too many requests wait for the database.",
                 where="database",
-                remedy="Send it again later; whoever runs the service should look at `/readyz`.",
+                remedy="Send the request again later. The operator should check `/readyz`.",
             ) from None
         try:
             loop = asyncio.get_running_loop()
@@ -43,13 +43,13 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Let the threads end when they are done."""
+        """Let the threads end after their work."""
         self._threads.shutdown(wait=False)
 
 
 @dataclass(frozen=True)
 class Pools:
-    """The threads of one service: for tokens, arriving bodies, parts, releases, and readiness."""
+    """A service's thread pools: for tokens, incoming bodies, parts, releases, and readiness."""
 
     entering: Pool = field(default_factory=lambda: Pool("entering", 4, _PATIENCE))
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))
@@ -58,6 +58,6 @@ class Pools:
     probing: Pool = field(default_factory=lambda: Pool("probing", 8))
 
     def close(self) -> None:
-        """Let all threads end when they are done."""
+        """Let all threads end after their work."""
         for pool in (self.entering, self.writing, self.storing, self.sealing, self.probing):
             pool.close()

@@ -1,4 +1,4 @@
-"""Every error becomes a problem document here, without what was in the request."""
+"""Conversion of every error into a problem document, without content of the request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS = (PramanaError, RequestValidationError, HTTPException, ClientDisconnect,
 
 
 def problem_of_failure(error: Exception, instance: str | None = None) -> ProblemDetail:
-    """Return what the outside sees of an exception; of an unforeseen one, nothing but that."""
+    """Return the problem document for an exception; it hides details of unexpected ones."""
     match error:
         case PramanaError():
             return problem_of(error, instance)
@@ -48,13 +48,13 @@ def problem_of_failure(error: Exception, instance: str | None = None) -> Problem
         case HTTPException():
             return problem_of_status(error.status_code, instance)
         case ClientDisconnect():
-            return invalid_request("The request ended before it was whole.", instance=instance)
+            return invalid_request("The request ended before it was complete.", instance=instance)
         case _:
             return unforeseen(instance=instance)
 
 
 def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the HTTP response that carries a problem document."""
+    """Return the HTTP response with a problem document."""
     extra = dict(headers or {})
     if document.status == 401:
         extra["WWW-Authenticate"] = "Bearer"
@@ -69,12 +69,12 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
 
 
 def failure_response(error: Exception, instance: str) -> Response:
-    """Return the answer to a request that failed, and log what whoever runs this should know."""
+    """Return the response to a failed request, and log errors that concern the operator."""
     document = problem_of_failure(error, instance=instance)
     if document.status in _LOGGED:
-        # What is not ready is asked again and again: one line each, without the way there.
+        # Requests to a service that is not ready repeat, so their lines have no traceback.
         trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
-        # Quoted: the address is the sender's, and may hold the end of a line.
+        # Quoted, because the address comes from the sender and may contain line breaks.
         log.error("%s at %r", document.code, without_secrets(instance), exc_info=trace)
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     if isinstance(error, TooManyRequests):
@@ -89,7 +89,7 @@ def install(app: FastAPI) -> None:
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of the problems a route may answer with."""
+    """Return the OpenAPI description of a route's problem responses."""
     schema = {"$ref": "#/components/schemas/ProblemDetail"}
     titles = {
         status: "; ".join(
@@ -106,20 +106,20 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def found_before(model: type, why: str = "It was there.") -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of a route that makes something, or finds it made before."""
+def found_before(model: type, why: str = "It already existed.") -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of a route that creates an object or finds an existing one."""
     return {200: {"model": model, "description": why}}
 
 
 def say_made(response: Response, new: bool, location: str | None = None) -> None:
-    """Answer 201 where something was made, 200 where it was found; say where it is."""
+    """Set status 201 for a new object or 200 for an existing one, and its location."""
     response.status_code = 201 if new else 200
     if location is not None:
         response.headers["Location"] = location
 
 
 def methods_at(request: Request) -> str:
-    """Return all methods that some route takes at the address of a request, in one order."""
+    """Return all methods that routes accept at a request's address, sorted."""
     taken: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
         if route.path_regex.fullmatch(request.url.path):
@@ -128,16 +128,16 @@ def methods_at(request: Request) -> str:
 
 
 async def _handle(request: Request, error: Exception) -> Response:
-    request.state.problem = problem_of_failure(error).code  # the figures count it
+    request.state.problem = problem_of_failure(error).code  # counted by the figures
     response = failure_response(error, request.url.path)
     if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        # The router names only those of the first route that it found.
+        # The router lists only the methods of the first matching route.
         response.headers["Allow"] = methods_at(request)
     return response
 
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
-    """Name the fields that are wrong and why, never what was in them."""
+    """Return the wrong fields and the reasons, without their values."""
     every = list(errors)
     found = [(_place(error, sent), _reason(error)) for error in every[:_MOST_FIELDS]]
     shown = "; ".join(f"{place}: {reason}" for place, reason in found)
@@ -146,7 +146,7 @@ def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> str:
-    """Return where an error is, by the steps that were sent: a kind of message is none of them."""
+    """Return an error's location by the sent fields, without steps for a kind of message."""
     location, steps = error["loc"], list[Any]()
     for step in location:
         at_place = isinstance(sent, list) and isinstance(step, int) and step < len(sent)
@@ -164,11 +164,11 @@ def _place(error: Mapping[str, Any], sent: Any) -> str:
 
 def _reason(error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
-        return "this field is not known"
+        return "unknown field"
     if error["type"] == "union_tag_invalid":
         return f"must be one of {error['ctx']['expected_tags']}"
     if error["type"] == "union_tag_not_found":
-        return "does not say of which kind it is"
+        return "the field that states the kind is missing"
     if error["type"] == "json_invalid":
         return "not a JSON document"
     return str(error["msg"])

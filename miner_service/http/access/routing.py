@@ -1,4 +1,4 @@
-"""The way into every route: its rule is asked before anything of the request is looked at."""
+"""Routes that check their access rule before anything else in the request."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _LONGEST = 200
 bearer = HTTPBearer(
     auto_error=False,
     scheme_name="token",
-    description="A token of 256 random bits: the admin's is printed at the first start, an"
-    " analyst's is issued by the admin, an owner's by taking up an invitation.",
+    description="A token of 256 random bits. The first start prints the admin's token. The admin"
+    " issues tokens to analysts. An owner receives a token by accepting an invitation.",
 )
 
 _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
@@ -53,9 +53,9 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 def enter(
     services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
 ) -> tuple[Caller, PramanaError | None]:
-    """Find the sender of a request by its `Authorization` header, and apply a rule.
+    """Identify the sender of a request by its `Authorization` header, and apply a rule.
 
-    Returns the refusal, if any: who is refused is counted, too. Raises Unauthenticated.
+    Return the caller and the error, if any: rejected requests count, too. Raises Unauthenticated.
     """
     now = services.now()
     with services.database.read() as session:
@@ -75,22 +75,22 @@ def enter(
 def require_rule(
     session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
 ) -> None:
-    """Check that a rule lets a caller in, on what parameters name. Raises NotFound, Forbidden."""
+    """Check that a rule admits a caller, for the named objects. Raises NotFound, Forbidden."""
     visible = _VISIBLE.get(rule.scope)
     if visible is not None:
         what = rule.scope.value
         name = parameters[what]
         if not name.isprintable() or len(name) > _LONGEST:
-            raise no_such(what)  # no store has such a name, and some cannot look for it
+            raise no_such(what)  # such names do not exist, and some databases reject them
         visible(session, caller, name)
     caller.require_role(*rule.roles)
 
 
 class RuledRoute(APIRoute):
-    """A route that lets a request in by its rule first; all but `put_part` have JSON bodies."""
+    """A route that checks its rule first; all routes but `put_part` have JSON bodies."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the handler that checks the rule."""
         rule, handler = rule_of(str(self.name)), super().get_route_handler()
         takes_part = self.name == "put_part"
 
@@ -114,17 +114,17 @@ class RuledRoute(APIRoute):
 
 
 class RuledRouter(APIRouter):
-    """Routes that are entered by the rule that each has in the table, and that say so."""
+    """A router whose routes check and document their rules in the access table."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(route_class=RuledRoute, **options)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route. Raises TypeError: it has no rule."""
+        """Add a route. Raises TypeError if it has no rule."""
         rule = rule_of(options.get("name") or endpoint.__name__)
         description = options.get("description") or (endpoint.__doc__ or "")
-        options["description"] = f"{cleandoc(description)}\n\n{rule.told}"
-        if rule.scope is not Scope.OPEN:  # for the document of the interface alone
+        options["description"] = f"{cleandoc(description)}\n\n{rule.description}"
+        if rule.scope is not Scope.OPEN:  # only for the OpenAPI document
             options["dependencies"] = [Depends(bearer), *(options.get("dependencies") or ())]
         super().add_api_route(path, endpoint, **options)
 
@@ -134,6 +134,6 @@ def require_ruled(routes: Iterable[BaseRoute]) -> None:
     found = list(iter_route_contexts(list(routes)))
     for route in found:
         if not isinstance(route.route, RuledRoute):
-            raise TypeError(f"the route {route.name} is not added by a RuledRouter")
+            raise TypeError(f"the route {route.name} was not added by a RuledRouter")
     if unused := set(ACCESS) - {str(route.name) for route in found}:
-        raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")
+        raise TypeError(f"the rules {sorted(unused)} have no routes")

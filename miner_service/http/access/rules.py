@@ -1,4 +1,4 @@
-"""Who may use which route: the one table of roles and scopes. The scope is checked first."""
+"""The table of access rules: roles and scope of each route. The scope is checked first."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HOLDERS = (*ANYONE, MONITOR, GATEWAY)
 
 
 class Scope(Enum):
-    """What a caller must be able to see: where it is in the address, the parameter of that name."""
+    """The kind of object that a caller must be able to see; the value is its path parameter."""
 
     OPEN = "open"
-    """Nothing: no token is needed."""
+    """No object; no token is needed."""
     TOKENS_OWN = "own"
-    """Nothing: a token is enough, and the answer holds only what it may see."""
+    """No object; any token suffices, and the response is restricted to the token's view."""
     STUDY = "study"
     INVITATION = "invitation"
     RELEASE = "release"
@@ -33,23 +33,23 @@ _OF = {
     Scope.TOKENS_OWN: "",
     Scope.STUDY: " of the study",
     Scope.INVITATION: " of the study",
-    Scope.RELEASE: " of the study; an owner only of its own releases",
-    Scope.JOB: " of the study; an owner only of jobs on identical records",
-    Scope.MODEL: " of the study; an owner only of models of identical records",
-    Scope.CREDENTIAL: "; others than the admin only of their own token",
+    Scope.RELEASE: " of the study; an owner only for its own releases",
+    Scope.JOB: " of the study; an owner only for jobs on identical records",
+    Scope.MODEL: " of the study; an owner only for models of identical records",
+    Scope.CREDENTIAL: "; other roles only for their own token",
 }
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which roles may use a route, on what."""
+    """The roles that may use a route, and the scope."""
 
     roles: tuple[str, ...]
     scope: Scope
 
     @property
-    def told(self) -> str:
-        """The rule in words, for the description of the route."""
+    def description(self) -> str:
+        """The rule as a sentence for the description of the route."""
         if self.scope is Scope.OPEN:
             return "No token is needed."
         return f"Roles: {', '.join(self.roles)}{_OF[self.scope]}."
@@ -112,14 +112,14 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_dashboard": _ALL,
     }
 )
-"""The rule of each route, by the name of its function. A page has that of what it shows."""
+"""The rule of each route, by its function's name. A page has the rule of its content."""
 
 OPEN_PAGES = frozenset({"show_start", "show_sign_in", "sign_in", "sign_out", "read_static"})
-"""The pages that ask for no token: the way in and out."""
+"""Pages that need no token: signing in and out, and static files."""
 
 
 def rule_of(route: str) -> Rule:
-    """Return the rule of a route. Raises TypeError: it has none, and so cannot be served."""
+    """Return the rule of a route. Raises TypeError for a route without a rule."""
     if route in OPEN_PAGES:
         return _OPEN
     if route not in ACCESS:

@@ -1,4 +1,4 @@
-"""How much one sender may ask for: requests over time, and bodies on their way at once."""
+"""Limits per sender: requests over time, and concurrent bodies."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from dataclasses import dataclass, field
 from pramana_core.errors import TooManyRequests
 
 BURST_SECONDS = 10
-"""A sender that was silent may send at once what it may send in this time."""
+"""An idle sender may send the requests of this many seconds at once."""
 
 _MOST_KEPT = 4096
-"""So many senders are remembered before those whose bucket is full again are forgotten."""
+"""Above this count of senders, those with a full bucket are dropped."""
 
 Now = Callable[[], float]
 
 
 @dataclass
 class Buckets:
-    """A bucket of requests for each sender, refilled at one rate."""
+    """A token bucket of requests per sender, refilled at a common rate."""
 
     per_second: float
     now: Now
     _spent: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Of each sender: how much was missing in its bucket, and when."""
+    """Per sender: the amount missing in its bucket, and the time of that amount."""
 
     def take(self, sender: str) -> float:
-        """Take one request; return after how many seconds the next try can succeed, 0 if now."""
+        """Take one request. Return 0, or the seconds until the next attempt can succeed."""
         now, most = self.now(), max(1.0, self.per_second * BURST_SECONDS)
         missing = self._missing(sender, now)
         if missing + 1 > most:
@@ -47,36 +47,36 @@ class Buckets:
 
 @dataclass
 class InFlight:
-    """Bodies on their way, by token: at most `bodies` at once, of `size` bytes together."""
+    """Concurrent bodies by token: at most `bodies`, with `size` bytes in total."""
 
     bodies: int
     size: int
-    _held: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _transfers: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @contextmanager
-    def held(self, token: str, size: int) -> Iterator[None]:
-        """Count a body of `size` bytes while it is on its way. Raises TooManyRequests."""
-        bodies, total = self._held.get(token, (0, 0))
-        # One body alone may be larger than the share: another limit bounds it.
+    def in_transfer(self, token: str, size: int) -> Iterator[None]:
+        """Count a body of `size` bytes during its transfer. Raises TooManyRequests."""
+        bodies, total = self._transfers.get(token, (0, 0))
+        # A single body may exceed `size`: another limit applies to it.
         if bodies and (bodies >= self.bodies or total + size > self.size):
             raise slow_down(
-                f"{bodies} bodies of {total} bytes are on their way; at most {self.bodies}, of"
-                f" {self.size} bytes together, are taken at once.",
+                f"{bodies} bodies with {total} bytes are in transfer; the limit is {self.bodies}"
+                f" bodies with {self.size} bytes in total.",
                 "token" if token else "body",
                 1,
-                "Wait for the end of the others, then send it again.",
+                "Wait until the other transfers end, then send the request again.",
             )
-        self._held[token] = (bodies + 1, total + size)
+        self._transfers[token] = (bodies + 1, total + size)
         try:
             yield
         finally:
-            bodies, total = self._held.pop(token)
+            bodies, total = self._transfers.pop(token)
             if bodies > 1:
-                self._held[token] = (bodies - 1, total - size)
+                self._transfers[token] = (bodies - 1, total - size)
 
 
 def slow_down(message: str, where: str, seconds: float, remedy: str) -> TooManyRequests:
-    """Return the error for somebody who may try again after some seconds."""
+    """Return the error for a sender that may try again after some seconds."""
     error = TooManyRequests(message, where=where, remedy=remedy)
     error.retry_seconds = max(1, math.ceil(seconds))
     return error

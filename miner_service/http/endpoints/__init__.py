@@ -1,4 +1,4 @@
-"""The endpoints of the REST API, whose functions the pages and commands call, too.
+"""The endpoints of the REST API; pages and commands also call their functions.
 
-Who may call them, limits and bodies are in `access`.
+Permissions, limits and bodies are handled in `access`.
 """

@@ -1,4 +1,4 @@
-"""Is the service alive, is it ready, and how does it fare?"""
+"""Liveness, readiness and figures of the service."""
 
 from __future__ import annotations
 
@@ -22,28 +22,27 @@ router = RuledRouter(tags=["health"])
 
 
 class Health(Message):
-    """The service answers."""
+    """The service responds."""
 
     status: Literal["ok"] = "ok"
 
 
 @router.get("/healthz", responses=problem_responses(422, 500))
 async def read_health() -> Health:
-    """Say that the process is alive."""
-    # It waits for no thread: it answers however many requests hold one.
+    """Check that the process is alive."""
+    # It needs no thread, so it responds even if requests occupy all threads.
     return Health()
 
 
 ANSWER_SECONDS = 4.0
-"""What takes longer to say that it is there counts as away."""
+"""A part that needs longer to respond counts as unavailable."""
 
 
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
 async def read_readiness(services: ServicesDep, crew: CrewDep, gate: GateDep) -> Health:
-    """Say whether requests can be served, and if not, what is away.
+    """Check that requests can be served; otherwise name the unavailable parts.
 
-    That is the database, the place of the records, whoever runs the jobs, or the scheduler of the
-    cluster that counts for them.
+    The parts are the database, the folder of records, the workers, and the scheduler of a cluster.
     """
     checks: dict[str, Callable[[], None]] = {
         "database": services.database.ping,
@@ -60,7 +59,7 @@ async def read_readiness(services: ServicesDep, crew: CrewDep, gate: GateDep) ->
 async def require_all(
     checks: Mapping[str, Callable[[], None]], pool: Pool, seconds: float = ANSWER_SECONDS
 ) -> None:
-    """Check everything at the same time. Raises NotReady."""
+    """Run all checks concurrently. Raises NotReady."""
 
     async def word(check: Callable[[], None]) -> str | None:
         try:
@@ -70,7 +69,7 @@ async def require_all(
             return f"no answer within {seconds:g} seconds."
         except PramanaError as error:
             return error.message
-        except Exception:  # noqa: BLE001 - whatever it is, it is away
+        except Exception:  # noqa: BLE001 - any error means unavailable
             return "it cannot be used."
         return None
 
@@ -80,7 +79,7 @@ async def require_all(
         raise NotReady(
             " ".join(f"{what}: {why}" for what, why in away.items()),
             where=", ".join(away),
-            remedy="It is ready again by itself once these are.",
+            remedy="The service recovers automatically once these parts do.",
         )
 
 
@@ -89,18 +88,18 @@ async def require_all(
     response_class=Response,
     responses={
         200: {
-            "description": "One line for each figure.",
+            "description": "One line per figure.",
             "content": {"text/plain": {"schema": {"type": "string"}}},
         },
         **problem_responses(401, 403, 422, 500, 503),
     },
 )
 def read_metrics(request: Request) -> Response:
-    """Tell how this process of the service fares, as Prometheus reads it; nothing of any study."""
+    """Read the figures of this process in Prometheus format, without data of any study."""
     figures: Figures = request.app.state.figures
     return Response(figures.text(), media_type=MEDIA_TYPE)
 
 
 def _require_alive(crew: WorkerPool) -> None:
     if not crew.alive:
-        raise NotReady("Jobs are not being run.", where="jobs")
+        raise NotReady("No worker is running jobs.", where="jobs")

@@ -1,4 +1,4 @@
-"""Jobs: created, listed, read and cancelled."""
+"""Routes of jobs: create, list, read, rename, cancel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def create_job(
     crew: CrewDep,
     response: Response,
 ) -> Job:
-    """Create a job on the releases in use now."""
+    """Create a job on the current releases in use."""
     job, to_run = jobs.create(services, study, body)
     if to_run:
         crew.wake()
@@ -47,7 +47,7 @@ def create_job(
 def list_jobs(
     study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
 ) -> Page[Job]:
-    """List a study's jobs; an owner sees of a failure only its kind."""
+    """List a study's jobs. An owner sees only the kind of a failure."""
     with services.database.read() as session:
         query = caller.visible_jobs(select(JobRow).where(JobRow.study == study))
         return page_of(
@@ -61,27 +61,27 @@ def list_jobs(
 
 @router.get("/jobs/{job}")
 def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: Response) -> Job:
-    """Read a job; `Retry-After` says when to look again.
+    """Read a job; `Retry-After` gives the time until the next look.
 
-    An owner sees of a failure only its kind.
+    An owner sees only the kind of a failure.
     """
     with services.database.read() as session:
         row = find_job(session, job)
-        told = job_message(session, row, services.now(), last_lines(session, row))
-        message = caller.view_job(session, told)
+        message = job_message(session, row, services.now(), last_lines(session, row))
+        message = caller.view_job(session, message)
     _advise(response, message)
     return message
 
 
 @router.put("/jobs/{job}/name")
 def rename_job(job: JobPath, body: JobName, services: ServicesDep) -> Job:
-    """Give a job and its model another name; nothing else of them changes."""
+    """Rename a job and its model."""
     return jobs.rename(services, job, body.name)
 
 
 @router.delete("/jobs/{job}")
 def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep) -> Job:
-    """Cancel a job; a finished one stays as it is."""
+    """Cancel a job; a finished job does not change."""
     cancelled = jobs.cancel(services, job)
     crew.wake()
     return cancelled

@@ -1,4 +1,4 @@
-"""Models, read as JSON or in one of the forms that their kind has."""
+"""Routes of models, as JSON or in another form of their kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = RuledRouter(tags=["models"])
 
 @router.get("/models/{model}")
 def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> ModelMessage:
-    """Read a model with its errors; `kind` says what else is in it."""
+    """Read a model with its errors; `kind` determines the other fields."""
     message: ModelMessage = visible_model(services, caller, model)
     return message
 
@@ -42,37 +42,37 @@ def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Mo
 )
 def read_model_form(
     model: ModelPath,
-    form: Annotated[str, Path(max_length=64, examples=["page"], description="A form of it.")],
+    form: Annotated[str, Path(max_length=64, examples=["page"], description="The name of a form.")],
     services: ServicesDep,
     caller: CallerDep,
 ) -> Response:
-    """Read a model in a form that its kind has.
+    """Read a model in a form of its kind.
 
-    `page` of every kind, `svg`, `bif` of networks, `csv` of tables and regressions, `itemsets.csv`
-    and `rules.csv`, `text`, and `document`: JSON for predictions elsewhere.
+    All kinds have `page`. Some have `svg`, `bif` (networks), `csv` (tables, regressions),
+    `itemsets.csv`, `rules.csv`, `text`, or `document`: JSON for predictions elsewhere.
     """
     return Response(written_as(services, caller, model, form), media_type=media_type_of(form))
 
 
 def written_as(services: Services, caller: Caller, model: str, form: str) -> str:
-    """Return a model in one of the forms it can be read in. Raises NotFound."""
+    """Return a model in a form of its kind. Raises NotFound."""
     seen = visible_model(services, caller, model)
     views = MODEL_KINDS[seen.kind].views
     if form not in views:
         raise NotFound(
-            f"A model of kind {seen.kind!r} has no {form!r}.",
+            f"A model of kind {seen.kind!r} has no form {form!r}.",
             where=form,
-            remedy=f"It has {list(views)}.",
+            remedy=f"Use one of the forms {list(views)}.",
         )
     return stated(seen, form, views[form](seen))
 
 
 def visible_model(services: Services, caller: Caller, model: str) -> Any:
-    """Return the message of a model as a caller may see it. Raises NotFound."""
+    """Return a caller's view of a model's message. Raises NotFound."""
     with services.database.read() as session:
         row = find_model(session, model)
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
-    # For an owner the local bound holds; records alike are counted over all owners' columns.
+    # Owners get only the local bound: the central bound depends on all owners' columns.
     central = message.central if caller.as_owner is None else None
     return message.model_copy(update={"inconsistent": marked, "central": central, "name": row.name})

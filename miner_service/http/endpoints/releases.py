@@ -50,7 +50,7 @@ router = RuledRouter(tags=["releases"])
 _PART_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The pseudonyms and the reported codes, ascending by pseudonym.",
+        "description": "Pseudonyms and reported codes, ascending by pseudonym.",
         "content": {
             PART_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
             PART_JSON_MEDIA_TYPE: {"schema": PartJson.model_json_schema()},
@@ -67,7 +67,7 @@ def create_release(
     caller: CallerDep,
     response: Response,
 ) -> Release:
-    """Announce a release: its plan, and the digest of each part."""
+    """Announce a release with its plan and the digest of each part."""
     release, new = intake.announce(services, study, caller.name, body)
     say_made(response, new, f"/v1/releases/{release.id}")
     return release
@@ -77,7 +77,7 @@ def create_release(
 def list_releases(
     study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
 ) -> Page[Release]:
-    """List releases; an owner sees its own."""
+    """List releases. An owner sees its own."""
     with services.database.read() as session:
         query = select(ReleaseRow).where(ReleaseRow.study == study)
         if caller.role == OWNER:
@@ -93,7 +93,7 @@ def list_releases(
 
 @router.get("/releases/{release}")
 def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep) -> Release:
-    """Read a release and which of its parts are stored."""
+    """Read a release and the numbers of its stored parts."""
     with services.database.read() as session:
         return caller.view_release(release_message(session, find_release(session, release)))
 
@@ -102,7 +102,7 @@ def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep)
     "/releases/{release}/parts/{number}",
     status_code=201,
     openapi_extra=_PART_BODY,
-    responses=found_before(PartReceipt, "The same bytes were there."),
+    responses=found_before(PartReceipt, "The same bytes were already stored."),
 )
 async def put_part(
     release: ReleasePath,
@@ -114,10 +114,10 @@ async def put_part(
     response: Response,
     digest: Annotated[
         str | None,
-        Header(alias=DIGEST_HEADER, description="`sha-256=:<base64>:`, checked if it is there."),
+        Header(alias=DIGEST_HEADER, description="`sha-256=:<base64>:`, checked if given."),
     ] = None,
 ) -> PartReceipt:
-    """Store one part; acknowledged when it is safe on disk."""
+    """Store one part. The response follows once the part is safe on disk."""
     media, length = _part_media(request.headers), announced(request)
     limits = services.settings.limits
 
@@ -128,9 +128,9 @@ async def put_part(
             )
 
     expected = await gate.pools.entering.run(expect)
-    with gate.in_flight.held(caller.token, expected.bytes):
+    with gate.in_flight.in_transfer(caller.token, expected.bytes):
         chunks = gate.chunks(request, expected.bytes, "part")
-        async with _received(services, expected, chunks, gate.pools) as arrived:
+        async with _receive(services, expected, chunks, gate.pools) as arrived:
             take = receiving.take_part
             new = await gate.pools.storing.run(take, services, expected, arrived, digest)
     say_made(response, new)
@@ -138,15 +138,15 @@ async def put_part(
 
 
 @asynccontextmanager
-async def _received(
+async def _receive(
     services: Services, expected: receiving.ExpectedPart, chunks: AsyncIterator[bytes], pools: Pools
 ) -> AsyncIterator[receiving.ReceivedPart]:
-    """Receive a part into a file that nobody else leaves behind, or only hash it."""
+    """Receive a part into a temporary file that is always removed, or only hash it."""
     if expected.stored:
         came = await spool(chunks, None, pools.writing)
         yield receiving.ReceivedPart(None, came.size, came.digest.digest())
         return
-    # On no account on the loop: to make or remove a file may wait for what is being flushed.
+    # Never on the event loop: creating or removing a file may wait for a flush.
     file = await pools.writing.run(_open_scratch, services, expected)
     scratch = Path(file.name)
     try:
@@ -164,14 +164,14 @@ def _open_scratch(services: Services, expected: receiving.ExpectedPart) -> Buffe
 
 @router.post("/releases/{release}/seal")
 async def seal_release(release: ReleasePath, services: ServicesDep, gate: GateDep) -> Release:
-    """Seal a release that has all its parts; from now on it is used."""
+    """Seal a release with all its parts, which puts it into use."""
     sealed: Release = await gate.pools.sealing.run(intake.seal, services, release)
     return sealed
 
 
 @router.post("/releases/{release}/withdraw")
 def withdraw_release(release: ReleasePath, services: ServicesDep) -> Release:
-    """Withdraw a release: its records are deleted, its entry stays."""
+    """Withdraw a release: its records are deleted, its entry remains."""
     return withdraw(services, release)
 
 
@@ -181,7 +181,7 @@ def _part_media(headers: Headers) -> str:
         raise PartInvalid(
             f"A part must be {PART_MEDIA_TYPE} or, if small, {PART_JSON_MEDIA_TYPE}.",
             where="Content-Type",
-            remedy="Set the Content-Type header to what the body is.",
+            remedy="Set the Content-Type header to the type of the body.",
         )
     return media
 
@@ -195,7 +195,7 @@ report_router = RuledRouter(tags=["single records"])
 def put_report_plan(
     study: StudyPath, body: ReportPlanCreate, services: ServicesDep, response: Response
 ) -> PublishedPlan:
-    """Publish the plan by which everybody randomizes the one record she has; there is no other."""
+    """Publish the plan by which people randomize their single records; a study has only one."""
     answer, new = reports.publish(services, study, body)
     say_made(response, new)
     return answer
@@ -203,7 +203,7 @@ def put_report_plan(
 
 @report_router.get("/studies/{study}/reports/plan")
 def read_report_plan(study: StudyPath, services: ServicesDep) -> PublishedPlan:
-    """Read the published plan, and what a report made by it tells of a record."""
+    """Read the published plan, and the loss of a record by a report under the plan."""
     with services.database.read() as session:
         return reports.published(session, study)
 
@@ -211,7 +211,7 @@ def read_report_plan(study: StudyPath, services: ServicesDep) -> PublishedPlan:
 @report_router.post(
     "/studies/{study}/reports",
     status_code=201,
-    responses=found_before(BatchReceipt, "It was counted before."),
+    responses=found_before(BatchReceipt, "The batch was already counted."),
 )
 def send_reports(
     study: StudyPath,
@@ -220,7 +220,7 @@ def send_reports(
     caller: CallerDep,
     response: Response,
 ) -> BatchReceipt:
-    """Count a batch of reports, whole or not at all; acknowledged when it is safe on disk."""
+    """Count a whole batch of reports. The response follows once the counts are safe on disk."""
     receipt, new = reports.count(services, study, caller.name, body)
     say_made(response, new)
     return receipt
@@ -228,7 +228,7 @@ def send_reports(
 
 @report_router.get("/studies/{study}/reports")
 def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
-    """Tell how many reports there are, of which gateways, and how many are in use."""
+    """Read the count of reports, in total, by gateway, and in use."""
     with services.database.read() as session:
         return reports.counts(session, study)
 
@@ -236,12 +236,12 @@ def read_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
 @report_router.post(
     "/studies/{study}/reports/release",
     status_code=201,
-    responses=found_before(Release, "The same reports were in use."),
+    responses=found_before(Release, "The same reports were already in use."),
 )
 async def release_reports(
     study: StudyPath, services: ServicesDep, gate: GateDep, response: Response
 ) -> Release:
-    """Put into use what was counted so far: from now on jobs learn from it."""
+    """Put the current counts into use, so that jobs learn from them."""
     released: Release
     released, new = await gate.pools.sealing.run(reports.release, services, study)
     say_made(response, new, f"/v1/releases/{released.id}")
@@ -250,11 +250,11 @@ async def release_reports(
 
 @report_router.post("/studies/{study}/reports/close")
 def close_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
-    """Take no more reports; what was counted stays."""
+    """Accept no more reports; the counts remain."""
     return reports.close(services, study)
 
 
 @report_router.delete("/studies/{study}/reports")
 def withdraw_reports(study: StudyPath, services: ServicesDep) -> ReportCounts:
-    """Delete what was counted, and withdraw the releases of it; that it was told stays told."""
+    """Delete the counts and withdraw their releases; the privacy sums still include them."""
     return reports.withdraw(services, study)

@@ -1,4 +1,4 @@
-"""Where a study stands: its alignment and the dashboard."""
+"""The state of a study: its alignment and the dashboard."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pramana_core.wire.models import Dashboard, DashboardStudy, ModelEntry
 from pramana_core.wire.releases import Alignment
 
 NEWEST = 100
-"""At most this many studies, owners, releases, jobs and models are shown, the newest."""
+"""Maximum studies, owners, releases, jobs and models on the dashboard; the newest are shown."""
 
 
 def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard:
-    """Return what a caller may see."""
+    """Return a caller's dashboard."""
     query = select(StudyRow)
     if caller.role != ADMIN:
         query = query.where(StudyRow.name == caller.study)
@@ -52,7 +52,7 @@ def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard
 def study_seen(
     services: Services, session: Session, caller: Caller, study: StudyRow
 ) -> DashboardStudy:
-    """Return what a caller may see of a study."""
+    """Return a caller's view of a study."""
     releases = select(ReleaseRow).where(ReleaseRow.study == study.name)
     if caller.role == OWNER:
         releases = releases.where(ReleaseRow.owner == caller.name)
@@ -77,12 +77,12 @@ def study_seen(
 
 
 def models_of(session: Session, caller: Caller, study: str, paging: Paging) -> Page[ModelEntry]:
-    """Return a page of the models of a study that a caller may know of."""
+    """Return a page of the models of a study that a caller may see."""
     return page_of(session, _models(caller, study), ModelRow.seq, paging, _entry)
 
 
 def visible_models(session: Session, caller: Caller, study: str, among: Sequence[str]) -> list[str]:
-    """Return which of some models a caller may know of in a study, in their order."""
+    """Return those of some models of a study that a caller may see, in their order."""
     query = _models(caller, study).where(ModelRow.id.in_(among))
     known = {row.id for row in session.scalars(query)}
     return [model for model in dict.fromkeys(among) if model in known]
@@ -117,10 +117,10 @@ router = RuledRouter(tags=["results"])
 
 @router.get("/studies/{study}/alignment")
 def read_alignment(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Alignment:
-    """Say which records are at which owners, from their releases in use.
+    """Read which records are at which owners, from the releases in use.
 
-    An owner sees its own row and whether the records are the same everywhere; how many are not,
-    only the others see.
+    An owner sees its own row and whether the records are the same everywhere, but not the counts of
+    records that differ.
     """
     with services.database.read() as session:
         return caller.view_alignment(services.alignment(session, study))
@@ -128,6 +128,6 @@ def read_alignment(study: StudyPath, services: ServicesDep, caller: CallerDep) -
 
 @router.get("/dashboard")
 def read_dashboard(services: ServicesDep, caller: CallerDep) -> Dashboard:
-    """See at one moment all that the caller may see."""
+    """Read everything that the caller may see, in one snapshot."""
     with services.database.read() as session:
         return dashboard(services, session, caller)

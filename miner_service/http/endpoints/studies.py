@@ -1,4 +1,4 @@
-"""Routes of studies: their tokens, invitations, owners, plan and privacy."""
+"""Routes of studies: tokens, invitations, owners, plan and privacy."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def create_study(body: StudyCreate, services: ServicesDep, response: Response) -
 
 @router.get("/studies")
 def list_studies(services: ServicesDep, caller: CallerDep, paging: PagingDep) -> Page[Study]:
-    """List the studies that the caller takes part in."""
+    """List the studies to which the caller belongs."""
     query, now, for_owner = select(StudyRow), services.now(), caller.role == OWNER
     if caller.role != people.ADMIN:
         query = query.where(StudyRow.name == caller.study)
@@ -75,7 +75,7 @@ def list_studies(services: ServicesDep, caller: CallerDep, paging: PagingDep) ->
 
 @router.get("/studies/{study}")
 def read_study(study: StudyPath, services: ServicesDep, caller: CallerDep) -> Study:
-    """Read a study, what happens next in it, and who does that."""
+    """Read a study, its next steps, and who takes them."""
     with services.database.read() as session:
         row = people.find_study(session, study)
         return study_now(session, row, services.now(), for_owner=caller.role == OWNER)
@@ -85,10 +85,10 @@ def read_study(study: StudyPath, services: ServicesDep, caller: CallerDep) -> St
 def compare_linkage(
     study: StudyPath, body: LinkageQuestion, services: ServicesDep, caller: CallerDep
 ) -> LinkageCheck:
-    """Compare an owner's linkage secret, by its fingerprint, with those of the other owners.
+    """Compare an owner's linkage fingerprint with those of the other owners.
 
-    The fingerprint is kept, so that owners who join later learn of a difference before anybody
-    releases.
+    The fingerprint is stored, so that owners who join later see a difference before the first
+    release.
     """
     with services.database.write() as session:
         note_linkage(session, study, caller.name, body.fingerprint)
@@ -96,14 +96,14 @@ def compare_linkage(
 
 
 _NO_STORE = {"Cache-Control": "no-store"}
-"""The header of an answer with a secret."""
+"""Header of a response with a secret."""
 
 
 @router.post("/studies/{study}/tokens", status_code=201)
 def issue_token(
     study: StudyPath, body: TokenCreate, services: ServicesDep, response: Response
 ) -> TokenIssued:
-    """Issue a token for an analyst or a gateway; it is shown only once."""
+    """Issue a token to an analyst or a gateway; only this response contains it."""
     response.headers.update(_NO_STORE)
     with services.database.write() as session:
         row, credential = tokens.issue_token(
@@ -119,7 +119,7 @@ def issue_token(
 
 @router.get("/studies/{study}/tokens")
 def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> Page[TokenInfo]:
-    """List a study's tokens, without what they are."""
+    """List a study's tokens, without their secrets."""
     with services.database.read() as session:
         query = select(TokenRow).where(TokenRow.study == study)
         return page_of(session, query, TokenRow.seq, paging, tokens.token_message)
@@ -127,7 +127,7 @@ def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
 
 @router.delete("/tokens/{token}", status_code=204)
 def revoke_token(token: str, services: ServicesDep) -> None:
-    """Revoke a token; again is harmless."""
+    """Revoke a token. Repeating the request changes nothing."""
     with services.database.write() as session:
         tokens.revoke_token(session, token)
 
@@ -139,7 +139,7 @@ owner_router = RuledRouter(tags=["owners"])
 def create_invitation(
     study: StudyPath, body: InvitationCreate, services: ServicesDep, response: Response
 ) -> Invitation:
-    """Invite an owner; the secret is shown only once."""
+    """Invite an owner; only this response contains the secret."""
     response.headers.update(_NO_STORE)
     with services.database.write() as session:
         row, credential = owners.invite(
@@ -165,7 +165,7 @@ def list_invitations(
 
 @owner_router.delete("/invitations/{invitation}", status_code=204)
 def revoke_invitation(invitation: str, services: ServicesDep) -> None:
-    """Revoke an invitation that was not taken up; again is harmless."""
+    """Revoke a pending invitation. Repeating the request changes nothing."""
     with services.database.write() as session:
         row = owners.find_invitation(session, invitation)
         owners.revoke_invitation(row, services.now())
@@ -182,7 +182,7 @@ def accept_invitation(
         Header(
             alias=IDEMPOTENCY_HEADER,
             pattern=f"^[!-~]{{{SHORTEST_KEY},{LONGEST_KEY}}}$",
-            description="Repeated under the same key, the request has the same answer.",
+            description="A repeated request with the same key gets the same response.",
         ),
     ] = None,
 ) -> TokenIssued:
@@ -192,7 +192,7 @@ def accept_invitation(
         row, credential = owners.accept_invitation(
             session, body.secret, services.now(), days=services.settings.tokens.valid_days, key=key
         )
-    # The audit log reads who accepted.
+    # For the audit log.
     request.state.caller = Caller(row.id, row.role, row.study, row.name)
     return tokens.issued_message(row, credential)
 
@@ -207,10 +207,10 @@ def list_owners(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
 
 @owner_router.delete("/studies/{study}/owners/{owner}", status_code=204)
 def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
-    """Take an owner out of a study: its tokens are revoked and its releases no longer used.
+    """Remove an owner from a study: revoke its tokens and take its releases out of use.
 
-    Invitations that it has not taken up end, and unfinished jobs that were to use its releases
-    fail. Holders of single records are taken out by withdrawing their reports. Again is harmless.
+    Its pending invitations end, and unfinished jobs on its releases fail. To remove single records,
+    withdraw their reports instead. Repeating the request changes nothing.
     """
     with services.database.write() as session:
         owners.deactivate_owner(session, study, owner, services.now())
@@ -225,7 +225,7 @@ plan_router = RuledRouter(tags=["study plans"])
 def put_study_plan(
     study: StudyPath, body: StudyPlanMessage, services: ServicesDep, response: Response
 ) -> StudyPlanView:
-    """Give the study its plan: who reports what. Another one only while no release follows it."""
+    """Set the study's plan. It can be replaced only while no release follows it."""
     plan, new = agree(services, study, body)
     say_made(response, new)
     return StudyPlanView.of(study, plan)
@@ -233,7 +233,7 @@ def put_study_plan(
 
 @plan_router.get("/studies/{study}/plan")
 def read_study_plan(study: StudyPath, services: ServicesDep) -> StudyPlanView:
-    """Read the plan of the study and what it tells of a record."""
+    """Read the study's plan and the loss of a record by it."""
     with services.database.read() as session:
         plan = agreed_plan(session, study)
     return StudyPlanView.of(study, plan)
@@ -241,7 +241,7 @@ def read_study_plan(study: StudyPath, services: ServicesDep) -> StudyPlanView:
 
 @plan_router.delete("/studies/{study}/plan", status_code=204)
 def delete_study_plan(study: StudyPath, services: ServicesDep) -> None:
-    """Take the plan away while no release follows it; again is harmless."""
+    """Remove the plan while no release follows it. Repeating the request changes nothing."""
     withdraw_agreement(services, study)
 
 
@@ -250,7 +250,7 @@ privacy_router = RuledRouter(tags=["privacy"])
 
 @privacy_router.get("/studies/{study}/privacy")
 def read_privacy(study: StudyPath, services: ServicesDep, caller: CallerDep) -> StudyPrivacy:
-    """Tell what everything that left comes to: per column, owner and record."""
+    """Read the disclosure of all releases: per column, owner and record."""
     with services.database.read() as session:
         return study_privacy(services, session, study, shown_to_owner=caller.as_owner)
 
@@ -259,23 +259,23 @@ def read_privacy(study: StudyPath, services: ServicesDep, caller: CallerDep) -> 
 def forecast_privacy(
     study: StudyPath, body: PrivacyQuestion, services: ServicesDep, caller: CallerDep
 ) -> PrivacyForecast:
-    """Tell what a release would add, of the caller or of the owner named; nothing is stored.
+    """Forecast the disclosure by a planned release of an owner, without storing anything.
 
-    An owner asks for itself.
+    An owner may ask only about its own releases; other callers name the owner.
     """
     with services.database.read() as session:
         owner = caller.name if caller.role == OWNER else body.owner
         if owner is None:
             raise OptionError(
-                "The question does not say whose release it is about.",
+                "The request does not name the owner of the planned release.",
                 where="owner",
-                remedy="Name an owner of the study.",
+                remedy="Set `owner` to an owner of the study.",
             )
         if caller.role == OWNER and body.owner not in (None, caller.name):
             raise Forbidden(
-                "An owner may ask for its own releases only.",
+                "An owner may forecast only its own releases.",
                 where="owner",
-                remedy="Leave `owner` out.",
+                remedy="Omit `owner`.",
             )
         if owner not in active_owners(session, study):
             raise no_such("owner")

@@ -1,4 +1,4 @@
-"""The miner's dashboard in a browser: pages that show what the API answers, by its functions.
+"""The dashboard in a browser: pages that show the results of the API's functions.
 
-Nothing is computed, and nobody's access decided, here.
+Pages compute nothing and decide no access.
 """

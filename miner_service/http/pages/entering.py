@@ -1,4 +1,4 @@
-"""The way in and out of the pages: signing in with a token, signing out, and static files."""
+"""Signing in with a token, signing out, and static files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pramana_core.wire.privacy import AccessFile
 from pramana_core.wire.services import PROBLEM_MEDIA_TYPE
 
 SESSION_COOKIE, VISIT_COOKIE = "pramana_session", "pramana_visit"
-"""The cookie of who is signed in, and that of who is about to be."""
+"""The cookies after and before signing in."""
 
 _PURPOSE = b"pramana/session/1"
 _HOME = f"{ROOT}/studies"
@@ -46,7 +46,7 @@ _A_DAY = 24 * 3600
 
 @dataclass(frozen=True)
 class Visit:
-    """A browser's cookie. Forms carry a word that only readers of its pages can know."""
+    """A browser's cookie. Each form has a word derived from it, which prevents forged requests."""
 
     cookie: str
     signed_in: bool
@@ -58,7 +58,7 @@ class Visit:
         return form_word(self.key, self.cookie)
 
     def require(self, word: str) -> None:
-        """Check the word of a form. Raises Forbidden: the form is not of this visit."""
+        """Check the word of a form. Raises Forbidden for a form of another visit."""
         require_word(self.key, self.cookie, word)
 
 
@@ -67,32 +67,32 @@ router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 @router.get("")
 async def show_start() -> Response:
-    """Lead to the studies."""
+    """Redirect to the studies."""
     return RedirectResponse(_HOME, 303)
 
 
 @router.get("/sign-in")
 async def show_sign_in(request: Request) -> Response:
-    """Show the form that asks for a token."""
+    """Show the form for signing in."""
     then = parse_qs(request.url.query).get("then", [""])[0]
-    return _form(request, then=then, said="" if not then else "Sign in to go on.")
+    return _form(request, then=then, notice="" if not then else "Sign in to go on.")
 
 
 @router.post("/sign-in")
 async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Response:
-    """Begin a session with a token or an access file, which leads to its study."""
+    """Begin a session with a token, or with an access file, and redirect to its study."""
     try:
         token, study = _token_and_study(sent.text("token"))
         caller = await _name_caller(request, services, f"Bearer {token}")
     except Unauthenticated as error:
-        return _form(request, then=sent.text("then"), said=error.message, status=401)
+        return _form(request, then=sent.text("then"), notice=error.message, status=401)
 
     def begin() -> str:
         with services.database.write() as session:
             return begin_session(session, caller.token, services.now())
 
     home = f"{ROOT}/operator" if caller.role == MONITOR else f"{_HOME}{study}"
-    answer = RedirectResponse(_within(sent.text("then")) or home, 303)
+    answer = RedirectResponse(_own_address(sent.text("then")) or home, 303)
     begun, over_tls = await run_in_threadpool(begin), request.url.scheme == "https"
     for name, value, seconds in ((SESSION_COOKIE, begun, HOURS * 3600), (VISIT_COOKIE, "", 0)):
         header = cookie_header(name, value, seconds, over_tls=over_tls)
@@ -102,7 +102,7 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
 
 @router.post("/sign-out")
 async def sign_out(request: Request, services: ServicesDep, _sent: SentDep) -> Response:
-    """End the session, whoever has its cookie."""
+    """End the session of a cookie."""
     visit: Visit = request.state.visit
 
     def end() -> None:
@@ -121,7 +121,7 @@ async def sign_out(request: Request, services: ServicesDep, _sent: SentDep) -> R
 
 @router.get("/static/{name}")
 async def read_static(name: str) -> Response:
-    """Return a file that pages load."""
+    """Return a static file."""
     found = PAGES.static(name)
     if found is None:
         raise no_such("file")
@@ -130,20 +130,20 @@ async def read_static(name: str) -> Response:
 
 
 def _token_and_study(text: str) -> tuple[str, str]:
-    """Return a token, and `/` with the study where it is in an access file's text."""
+    """Return a token, and the path of the study if the text is an access file."""
     if not text.startswith("{"):
         return text, ""
     try:
         file = AccessFile.model_validate_json(text)
     except ValueError:
         raise Unauthenticated(
-            "This is not an access file. An invitation is for `owner-agent join`.", where="token"
+            "This is not an access file. Use an invitation with `owner-agent join`.", where="token"
         ) from None
     return file.token, f"/{file.study}"
 
 
 async def _name_caller(request: Request, services: Services, header: str) -> Caller:
-    """Return who sent a token, and let the audit log read it. Raises Unauthenticated."""
+    """Return the sender of a token, also for the audit log. Raises Unauthenticated."""
 
     def look() -> Caller:
         with services.database.read() as session:
@@ -155,14 +155,14 @@ async def _name_caller(request: Request, services: Services, header: str) -> Cal
     return caller
 
 
-def _form(request: Request, *, then: str, said: str, status: int = 200) -> Response:
-    """Return the form, and with it the cookie that its word is for."""
+def _form(request: Request, *, then: str, notice: str, status: int = 200) -> Response:
+    """Return the form for signing in, with its cookie."""
     visit: Visit = request.state.visit
     if not visit.cookie:
         visit = Visit(secrets.token_urlsafe(16), signed_in=False, key=visit.key)
         request.state.visit = visit
     minutes = round(IDLE.total_seconds() / 60)
-    shown = {"then": _within(then), "said": said, "hours": HOURS, "minutes": minutes}
+    shown = {"then": _own_address(then), "notice": notice, "hours": HOURS, "minutes": minutes}
     answer = page(request, "sign-in.html.j2", title="Sign in", status=status, **shown)
     if not visit.signed_in:
         over_tls = request.url.scheme == "https"
@@ -171,14 +171,14 @@ def _form(request: Request, *, then: str, said: str, status: int = 200) -> Respo
     return answer
 
 
-def _within(address: str) -> str:
-    """Return an address if it is that of a page here; else nothing."""
+def _own_address(address: str) -> str:
+    """Return an address if it is a page of this service, else ""."""
     plain = address.startswith(f"{ROOT}/") and address.isprintable() and "\\" not in address
     return address if plain and "//" not in address else ""
 
 
 class Visitors:
-    """The middleware of pages: passes the cookie of a session on where a token would be."""
+    """Middleware of pages: puts a session's cookie into the `Authorization` header."""
 
     def __init__(self, app: ASGIApp, *, services: Services) -> None:
         self._app = app
@@ -205,7 +205,7 @@ class Visitors:
 
 
 class _AsPage:
-    """What is answered to a browser: a problem as a page, or as the way to sign in."""
+    """Converts problem responses into pages, or into redirects for signing in."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
@@ -214,13 +214,13 @@ class _AsPage:
         self._body = b""
 
     async def send(self, message: Message) -> None:
-        """Pass an answer on; that of a problem when it is whole."""
+        """Pass on a response; collect a problem document until it is complete."""
         if message["type"] == "http.response.start":
             kind = MutableHeaders(raw=message["headers"]).get("content-type", "")
             if kind == PROBLEM_MEDIA_TYPE:
                 self._problem = message
                 return
-            # There may be a prefix before all addresses.
+            # A proxy may add a prefix to all addresses.
             headers = MutableHeaders(raw=message["headers"])
             if (there := headers.get("location", "")).startswith("/"):
                 headers["location"] = relative(there, self._scope["path"])

@@ -1,4 +1,4 @@
-"""The forms of jobs: their fields follow the schema of each kind of job."""
+"""Forms of jobs, generated from the schema of each kind."""
 
 from __future__ import annotations
 
@@ -27,52 +27,52 @@ from pramana_core.wire.release_kinds import KINDS
 Schema = Mapping[str, Any]
 
 _LISTS = frozenset({"variables", "attributes", "features"})
-"""Fields that name several variables of the study."""
+"""Fields with several variables of the study."""
 
 _FIRST = ("target", "structure", *sorted(_LISTS), "minimum_support", "model", "method", "records")
-"""Fields that are shown at once, in this order; the others have good defaults, and wait below."""
+"""Fields shown first, in this order; the others have good defaults and are folded."""
 
 _NOT_ASKED = frozenset({"search.order", "items", "numeric"})
-"""Fields that a form does not have: REST and Python have them."""
+"""Fields available only in REST and Python."""
 
 _SETTLED = frozenset({"estimator", "order"})
-"""Fields that the miner fills in when a job leaves them out."""
+"""Fields that the miner chooses if a job omits them."""
 
 _SENSIBLE = {"minimum_support": "0.1"}
-"""What stands at first in fields that have no default of their own."""
+"""Initial values of fields without a default."""
 
-_SAID = {
+_LABELS = {
     ("records", "identical"): "the same at all owners",
-    ("records", "common"): "those at every owner",
-    ("records", "any"): "all there are",
+    ("records", "common"): "only records at every owner",
+    ("records", "any"): "all records",
     ("estimator", "moment"): "by moments",
-    ("estimator", "sum"): "by moments, every record alike",
+    ("estimator", "sum"): "by moments, with equal weights",
     ("estimator", "ml"): "by maximum likelihood",
     ("estimator", "pooled"): "pooled over overlapping sets",
     ("method", "ml"): "by maximum likelihood",
     ("method", "map"): "with a Dirichlet prior",
     ("name", "likelihood"): "likelihood of the reports",
-    ("name", "bic"): "BIC of estimated counts",
-    ("name", "bayesian"): "Bayesian, of estimated counts",
-    ("name", "bdeu"): "BDeu of estimated counts",
-    ("model", "auto"): "what the noise allows",
+    ("name", "bic"): "BIC on estimated counts",
+    ("name", "bayesian"): "Bayesian, on estimated counts",
+    ("name", "bdeu"): "BDeu on estimated counts",
+    ("model", "auto"): "chosen according to the noise",
     ("model", "naive-bayes"): "naive Bayes",
     ("model", "tan"): "tree-augmented naive Bayes",
-    ("method", "pgen"): "drawn from the trees' paths",
-    ("method", "basegen"): "drawn evenly, labelled by the owner's tree",
-    ("method", "labelled"): "drawn evenly, labelled by all trees",
-    ("method", "votes"): "the trees vote",
-    ("method", "product"): "one tree of all",
+    ("method", "pgen"): "pseudo-records drawn from the trees' paths",
+    ("method", "basegen"): "uniform pseudo-records, labelled by the owner's tree",
+    ("method", "labelled"): "uniform pseudo-records, labelled by all trees",
+    ("method", "votes"): "votes of the trees",
+    ("method", "product"): "all trees combined into one",
 }
-"""Options in words, where their names do not say it, by the last part of the field's name."""
+"""Labels of options, by the last part of the field's name, where option names do not suffice."""
 
 ARROW = "->"
-"""What parts the line of a link: parent and child."""
+"""Separates parent and child in the line of a link."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """A field of a form; emptied, a `nullable` one means null."""
+    """A field of a form; an emptied `nullable` field means null."""
 
     name: str
     kind: str
@@ -86,38 +86,38 @@ class Input:
 
     @property
     def path(self) -> list[str]:
-        """Where it stands in the specification."""
+        """The field's path in the specification."""
         return self.name.split(".")
 
     @property
     def label(self) -> str:
-        """Its name for people."""
+        """The field's label."""
         return self.name.removesuffix(".name").replace(".", ": ").replace("_", " ")
 
-    def said(self, option: str) -> str:
-        """Return an option for people."""
+    def option_label(self, option: str) -> str:
+        """Return the label of an option."""
         return (
-            _SAID.get((self.path[-1], option)) or option.replace("-", " ") or "the best available"
+            _LABELS.get((self.path[-1], option)) or option.replace("-", " ") or "the best available"
         )
 
     @property
     def place(self) -> int | None:
-        """Where it stands among those shown at once; None of one that waits below."""
+        """The position among the fields shown first; None for a folded field."""
         if self.name in _FIRST:
             return _FIRST.index(self.name)
         return len(_FIRST) if self.required else None
 
     @property
     def first(self) -> bool:
-        """Whether it is shown at once."""
+        """Whether the field is shown first."""
         return self.place is not None
 
     def read(self, sent: SentForm, variables: Iterable[str]) -> dict[str, Any]:
-        """Return its value by its name; nothing if it was left empty. Raises InputError."""
+        """Return the field's value by its name; {} for an empty field. Raises InputError."""
         if self.kind == "flag":
             return {self.name: sent.text(self.name) == "on"}
         if self.kind in ("variables", "owners"):
-            chosen = _chosen(sent, self.name)
+            chosen = _checked_values(sent, self.name)
             return {self.name: chosen} if chosen else {}
         text = sent.text(self.name)
         if self.kind == "parents":
@@ -132,48 +132,48 @@ class Input:
             return int(text) if self.whole else float(text)
         except ValueError as error:
             raise InputError(
-                f"{self.label}: this is not a number.", where=self.name, remedy="Correct it."
+                f"{self.label}: this is not a number.", where=self.name, remedy="Enter a number."
             ) from error
 
 
-def _chosen(sent: SentForm, name: str) -> list[str]:
-    """Return what was checked; of names that were typed, those a line each."""
+def _checked_values(sent: SentForm, name: str) -> list[str]:
+    """Return the checked values; typed names are split into lines."""
     return [one for text in sent.every(name) for one in text.splitlines() if one.strip()]
 
 
 def _parents(text: str, name: str, variables: list[str]) -> dict[str, list[str]]:
-    """Return every node with its parents, from a line for each link."""
+    """Return every node with its parents, from a line per link."""
     found: dict[str, list[str]] = {node: [] for node in variables}
     for line in filter(None, map(str.strip, text.splitlines())):
-        parent, child = _parted(line, variables, name)
+        parent, child = _split_link(line, variables, name)
         found.setdefault(child, []).append(parent)
         found.setdefault(parent, [])
     return found
 
 
-def _parted(line: str, variables: list[str], where: str) -> tuple[str, str]:
-    """Return the ends of a link. A name may hold an arrow, so the parent must be a known one."""
+def _split_link(line: str, variables: list[str], where: str) -> tuple[str, str]:
+    """Return the ends of a link. Names may contain arrows, so the parent must be a known one."""
     places = [at for at in range(len(line)) if line.startswith(ARROW, at)]
     ends = [(line[:at].strip(), line[at + len(ARROW) :].strip()) for at in places]
     known = [pair for pair in ends if pair[0] in variables and pair[1]]
     if not known:
         raise InputError(
-            f"{where}: a line is no PARENT -> CHILD of variables of this study.",
+            f"{where}: a line is not a link PARENT -> CHILD between variables of this study.",
             where=where,
-            remedy="Write a line for each link, as PARENT -> CHILD.",
+            remedy="Write one line per link, as PARENT -> CHILD.",
         )
     return known[-1]
 
 
 def inputs_of(schema: Schema) -> tuple[Input, ...]:
-    """Return the fields of a specification's schema: those shown at once first, in their order."""
+    """Return the fields of a specification's schema, fields shown first at the beginning."""
     found = list(_inputs(schema, schema.get("$defs", {}), ""))
     shown = sorted((one for one in found if one.first), key=lambda one: one.place or 0)
     return (*shown, *(one for one in found if not one.first))
 
 
 def nested(values: Mapping[str, Any], inputs: Iterable[Input]) -> dict[str, Any]:
-    """Return what fields say as a specification has it: objects within it are objects again."""
+    """Return the values of fields as a specification with nested objects."""
     found: dict[str, Any] = {}
     for one in inputs:
         if one.name not in values:
@@ -206,7 +206,7 @@ def _input(full: str, schema: Schema, required: bool) -> Input:
     default = schema.get("default")
     written = default if isinstance(default, str) else json.dumps(default)
     options = tuple(map(str, plain.get("enum", ())))
-    # Which records are counted is shown as the study has it.
+    # The form shows the study's default for `records`.
     may_be_empty = options and not required and default is None and full != "records"
     return Input(
         name=full,
@@ -236,22 +236,22 @@ class JobForm:
     """The form of a kind of job."""
 
     kind: str
-    told: str
+    help: str
     inputs: tuple[Input, ...]
     of: JobKind[Any, Any, Any]
 
     @property
     def command(self) -> str:
-        """The command by which an owner releases what the job uses."""
+        """The command with which an owner publishes a release for this kind of job."""
         return KINDS[self.of.release_kind].command
 
     @property
     def label(self) -> str:
-        """The kind for people."""
+        """The label of the kind."""
         return self.kind.replace("-", " ")
 
     def read(self, sent: SentForm, variables: Iterable[str]) -> JobCreate:
-        """Return the job that a form asks for, at a study of some variables. Raises InputError."""
+        """Return the job that a submitted form describes. Raises InputError."""
         values: dict[str, Any] = {}
         for one in self.inputs:
             values.update(one.read(sent, variables))
@@ -259,7 +259,7 @@ class JobForm:
         return read_message(JobCreate, {"spec": spec}, leave_out=2)
 
     def fields_of(self, spec: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Return the fields that ask for a specification; the miner chooses again what it chose."""
+        """Return the form's fields for a specification, without options that the miner chose."""
         found = {}
         for one in self.inputs:
             value: Any = spec
@@ -271,8 +271,8 @@ class JobForm:
     def remedied(
         self, fields: Mapping[str, list[str]], remedy: str | None
     ) -> list[tuple[str, str]]:
-        """Return changes of a form's choices that a remedy names: in words, and as the query of
-        the form with all its fields. Without any, the words are empty and nothing is changed."""
+        """Return the changes of choices that a remedy suggests, each as a label and as the form's
+        query with all fields. Without a suggestion, one entry has no label and no change."""
         quoted = re.findall(r"[\"']([\w-]+)[\"']", remedy or "")
         named = [
             [(one, option) for option in quoted if option in one.options]
@@ -281,7 +281,7 @@ class JobForm:
         ]
         found = []
         for chosen in product(*filter(None, named)):
-            words = ", ".join(f"{one.label}: {one.said(option)}" for one, option in chosen)
+            words = ", ".join(f"{one.label}: {one.option_label(option)}" for one, option in chosen)
             changed = {one.name: [option] for one, option in chosen}
             query = urlencode({"kind": self.kind, **fields, **changed}, doseq=True)
             found.append((words, query))
@@ -289,7 +289,7 @@ class JobForm:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return what a field holds where a specification has a value."""
+    """Return a field's texts for a value of a specification."""
     if isinstance(value, bool) or value is None:
         return ["on" if value else ""]
     if isinstance(value, dict):
@@ -319,7 +319,7 @@ def form_of(kind: str) -> JobForm:
     """Return the form of a kind of job. Raises OptionError."""
     if kind not in job_forms():
         raise OptionError(
-            "There is no such kind of job.", where="kind", remedy=f"There are {list(job_forms())}."
+            "This kind of job is unknown.", where="kind", remedy=f"Use one of {list(job_forms())}."
         )
     return job_forms()[kind]
 

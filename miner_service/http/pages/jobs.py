@@ -1,4 +1,4 @@
-"""Jobs: the list of them, a form for each kind, and one as it runs."""
+"""Pages of jobs: the list, a form for each kind, and a single job."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pramana_core.wire.jobs import JobName
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
-"""Of more variables than this, names are typed instead of chosen."""
+"""Maximum variables to choose from; above it, names are typed."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")
 def show_jobs(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
 ) -> Response:
-    """Show the jobs of a study, and which kinds there are."""
+    """Show the jobs of a study, and the kinds of jobs."""
     found = jobs.list_jobs(study, services, caller, paging)
     return page(
         request,
@@ -49,7 +49,7 @@ def show_job_form(
     services: ServicesDep,
     kind: Annotated[str, Query(max_length=64)],
 ) -> Response:
-    """Show the form of a kind of job, filled in with the fields that the address names."""
+    """Show the form of a kind of job, filled with the fields in the address."""
     query = SentForm.of(request.url.query.encode())
     sent = SentForm({name: sent for name, sent in query.fields.items() if name != "kind"})
     return _form(request, services, study, form_of(kind), sent)
@@ -74,9 +74,9 @@ def create_job(
 
 @router.get("/jobs/{job}", name="read_job")
 def show_job(request: Request, job: JobPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Show a job; while it runs, the page reads itself again."""
+    """Show a job; the page updates itself while the job runs."""
     answer = jobs.read_job(job, services, caller, Response())
-    asked = answer.spec.model_dump(mode="json", exclude_defaults=True)
+    options = answer.spec.model_dump(mode="json", exclude_defaults=True)
     may_run, changes = caller.role in (ADMIN, ANALYST), []
     if answer.problem is not None and may_run:
         form, spec = form_of(answer.spec.kind), answer.spec.model_dump(mode="json")
@@ -86,7 +86,7 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
         "job.html.j2",
         title=answer.name or f"Job {answer.id}",
         job=answer,
-        asked=asked,
+        options=options,
         kind=answer.spec.kind,
         runs=answer.state in UNFINISHED,
         may_cancel=answer.state in UNFINISHED and may_run,
@@ -96,7 +96,7 @@ def show_job(request: Request, job: JobPath, services: ServicesDep, caller: Call
 
 @router.post("/jobs/{job}/name", name="rename_job")
 def rename_job(job: JobPath, services: ServicesDep, sent: SentDep) -> Response:
-    """Give a job and its model another name; show the model, or the job where there is none."""
+    """Rename a job and its model; show the model, or a job without model."""
     found = jobs.rename_job(job, read_message(JobName, {"name": sent.text("name")}), services)
     place = f"/models/{found.model}" if found.model else f"/jobs/{job}"
     return RedirectResponse(f"{ROOT}{place}", 303)

@@ -1,4 +1,4 @@
-"""Models: the list of them, and one with its picture and files."""
+"""Pages of models: the list, a single model with its picture and files, and a comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pramana_core.wire.models import ModelHead
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COMPARED = 4
-"""The most models that are compared at once."""
+"""Maximum models in a comparison."""
 
 _SUFFIXES = {"document": "document.json", "text": "txt", "page": "html"}
 
@@ -35,7 +35,7 @@ def show_models(
     caller: CallerDep,
     paging: NewestDep,
 ) -> Response:
-    """Show the models of a study that who asks may know of."""
+    """Show the models of a study that the caller may see."""
     with services.database.read() as session:
         found = models_of(session, caller, study, paging)
     title = f"{study}: models"
@@ -50,7 +50,7 @@ def compare_models(
     caller: CallerDep,
     model: Annotated[tuple[str, ...], Query(max_length=_COMPARED)] = (),
 ) -> Response:
-    """Show what some models are worth, and where else they differ."""
+    """Show the worth of some models and their other differences."""
     with services.database.read() as session:
         known = visible_models(session, caller, study, model)
     found = [models.visible_model(services, caller, one) for one in known]
@@ -60,28 +60,28 @@ def compare_models(
 
 
 def differences(found: Sequence[ModelHead]) -> list[tuple[str, list[str]]]:
-    """Return what models are worth, and then what differs between them: a name and their values."""
+    """Return table rows of a name and each model's value: first the worth, then what differs."""
     worths = [one.worth.to_worth() if one.worth else Worth("") for one in found]
     figures = [{figure.name: figure.words for figure in worth.figures} for worth in worths]
-    said = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]
-    asked = [
+    shown = [{"verdict": worth.verdict, **own} for worth, own in zip(worths, figures, strict=True)]
+    chosen = [
         {
             "records": f"{one.records:,}",
             "releases": ", ".join(sorted(one.releases)),
-            **{name: _written(value) for name, value in one.spec.model_dump(mode="json").items()},
+            **{name: _text_of(value) for name, value in one.spec.model_dump(mode="json").items()},
         }
         for one in found
     ]
-    rows = [(name, [own.get(name, "–") for own in said]) for name in _names(said)]
-    rows += [(name, [own.get(name, "–") for own in asked]) for name in _names(asked)]
-    return [row for row in rows if row[0] in _names(said) or len(set(row[1])) > 1]
+    rows = [(name, [own.get(name, "–") for own in shown]) for name in _names(shown)]
+    rows += [(name, [own.get(name, "–") for own in chosen]) for name in _names(chosen)]
+    return [row for row in rows if row[0] in _names(shown) or len(set(row[1])) > 1]
 
 
 def _names(rows: Sequence[Mapping[str, str]]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _written(value: object) -> str:
+def _text_of(value: object) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -105,7 +105,7 @@ def read_model_shown(
 
 @router.get("/models/{model}/page", name="read_model_form")
 def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-    """Return the model's own page, with its pictures and their error bars, to be framed."""
+    """Return the model's own page, with pictures and error bars, for a frame."""
     written = models.written_as(services, caller, model, "page")
     return Response(written, media_type="text/html", headers=dict(FRAMED))
 

@@ -1,4 +1,4 @@
-"""The pages of those who take part in a study, and of how the service fares."""
+"""Pages of a study's people, and of the service's state."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def create_study(
 def show_people(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
 ) -> Response:
-    """Show the invitations of a study, and to the admin its tokens."""
+    """Show the invitations of a study and, to the admin, its tokens."""
     return _shown(request, services, caller, study, paging)
 
 
@@ -75,7 +75,7 @@ def show_people(
 def create_invitation(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Invite an owner; the page has the file that `owner-agent join` takes, this once."""
+    """Invite an owner; only this response has the file for `owner-agent join`."""
     few = newest(SHOWN)
     try:
         body = _read(InvitationCreate, sent, "owner", "valid_hours")
@@ -96,7 +96,7 @@ def create_invitation(
 def issue_token(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
 ) -> Response:
-    """Issue a token to an analyst; the page has the access file with it, this once."""
+    """Issue a token to an analyst; only this response has the access file."""
     few = newest(SHOWN)
     try:
         body = _read(TokenCreate, sent, "name", "valid_days")
@@ -114,7 +114,7 @@ def issue_token(
 
 
 def _address(request: Request, services: Services) -> str:
-    """Return the address in invitations; where none is known, the one that the browser has."""
+    """Return the address for invitations, by default the address in the browser."""
     try:
         return address_of(services.settings, None)
     except OptionError:
@@ -146,7 +146,7 @@ def _back(sent: SentForm) -> Response:
 
 
 def _read(message: type[Read], sent: SentForm, *names: str) -> Read:
-    """Return the message that the filled fields of a form ask for. Raises InputError."""
+    """Return the message from the filled fields of a form. Raises InputError."""
     return read_message(message, {name: sent.text(name) for name in names if sent.text(name)})
 
 
@@ -183,7 +183,7 @@ def _shown(
 async def show_operator(
     request: Request, services: ServicesDep, crew: CrewDep, gate: GateDep
 ) -> Response:
-    """Show whether all is there, what waits, and how much room there is."""
+    """Show the state of the service: unavailable parts, the queue, and free disk space."""
     away = ""
     try:
         await read_readiness(services, crew, gate)

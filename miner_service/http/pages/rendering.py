@@ -1,4 +1,4 @@
-"""The parts that several pages share: forms that the session made, lists, releases in words."""
+"""Shared parts of pages: forms with the session's word, lists, and sentences on releases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = Pages("miner_service.http.pages")
 def page(
     request: Request, template: str, *, status: int = 200, title: str, **shown: Any
 ) -> Response:
-    """Return a page: a file of `templates`, with what it names besides `title` and the caller."""
+    """Return a page from a file of `templates` with the title, the caller, and `shown`."""
     state = request.scope.get("state", {})
     caller: Caller | None = state.get("caller")
     known = {"title": title, "who": caller, "word": state["visit"].word}
@@ -33,7 +33,7 @@ def page(
 
 
 async def get_sent(request: Request) -> SentForm:
-    """Return the form that a request brings. Raises InputError, Forbidden."""
+    """Return the submitted form of a request. Raises InputError, Forbidden."""
     sent = SentForm.of(await request.body())
     request.state.visit.require(sent.text("word"))
     return sent
@@ -45,7 +45,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 def read_message(message: type[Read], fields: Any, leave_out: int = 0) -> Read:
-    """Return the message that a form asks for. Raises InputError."""
+    """Return the message that a form describes. Raises InputError."""
     try:
         return message.model_validate(fields)
     except ValidationError as error:
@@ -53,23 +53,23 @@ def read_message(message: type[Read], fields: Any, leave_out: int = 0) -> Read:
         where = ".".join(map(str, wrong["loc"][leave_out:])) or "form"
         why = _NAME if wrong["type"] == "string_pattern_mismatch" else wrong["msg"]
         raise InputError(
-            f"{where.replace('_', ' ')}: {why}.", where=where, remedy="Correct it."
+            f"{where.replace('_', ' ')}: {why}.", where=where, remedy="Correct this field."
         ) from error
 
 
-_NAME = "letters, digits and . _ - only, at most 64"
+_NAME = "use only letters, digits and . _ -, at most 64"
 
 SHOWN = 50
-"""The rows of a page."""
+"""Rows per page."""
 
 
 async def get_newest(cursor: Annotated[str | None, Query(max_length=64)] = None) -> Paging:
-    """Return the page of a list that a request wants."""
+    """Return the requested page of a list, newest first."""
     return newest(SHOWN, cursor)
 
 
 def newest(limit: int, cursor: str | None = None) -> Paging:
-    """Return the paging for the newest of a list."""
+    """Return the paging for the newest rows of a list."""
     return Paging(limit, cursor, newest=True)
 
 
@@ -77,13 +77,13 @@ NewestDep = Annotated[Paging, Depends(get_newest)]
 
 
 def release_words(release: Release) -> list[str]:
-    """Return sentences on what a release holds and how it is protected."""
+    """Return sentences on the content and protection of a release."""
     return list(_words(_ReleaseContent(release.kind, release.content_digest, release.content)))
 
 
 @dataclass(frozen=True)
 class _ReleaseContent:
-    """What a release holds, which is the same wherever its digest is."""
+    """The content of a release, cached by its digest."""
 
     kind: str
     digest: str
@@ -95,13 +95,13 @@ def _words(release: _ReleaseContent) -> tuple[str, ...]:
     content = release.content
     if release.kind == "masked-records":
         masked = [column.name for column in content.columns if column.role == "masked"]
-        told = [column.name for column in content.columns if column.role == "told"]
-        unchanged = f"{named(told)}: released unchanged." if told else ""
+        unmasked = [column.name for column in content.columns if column.role == "told"]
+        unchanged = f"{named(unmasked)}: released unchanged." if unmasked else ""
         first = f"{named(masked)}: masked by {content.method}."
         return tuple(one for one in (first, unchanged, *content.protection) if one)
     if release.kind == "knowledge-model":
         if content.tree is None:
-            return ("A knowledge model, which was withdrawn.",)
+            return ("A withdrawn knowledge model.",)
         noise = "" if content.epsilon is None else f", epsilon {content.epsilon:.4g}"
         return (f"A decision tree with {content.counts} counts{noise}.", *content.protection)
     return tuple(plan_words(content.to_plan()))

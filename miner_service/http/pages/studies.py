@@ -1,4 +1,4 @@
-"""The pages of studies: what was spent, which records are where, and what to do next."""
+"""Pages of studies: privacy spent, alignment of records, and next steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pramana_core.wire.release_kinds import RANDOMIZED
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _COLUMNS = 40
-"""The most columns on the page of a study: those with the largest losses."""
+"""Maximum columns on a study's page; those with the largest losses are shown."""
 
 _ALL_COLUMNS = 1000
 _FEW = 5
@@ -36,7 +36,7 @@ _FEW = 5
 def show_studies(
     request: Request, services: ServicesDep, caller: CallerDep, paging: NewestDep
 ) -> Response:
-    """Show the studies of who asks."""
+    """Show the caller's studies."""
     found = studies.list_studies(services, caller, paging)
     with services.database.read() as session:
         ending = tokens_ending(
@@ -53,8 +53,8 @@ def show_studies(
 def show_study(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
-    """Show where a study stands."""
-    told = studies.read_privacy(study, services, caller)
+    """Show the state of a study."""
+    privacy = studies.read_privacy(study, services, caller)
     alignment = results.read_alignment(study, services, caller)
     few = newest(_FEW)
     found = studies.list_owners(study, services, newest(100))
@@ -70,10 +70,10 @@ def show_study(
         study=studies.read_study(study, services, caller),
         owners=found,
         own=lambda name: caller.as_owner in (None, name),
-        privacy=told,
+        privacy=privacy,
         single=single,
-        spent=Spent.of(told, caller, _COLUMNS, blocks_of(services, study)),
-        sums=sum_words(told),
+        spent=Spent.of(privacy, caller, _COLUMNS, blocks_of(services, study)),
+        sums=sum_words(privacy),
         alignment=alignment,
         releases=[(one, release_words(one)) for one in sent.items],
         jobs=run.items,
@@ -93,7 +93,7 @@ def show_owners(
 def show_releases(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
 ) -> Response:
-    """Show what was released for a study, under which plan; an owner sees what is hers."""
+    """Show a study's releases with their plans; an owner sees its own."""
     found = releases.list_releases(study, services, caller, paging)
     return page(
         request,
@@ -109,21 +109,21 @@ def show_releases(
 def show_privacy(
     request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
 ) -> Response:
-    """Show what has been disclosed about each column."""
-    told = studies.read_privacy(study, services, caller)
+    """Show the disclosure about each column."""
+    privacy = studies.read_privacy(study, services, caller)
     return page(
         request,
         "privacy.html.j2",
         title=f"{study}: privacy",
         study=study,
-        privacy=told,
-        spent=Spent.of(told, caller, _ALL_COLUMNS, blocks_of(services, study)),
-        sums=sum_words(told),
+        privacy=privacy,
+        spent=Spent.of(privacy, caller, _ALL_COLUMNS, blocks_of(services, study)),
+        sums=sum_words(privacy),
     )
 
 
 Blocks = Mapping[tuple[str, str], tuple[str, ...]]
-"""The variables that are randomized together with one of an owner's."""
+"""The variables of the block of each owner's variable."""
 
 
 def blocks_of(services: Services, study: str) -> Blocks:
@@ -135,25 +135,25 @@ def blocks_of(services: Services, study: str) -> Blocks:
 
 
 def sum_words(privacy: StudyPrivacy) -> str:
-    """Return why the owners' epsilons do not add up to the record's; nothing where they do."""
+    """Return why the owners' epsilons do not add up to the record's epsilon, or ""."""
     record = privacy.record.determined.epsilon
     added = sum(one.determined.epsilon or math.inf for one in privacy.owners)
     if record is None or privacy.unbounded or math.isclose(added, record, rel_tol=1e-6):
         return ""
-    sentence = f"The owners' epsilons add up to {added:.4g}, the record's is {record:.4g}: "
+    sentence = f"The owners' epsilons add up to {added:.4g}, the record's is only {record:.4g}: "
     if privacy.different_people:
-        return f"{sentence}the owners hold different people, so a record loses to one owner only."
+        return f"{sentence}the owners have different people, so each record is at one owner only."
     if privacy.study_plan is not None:
         return (
-            f"{sentence}under the study plan each record reports one set of variables at all"
-            " owners. Losses add up within a set, and the record's is that of the worst set."
+            f"{sentence}under the study plan, each record reports one set of variables at all"
+            " owners. Losses add up within a set, and the record has the loss of the worst set."
         )
-    return f"{sentence}what several releases have in common is counted once."
+    return f"{sentence}draws that several releases share count once."
 
 
 @dataclass(frozen=True)
 class BudgetBar:
-    """A bar with its words: what was spent and left; `spent` is None where nothing bounds it."""
+    """A bar of spent and remaining epsilon; `spent` is None if nothing bounds it."""
 
     owner: str
     what: str
@@ -164,9 +164,9 @@ class BudgetBar:
 
 @dataclass(frozen=True)
 class Spent:
-    """The bars of a study: of owners and of the record, and of columns, the largest first.
+    """The bars of a study: of owners and the record, and of columns, largest first.
 
-    Columns of a block have one bar: they share its epsilon.
+    The columns of a block share one bar, because they share its epsilon.
     """
 
     owners: list[BudgetBar]
@@ -175,7 +175,7 @@ class Spent:
 
     @classmethod
     def of(cls, disclosure: StudyPrivacy, caller: Caller, most: int, blocks: Blocks) -> Spent:
-        """Return what a caller sees: an owner what is hers, and what all come to."""
+        """Return a caller's view: an owner sees its own bars and the record's."""
         own, left = caller.as_owner, disclosure.budget.left_for_record
         by_owner = {one.owner: one.determined.epsilon for one in disclosure.owners}
         by_owner |= dict.fromkeys(one.owner for one in disclosure.unbounded)
@@ -202,12 +202,12 @@ class Spent:
 
     @property
     def scale(self) -> float:
-        """The length of the longest bar of columns that ends."""
+        """The length of the longest bounded bar of columns."""
         return _scale(self.columns)
 
     @property
     def owners_scale(self) -> float:
-        """The length of the longest bar of owners that ends."""
+        """The length of the longest bounded bar of owners."""
         return _scale(self.owners)
 
 

@@ -1,32 +1,32 @@
 "use strict";
 
-// A publication that runs is followed: what is being done, and how many parts have arrived.
+// Shows the progress of a running publication: its stage, and the parts that have arrived.
 async function follow(publication) {
   const at = (id) => document.getElementById(id);
   const pause = (milliseconds) => new Promise((go) => setTimeout(go, milliseconds));
   for (;;) {
     await pause(1000);
-    let told;
+    let progress;
     try {
       const answer = await fetch(publication.dataset.follow, { credentials: "same-origin" });
       if (!answer.ok) {
         location.reload();
         return;
       }
-      told = await answer.json();
+      progress = await answer.json();
     } catch {
-      // The command was stopped: what it was doing goes on when it is started and asked again.
-      at("doing").textContent = "The agent does not answer. Start it again, and publish again.";
+      // The command was stopped. Publishing again after a restart continues the publication.
+      at("doing").textContent = "The agent does not answer. Start it again, then publish again.";
       return;
     }
-    if (told.state !== "running") {
+    if (progress.state !== "running") {
       location.reload();
       return;
     }
-    at("doing").textContent = told.doing;
-    if (told.total !== null) {
-      at("progress").max = told.total;
-      at("progress").value = told.done;
+    at("doing").textContent = progress.doing;
+    if (progress.total !== null) {
+      at("progress").max = progress.total;
+      at("progress").value = progress.done;
     }
   }
 }

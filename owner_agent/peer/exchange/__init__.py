@@ -1,5 +1,4 @@
-"""What travels in a session: an owner's records, what leaves for one peer (randomized, written down
-first, with its cost) and what arrives (checked).
+"""The exchange of columns: local records, randomized releases to a peer, and received columns.
 
-What exact counts disclose is in `owner_agent.peer`.
+Exact counts are in `owner_agent.peer`.
 """

@@ -1,4 +1,4 @@
-"""Columns of a peer: checked against its announcement, then counted and never kept."""
+"""Columns of a peer: checked against its announcement, then counted, and never stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pramana_core.wire.releases import release_digest
 
 
 def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
-    """Return the reported columns whose joint table gives the true table over a scope."""
+    """Return the reported columns whose joint table determines the true table over a scope."""
     names: list[str] = []
     for block in plan.blocks:
         inside = [name for name in block.names if name in scope]
@@ -28,7 +28,7 @@ def counted_names(plan: Plan, scope: Sequence[str]) -> tuple[str, ...]:
 
 
 Fetch = Callable[[int], bytes]
-"""Returns one part of a package."""
+"""Fetches a part of a package."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def check_package(sender: str, package: Package, offer: Offer, plan: Plan) -> No
     whole = release_digest(plan.digest, package.parts)
     if (package.records, counts, package.digest) != (offer.records, offer.records, whole):
         raise PeerDeviated(
-            f"{sender} announces columns that are not those it offered and this owner needs"
+            f"{sender} does not announce the columns that it offered and this owner needs"
             f" ({list(plan.domain.names)} of {offer.records} records).",
             where=sender,
         )
@@ -105,7 +105,7 @@ def _records(
         except PartInvalid as error:
             raise _other_data(sender, f"a part that cannot be read ({error.message})") from None
         if len(decoded[-1][0]) != part.records:
-            raise _other_data(sender, "another number of records than it announced")
+            raise _other_data(sender, "another count of records than it announced")
     return joined_parts(schema, decoded)
 
 

@@ -37,11 +37,11 @@ class LocalRecords:
 
     @property
     def domain(self) -> Domain:
-        """The session's variables that this owner has."""
+        """This owner's variables in the session."""
         return Domain(tuple(self.plan.variables[name] for name in self.names))
 
 
-def hold(
+def read_local_records(
     site: Site, proposal: Proposal, variables: Sequence[str], progress: Progress
 ) -> LocalRecords:
     """Read the table for a session. Raises VariablesMissing, InputError, KeyFileError."""
@@ -60,7 +60,7 @@ def hold(
 
 
 def offer(holding: LocalRecords, proposal: Proposal) -> Offer:
-    """Return what an owner says of itself before anything is randomized."""
+    """Return an owner's offer, before anything is randomized."""
     digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
     return Offer(
         proposal=proposal.digest,
@@ -81,8 +81,8 @@ def require_aligned(offers: dict[str, Offer], study: str) -> None:
     if len({offer.keys_digest for offer in offers.values()}) > 1:
         each = ", ".join(f"{owner} {offer.records}" for owner, offer in offers.items())
         raise RecordsDoNotAlign(
-            f"The owners' records are not the same set. Records per owner: {each}.",
+            f"The owners have different sets of records. Records per owner: {each}.",
             where=study,
-            remedy="Check that the owners share one linkage secret and one form of record ids, and"
-            " have the same records.",
+            remedy="Check that the owners have the same linkage secret, the same form of record ids"
+            " and the same records.",
         )

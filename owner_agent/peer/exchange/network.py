@@ -1,6 +1,6 @@
-"""The network that the owners' parts make together, checked whole, and the files it is kept in.
+"""The owners' joint network, checked as a whole, and its files.
 
-`network.json` has the form of the miner's models.
+`network.json` has the format of the miner's models.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class MergedNetwork:
 
 
 def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart:
-    """Return what an owner learned as a message; every float survives exactly."""
+    """Return an owner's findings as a message that represents every float exactly."""
     return NetworkPart(
         proposal=proposal.digest,
         families=[
@@ -70,7 +70,7 @@ def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart
 def merge(
     proposal: Proposal, parts: Mapping[str, NetworkPart], holdings: Holdings, domain: Domain
 ) -> MergedNetwork:
-    """Join the learners' parts to one network. Raises PeerDeviated."""
+    """Merge the learners' parts into one network. Raises PeerDeviated."""
     families: dict[str, LearnedFamily] = {}
     for owner in proposal.participants:
         _require_own(proposal, owner, parts[owner], holdings[owner])
@@ -90,7 +90,7 @@ def merge(
         ) from None
     stated = [link for part in parts.values() for link in part.links]
     if stated and sorted((k.parent, k.child) for k in stated) != sorted(structure.links):
-        raise PeerDeviated("The links that the owners describe are not those of the network.")
+        raise PeerDeviated("The links in the owners' statements differ from those of the network.")
     links = sorted(stated, key=lambda link: structure.links.index((link.parent, link.child)))
     return MergedNetwork(learned, tuple(links))
 
@@ -98,7 +98,7 @@ def merge(
 def files_of(
     proposal: Proposal, merged: MergedNetwork, holdings: Holdings, records: Mapping[str, int]
 ) -> dict[str, bytes]:
-    """Return the network as JSON (with the errors of its parameters), BIF and SVG."""
+    """Return the network as JSON (with standard errors of its parameters), BIF and SVG."""
     groups = {name: owner for owner, mine in holdings.items() for name in mine}
     learned = merged.learned
     document = {
@@ -123,7 +123,7 @@ def files_of(
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:
-    """Return SHA-256 over names and contents: equal at two owners if and only if all files are."""
+    """Return SHA-256 over names and contents, equal at two owners if and only if all files are."""
     running = hashlib.sha256()
     for name in sorted(files):
         running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())
@@ -134,7 +134,7 @@ def _records(parts: Mapping[str, NetworkPart]) -> int:
     numbers = {part.records for part in parts.values()}
     if len(numbers) > 1:
         raise PeerDeviated(
-            f"The owners learned from different numbers of records: {sorted(numbers)}."
+            f"The owners learned from different counts of records: {sorted(numbers)}."
         )
     return numbers.pop()
 
@@ -143,7 +143,7 @@ def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequenc
     nodes = [family.node for family in part.families]
     if part.proposal != proposal.digest or sorted(nodes) != sorted(own):
         raise PeerDeviated(
-            f"{owner} sent families of {sorted(nodes)}; its variables are {sorted(own)}.",
+            f"{owner} sent families of {sorted(nodes)}, but its variables are {sorted(own)}.",
             where=owner,
         )
 
@@ -151,8 +151,8 @@ def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequenc
 def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
     if not proposal.task.allows(family.node, family.parents):
         raise PeerDeviated(
-            f"{owner} learned {family.node!r} with the parents {family.parents}, which is not what"
-            " was agreed.",
+            f"{owner} learned {family.node!r} with the parents {family.parents}, which the task"
+            " does not allow.",
             where=owner,
         )
 
@@ -167,7 +167,7 @@ def _family(owner: str, message: FamilyMessage, domain: Domain) -> LearnedFamily
         )
     shaped = {name: array.reshape(shape) for name, array in arrays.items()}
     if not all(np.isfinite(shaped[name]).all() for name in ("probability", "low", "high")):
-        raise PeerDeviated(f"{owner} sent a table of {message.node!r} with holes.", where=owner)
+        raise PeerDeviated(f"{owner} sent an incomplete table of {message.node!r}.", where=owner)
     return LearnedFamily(message.node, tuple(message.parents), **shaped)
 
 

@@ -1,7 +1,7 @@
-"""What leaves this owner for one peer: only what the peer may have, and written down first.
+"""Releases to a peer: only the columns that the peer may have, recorded before they are sent.
 
-Columns are randomized whole, by the same keyed draws as any release; those not asked for are
-dropped. So nobody sees two randomizations of one value.
+Whole blocks are randomized, with the same keyed draws as any release, and columns not requested are
+dropped. So nobody receives two randomizations of one value.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from pramana_core.wire.releases import release_digest
 
 @dataclass(frozen=True)
 class Share:
-    """The blocks that a peer gets: as drawn, and as declared of the part that is sent."""
+    """A peer's blocks: `drawn` as randomized, and `sent` as declared for the part that is sent."""
 
     drawn: tuple[Block, ...]
     sent: tuple[Block, ...]
 
     @property
     def plan(self) -> Plan:
-        """The plan of what is sent."""
+        """The plan of the sent blocks."""
         return Plan(self.sent)
 
     def of(self, made: SortedReports) -> Randomized:
-        """Return what is sent of the reports that were drawn."""
+        """Return the sent part of drawn reports."""
         plan = self.plan
         columns = {name: made.columns[name][:] for name in plan.reported_sizes}
         return Randomized(plan, made.keys[:], columns)
@@ -47,7 +47,7 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class OutgoingPackage:
-    """One peer's package, ready to leave, with what the ledger will say of it."""
+    """A package for a peer, ready to be sent, with its entry of the ledger."""
 
     package: Package
     entry: Entry
@@ -55,9 +55,10 @@ class OutgoingPackage:
 
 
 def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
-    """Return what a peer entitled to some variables gets to see; None if that is nothing.
+    """Return the share of a peer entitled to some variables, or None if it is empty.
 
-    It is the margin of a block's joint draw, or the whole block where its channel has no margin.
+    The share is the margin of a block's joint draw, or the whole block if its channel has no
+    margin.
     """
     drawn, sent = [], []
     for block in plan.blocks:
@@ -73,7 +74,7 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
 def draws_of(
     holding: LocalRecords, share: Share, identities: Mapping[str, str], entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
-    """Return what sending a share costs each column, as the ledger writes it."""
+    """Return the ledger's draws of each column for sending a share."""
     draws = planned_draws(
         share.drawn,
         {name: holding.plan.columns[name] for block in share.sent for name in block.names},
@@ -91,7 +92,7 @@ def outgoing(
     now: datetime,
     consent: PublishOptions,
 ) -> OutgoingPackage:
-    """Randomize what a peer gets and prepare it. Raises PlanConflict, UnprotectedVariable."""
+    """Randomize a peer's share and prepare it. Raises PlanConflict, UnprotectedVariable."""
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state
@@ -109,10 +110,10 @@ def outgoing(
         if settled.exchange is not None:
             settled.exchange.require_small("--accept-added-loss")
     reports = share.of(settled.randomized)
-    # The announcement holds digests of the reports: who guesses them could check the guess.
+    # The announcement contains digests of the reports, against which a guess could be checked.
     settled.remember(past, reports.digest)
     ledger.begin()
-    package, bodies = packed(holding, reports)
+    package, bodies = pack(holding, reports)
     entry = replace(
         session_entry(holding, proposal, [peer], now),
         name=f"r-{package.digest[:12]}",
@@ -129,14 +130,14 @@ def outgoing(
 
 
 def forget(holding: LocalRecords, made: OutgoingPackage) -> None:
-    """Remove a package from the outbox if neither this nor another release of it ever left."""
+    """Remove a package from the outbox if no release of it was ever sent."""
     left = {entry.name for entry in Ledger(holding.site.state).entries()}
     if made.entry.name not in left:
         discard(made.bodies.folder.parent, made.entry.name)
 
 
-def packed(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
-    """Return reports with pseudonyms: the announcement, and the bytes in the outbox."""
+def pack(holding: LocalRecords, made: Randomized) -> tuple[Package, StoredRelease]:
+    """Return reports with pseudonyms as an announced package, and as bytes in the outbox."""
     prepared = prepare(holding.site.state / OUTBOX, Outgoing.of(made), PART_RECORDS)
     parts = prepared.manifest.parts
     package = Package(

@@ -1,6 +1,6 @@
-"""The loss of a session: of each column, by each owner, and of a record.
+"""The privacy loss of a session: by column, by owner and for a record.
 
-The sum bounds what colluding peers learn. Parameters that are shared exactly have no epsilon.
+The sum bounds the disclosure to colluding peers. Exactly shared parameters have no epsilon.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 
 def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
-    """Add up the loss of the blocks that owners draw: each once, whoever gets how much of it."""
+    """Add up the loss of the blocks that owners draw, each counted once for all receivers."""
     return total_loss(
         BlockDisclosure(
             owner,
@@ -37,10 +37,10 @@ def session_loss(drawn: Mapping[str, Plan]) -> StudyDisclosure:
 
 
 def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
-    """Yield the loss in words; nothing if no column is sent."""
+    """Yield the loss as sentences; nothing if no column is sent."""
     if not disclosure.columns:
         return
-    yield "What the columns sent in this session reveal of a record, to all peers together:"
+    yield "Joint disclosure about a record to all peers by the columns sent in this session:"
     for owner, extremes in disclosure.owners.items():
         each = ", ".join(
             f"{column.variable} {_written(column.amplification)}"
@@ -56,7 +56,7 @@ def session_lines(disclosure: StudyDisclosure) -> Iterator[str]:
 
 
 def session_json(disclosure: StudyDisclosure) -> dict[str, Any]:
-    """Return the loss for scripts; null stands for that of a column sent unchanged."""
+    """Return the loss for scripts; null is the loss of a column sent unchanged."""
     return {
         "prior": PRIOR,
         "columns": [

@@ -1,4 +1,4 @@
-"""The ledger's line about a session, with what was shared exactly and the proof that all agreed."""
+"""The ledger's line of a session: exactly shared tables, and the proof of agreement."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pramana_core.wire.base import Label, Message, Sha256
 
 
 class SharedFamily(Message):
-    """A family whose parameters all participants got; epsilon does not cover it."""
+    """A family whose parameters all participants received; epsilon does not cover it."""
 
     node: Label
     parents: list[Label]
 
     def __str__(self) -> str:
-        """Return it as people read it."""
+        """Return the family as text for people."""
         return f"{self.node} given {', '.join(self.parents)}" if self.parents else self.node
 
 
@@ -37,13 +37,13 @@ class ExactTable(Message):
     shared: datetime
 
     def covers(self, other: ExactTable) -> bool:
-        """Whether another table is part of this one."""
+        """Whether another table is part of this table."""
         same = (self.study, self.own) == (other.study, other.own)
         return same and set(self.groups) >= set(other.groups)
 
 
 class SessionRecord(Message):
-    """A session: what was shared, and, once the result may be written, why."""
+    """A session: its shared families and, once the result may be written, the agreement."""
 
     proposal: Proposal
     families: tuple[SharedFamily, ...] = ()
@@ -53,14 +53,14 @@ class SessionRecord(Message):
 
 
 def session_name(session: str) -> str:
-    """Return the name under which the ledger has a session."""
+    """Return a session's name in the ledger."""
     return f"session-{session}"
 
 
 def session_entry(
     holding: LocalRecords, proposal: Proposal, peers: Sequence[str], now: datetime
 ) -> Entry:
-    """Return the line which says that this owner takes part in a session with some peers."""
+    """Return the ledger's entry of this owner's participation in a session with peers."""
     return Entry(
         miner=PEER + ",".join(peers),
         study=proposal.study,
@@ -79,7 +79,7 @@ def session_entry(
 
 
 def session_records(entries: Iterable[Entry]) -> list[SessionRecord]:
-    """Return what the ledger's entries have of sessions, oldest first. Raises StoreCorrupt."""
+    """Return the session records in the ledger's entries, oldest first. Raises StoreCorrupt."""
     return [_read(entry) for entry in entries if entry.session]
 
 
@@ -88,8 +88,8 @@ def _read(entry: Entry) -> SessionRecord:
         return SessionRecord.model_validate_json(entry.session)
     except ValidationError:
         raise StoreCorrupt(
-            f"What the ledger has of {entry.name} is not what was written there.",
+            f"The ledger's record of {entry.name} is damaged.",
             where=entry.name,
-            remedy="Restore the state folder from your newest backup: without it nobody knows what"
-            " was shared.",
+            remedy="Restore the state folder from your newest backup. The record is the only"
+            " account of what was shared.",
         ) from None

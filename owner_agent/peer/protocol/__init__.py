@@ -1,5 +1,4 @@
-"""What owners can learn together, what they say to each other, step by step, and who they are:
-keys, pinned certificates and signed statements.
+"""The protocol between owners: tasks, messages, steps, and identities with pinned certificates.
 
-The answers are in `owner_agent.peer`.
+`owner_agent.peer` implements the answers.
 """

@@ -1,4 +1,4 @@
-"""An owner's identity among its peers: a key and a certificate that the others pin."""
+"""An owner's identity for its peers: a key and a certificate that the others pin."""
 
 from __future__ import annotations
 
@@ -27,45 +27,44 @@ from owner_agent.state.private_files import private_directory, refuse_if_open_to
 from pramana_core.errors import ConfigError, KeyFileError, PeerDeviated, Unauthenticated
 
 VALID = dt.timedelta(days=3650)
-"""A pinned certificate is replaced by hand, so that it lasts; its end is a reminder only."""
+"""Validity in years. Pinned certificates are replaced by hand; expiry is only a reminder."""
 
 _CLOCKS_APART = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class PublicIdentity:
-    """The public side of an owner: its name and its certificate."""
+    """The public identity of an owner: its name and its certificate."""
 
     name: str
     pem: bytes
 
     def __post_init__(self) -> None:
-        """Refuse what is not a certificate of an Ed25519 key. Raises ConfigError."""
+        """Check that the certificate has an Ed25519 key. Raises ConfigError."""
         try:
             key = x509.load_pem_x509_certificate(self.pem).public_key()
         except ValueError:
             key = None
         if not isinstance(key, Ed25519PublicKey):
             raise ConfigError(
-                f"The certificate of {self.name!r} is not one that `owner-agent keys identity`"
-                " made.",
+                f"The certificate of {self.name!r} was not created by `owner-agent keys identity`.",
                 where="peer.known",
-                remedy=f"Ask {self.name!r} for the file that the command writes.",
+                remedy=f"Ask {self.name!r} for the file that this command writes.",
             )
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the certificate, in groups that two people can read to each other."""
+        """SHA-256 of the certificate, in groups for reading aloud."""
         digest = hashlib.sha256(self.der).hexdigest()
         return ":".join(digest[i : i + 4] for i in range(0, len(digest), 4))
 
     @property
     def der(self) -> bytes:
-        """The certificate in binary: the first of its file alone."""
+        """The certificate in DER; of several in its file, the first."""
         return x509.load_pem_x509_certificate(self.pem).public_bytes(Encoding.DER)
 
     def signed(self, signature: bytes, message: bytes) -> bool:
-        """Whether a message carries this owner's signature."""
+        """Whether this owner signed a message."""
         key = x509.load_pem_x509_certificate(self.pem).public_key()
         if not isinstance(key, Ed25519PublicKey):
             return False
@@ -78,7 +77,7 @@ class PublicIdentity:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """This owner's key and certificate; the key is kept out of every printed form."""
+    """This owner's key and certificate; printed forms omit the key."""
 
     public: PublicIdentity
     folder: Path
@@ -90,7 +89,7 @@ class PeerIdentity:
 
     @property
     def files(self) -> tuple[Path, Path]:
-        """The paths of the certificate and of the key, as TLS libraries want them."""
+        """The paths of the certificate and the key, for TLS libraries."""
         return self.folder / _CERTIFICATE, self.folder / _KEY
 
 
@@ -98,7 +97,7 @@ _CERTIFICATE, _KEY = "identity.pem", "identity.key"
 
 
 def make_identity(site: Site, now: dt.datetime) -> PeerIdentity:
-    """Return the site's identity, made if it is not there. Raises KeyFileError."""
+    """Return the site's identity, created if it is missing. Raises KeyFileError."""
     folder = private_directory(state_directory(site.state) / "keys")
     if not (folder / _KEY).exists():
         key = Ed25519PrivateKey.generate()
@@ -135,7 +134,7 @@ def pinned(site: Site) -> dict[str, PublicIdentity]:
             raise ConfigError(
                 f"The certificate of {peer.name!r}, {path}, cannot be read: {error.strerror}.",
                 where="peer.known",
-                remedy=f"Put the file that {peer.name!r} gave you there.",
+                remedy=f"Store the file from {peer.name!r} at this path.",
             ) from None
         found[peer.name] = PublicIdentity(peer.name, pem)
     if len({known.fingerprint for known in found.values()}) < len(found):
@@ -144,10 +143,10 @@ def pinned(site: Site) -> dict[str, PublicIdentity]:
 
 
 def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLContext:
-    """Return the TLS settings to call one owner, and nobody else."""
+    """Return the TLS settings for calling one owner, and nobody else."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    # The certificate itself is pinned; the machine's name adds nothing.
+    # The certificate itself is pinned, so the host name needs no check.
     context.check_hostname = False
     context.load_verify_locations(cadata=server.der)
     context.load_cert_chain(*identity.files)
@@ -155,7 +154,7 @@ def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLCon
 
 
 def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentity]) -> None:
-    """Let a server's TLS settings accept callers with a known certificate only."""
+    """Restrict a server's TLS settings to callers with a known certificate."""
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
     for peer in known.values():
@@ -163,14 +162,14 @@ def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentit
 
 
 def caller_of(certificate: str | None, known: Mapping[str, PublicIdentity]) -> str:
-    """Return the known owner of a caller's certificate, in PEM. Raises Unauthenticated."""
+    """Return the known owner of a caller's PEM certificate. Raises Unauthenticated."""
     der = None if certificate is None else ssl.PEM_cert_to_DER_cert(certificate)
     for name, peer in known.items():
         if peer.der == der:
             return name
     raise Unauthenticated(
-        "The caller has no certificate of a known owner.",
-        remedy="Exchange certificates, and name each other in the [peer] sections.",
+        "The caller does not have a known owner's certificate.",
+        remedy="Exchange certificates, and add each other to the [peer] sections.",
     )
 
 
@@ -184,7 +183,7 @@ def _certificate(owner: str, key: Ed25519PrivateKey, now: dt.datetime) -> bytes:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _CLOCKS_APART)
         .not_valid_after(now + VALID)
-        # It can sign no other certificate.
+        # The key cannot sign other certificates.
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     )
     return builder.sign(key, None).public_bytes(Encoding.PEM)
@@ -200,9 +199,9 @@ def _read_key(path: Path) -> Ed25519PrivateKey:
 
 def _unusable(folder: Path) -> KeyFileError:
     return KeyFileError(
-        f"There is no usable identity in {folder}.",
+        f"The folder {folder} has no usable identity.",
         where=str(folder),
-        remedy="Run `owner-agent keys identity`, and give the certificate to the other owners.",
+        remedy="Run `owner-agent keys identity`, and send the certificate to the other owners.",
     )
 
 
@@ -214,13 +213,14 @@ def state(identity: PeerIdentity, session: str, message: Statement) -> Signed:
 
 
 def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type[Stated]) -> Stated:
-    """Return the message that an owner stated. Raises PeerDeviated."""
+    """Return the message in an owner's signed statement. Raises PeerDeviated."""
     text = _statement(session, kind, signed.content)
     if signed.owner != owner.name or not owner.signed(bytes.fromhex(signed.signature), text):
         raise PeerDeviated(
-            f"The {kind.noun} of {owner.name} is not as {owner.name} signed it.",
+            f"The signature of {owner.name} does not match its {kind.noun}.",
             where=owner.name,
-            remedy="Somebody changed it on its way; compare the owners' fingerprints.",
+            remedy="The message was changed in transit, or a certificate differs. Compare the"
+            " owners' fingerprints.",
         )
     return read(kind, signed.content, owner.name)
 

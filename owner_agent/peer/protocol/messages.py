@@ -1,7 +1,7 @@
-"""The messages of owners in a joint session; unknown fields are refused by name.
+"""The messages of owners in a joint session. Unknown fields are errors.
 
-In order: `Proposal` (the initiator's), an `Offer` and an `Announcement` of each owner, then the
-`NetworkPart` that each has learned.
+In order: the initiator's `Proposal`, each owner's `Offer` and `Announcement`, and the `NetworkPart`
+that each owner has learned.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from pramana_core.wire.services import ProblemDetail
 LONGEST_SECONDS = 24 * 3600.0
 
 Holdings = Mapping[str, tuple[str, ...]]
-"""The variables of each owner; no two owners have the same variable."""
+"""The variables of each owner, all different."""
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]
 Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$", strict=True)]
 
 
 class PeerMessage(Message):
-    """What one owner sends to another."""
+    """A message from one owner to another."""
 
 
 class Statement(PeerMessage):
-    """What an owner states and signs, once in a session, under its `noun`."""
+    """A message that an owner states and signs, once per session and `noun`."""
 
     noun: ClassVar[str]
 
 
 class Proposal(PeerMessage):
-    """What the initiator asks the others to do together; `seconds` from its arrival on."""
+    """The initiator's proposal of a joint task, to be done within `seconds` of its arrival."""
 
     session: SessionId
     study: Name
@@ -67,28 +67,28 @@ class Proposal(PeerMessage):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON: what was agreed to, in one word."""
+        """SHA-256 of the canonical JSON, which identifies the agreed proposal."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def others(self, owner: str) -> list[str]:
-        """Return the participants but one."""
+        """Return all participants except one."""
         return [name for name in self.participants if name != owner]
 
     def entitled(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
-        """Return the sender's variables that the receiver gets, in the sender's order."""
+        """Return the sender's variables for the receiver, in the sender's order."""
         needed = self.task.needs(holdings[receiver]) if sender != receiver else ()
         return tuple(name for name in holdings[sender] if name in needed)
 
 
 class OfferedVariable(Message):
-    """A variable that the session names and this owner has."""
+    """A variable of the session that this owner has."""
 
     variable: VariableMessage
     sensitive: bool
 
 
 class Offer(Statement):
-    """What an owner has that the session names, with SHA-256 of the ascending pseudonyms."""
+    """An owner's variables in the session, with SHA-256 of the ascending pseudonyms."""
 
     noun = "offer"
 
@@ -99,7 +99,7 @@ class Offer(Statement):
 
 
 class Package(Message):
-    """One peer's share of the columns drawn: its content, before a byte of it has left."""
+    """One peer's share of the drawn columns: its content, before a byte of it is sent."""
 
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
@@ -107,7 +107,7 @@ class Package(Message):
 
 
 class Announcement(Statement):
-    """The blocks an owner would send to anybody (`drawn`), and the digest of all offers."""
+    """The blocks that an owner draws for any peer (`drawn`), and the digest of all offers."""
 
     noun = "announcement"
 
@@ -136,7 +136,7 @@ class FamilyMessage(Message):
 
 
 class StatedLink(Message):
-    """One learned link and what speaks for it; see LearnedLink. An infinite inflation is null."""
+    """A learned link and its evidence; see LearnedLink. An infinite inflation is null."""
 
     parent: Label
     child: Label
@@ -157,7 +157,7 @@ class NetworkPart(Statement):
 
 
 class Signed(PeerMessage):
-    """A statement of one owner, signed: whoever passes it on cannot change it."""
+    """A signed statement of an owner, which forwarding owners cannot change."""
 
     owner: Name
     content: Annotated[str, StringConstraints(max_length=1 << 28)]
@@ -171,7 +171,7 @@ class Statements(PeerMessage):
 
 
 class ResultAgreement(Statement):
-    """The digest of the result an owner has made ready: signed, it is its word to write it."""
+    """The digest of a prepared result; the signature is the consent to write it."""
 
     noun = "agreement"
 
@@ -191,7 +191,7 @@ Phase = Literal[
 
 
 class Status(PeerMessage):
-    """How far an owner is: what it learned, agreed to, or why its session ended."""
+    """An owner's progress: its findings, its agreement, or the reason why the session ended."""
 
     phase: Phase
     done: int = 0
@@ -203,7 +203,7 @@ class Status(PeerMessage):
 
 
 class Ending(PeerMessage):
-    """Why a session ends without a result, and who found out."""
+    """The reason why a session ends without a result, and the owner that found it."""
 
     owner: Name
     problem: ProblemDetail
@@ -214,7 +214,7 @@ Stated = TypeVar("Stated", bound=Statement)
 
 
 def read(kind: type[Read], content: str | bytes, who: str) -> Read:
-    """Read a message of another owner. Raises PeerDeviated, which quotes nothing of it."""
+    """Parse a message of another owner. Raises PeerDeviated, which quotes nothing from it."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
@@ -227,7 +227,7 @@ def read(kind: type[Read], content: str | bytes, who: str) -> Read:
 
 
 def digest_of(statements: list[Signed]) -> str:
-    """Return the digest of all statements of one round, whoever passes them on in what order."""
+    """Return the digest of all statements of a round, independent of their order."""
     lines = sorted(
         f"{s.owner}:{hashlib.sha256(s.content.encode()).hexdigest()}" for s in statements
     )

@@ -1,4 +1,4 @@
-"""`peers.toml`: what the initiator asks its peers to do together, validated whole."""
+"""`peers.toml`: the initiator's description of a session, validated as a whole."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)
 
 
 class SessionFile(BaseModel):
-    """The content of `peers.toml`; without `participants` all known peers take part."""
+    """The content of `peers.toml`; without `participants`, all known peers take part."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -33,22 +33,22 @@ class SessionFile(BaseModel):
     task: TaskMessage
 
     def patient(self, environment: Environment) -> Environment:
-        """Return the environment in which others are waited for as long as this file says."""
+        """Return the environment with the file's waiting times for other owners."""
         patience = replace(environment.patience, work=self.seconds, connect=self.connect_seconds)
         return replace(environment, patience=patience)
 
     def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
-        """Whether a proposal is for what this file says, with all `known` peers if it names none.
+        """Whether a proposal matches this file, with all `known` peers if it names none.
 
-        The initiator and the owner itself need not be named among the participants. How long it
-        may last, and how soon others must take a call, is the initiator's affair.
+        The participants need not include the initiator and the owner itself. The initiator alone
+        decides on the time limits.
         """
         named = {*(self.participants or known), proposal.initiator, own}
         return proposal.task == self.task and named == set(proposal.participants)
 
 
 def load_session_file(path: Path) -> SessionFile:
-    """Read and validate a session file. Raises ConfigError naming every mistake."""
+    """Read and validate a session file. Raises ConfigError with all mistakes."""
     content = read_toml(path, "session", "Name it with --peers.")
     try:
         return SessionFile.model_validate(content)
@@ -57,7 +57,7 @@ def load_session_file(path: Path) -> SessionFile:
 
 
 def proposal_of(file: SessionFile, site: Site, random_bytes: Callable[[int], bytes]) -> Proposal:
-    """Return the proposal that a session file asks this owner to make. Raises ConfigError."""
+    """Return this owner's proposal from a session file. Raises ConfigError."""
     known = [peer.name for peer in site.peer.known]
     wanted = [name for name in file.participants or known if name != site.owner]
     try:

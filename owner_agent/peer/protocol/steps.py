@@ -1,4 +1,4 @@
-"""The steps of a session: calls to other owners, routes and answers all follow this table."""
+"""The steps of a session, in the table that defines calls to other owners, routes and answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from owner_agent.peer.protocol.messages import (
 )
 
 MESSAGE_BYTES = 1 << 28
-"""No message of another owner is read further than this."""
+"""Largest message of another owner that is read, in bytes."""
 
 Request = TypeVar("Request", bound=PeerMessage)
 Answer = TypeVar("Answer", bound=PeerMessage)
@@ -26,15 +26,15 @@ _SESSIONS = "/v1/sessions"
 _SESSION = _SESSIONS + "/{session}"
 
 PACKAGE_PART = _SESSION + "/parts/{number}"
-"""The path of one part of what an owner has for the caller: bytes, and no message."""
+"""The path of a part of an owner's package for the caller: bytes, not a message."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[Request, Answer]):
-    """One request to an owner, done by the participant's method of its name.
+    """A request to an owner, done by the participant's method of the same name.
 
-    Only the initiator asks for a step of a `phase`, and an error ends the session. A `repeatable`
-    one takes no work.
+    Only the initiator can request a step with a `phase`, and an error ends the session. A
+    `repeatable` step takes no work.
     """
 
     name: str
@@ -51,23 +51,23 @@ PROPOSE = Step("propose", "POST", _SESSIONS, Signed, Proposal, status=HTTPStatus
 """Take part in a session; the answer is the owner's offer."""
 
 OFFERS = Step("offers", "PUT", _SESSION + "/offers", Signed, Statements, "offered")
-"""Learn what all have; the answer is the owner's announcement."""
+"""Receive all offers; the answer is the owner's announcement."""
 
 ANNOUNCEMENTS = Step(
     "announcements", "PUT", _SESSION + "/announcements", Status, Statements, "announced"
 )
-"""Check what all would send."""
+"""Check all announcements."""
 
 BEGIN: Step[Never, Status] = Step(
     "begin", "POST", _SESSION + "/begin", Status, phase="agreed", status=HTTPStatus.ACCEPTED
 )
-"""Start to fetch and to learn, now that all have checked everything."""
+"""Start to fetch and learn, after all owners have checked all announcements."""
 
 STATUS: Step[Never, Status] = Step("status", "GET", _SESSION, Status, repeatable=True)
-"""Say how far the owner is."""
+"""Report the owner's progress."""
 
 PARTS = Step("parts", "PUT", _SESSION + "/network", Signed, Statements, "learned")
-"""Join what all have learned; the answer is the owner's agreement to write the result."""
+"""Merge all parts; the answer is the owner's agreement to write the result."""
 
 COMMIT = Step("commit", "PUT", _SESSION + "/result", Status, Statements, repeatable=True)
 """Write the result that all have agreed to."""
@@ -95,9 +95,9 @@ class Partner(Protocol):
         """The owner's name."""
 
     def within(self, ends: float) -> Partner:
-        """Return the same owner, to be waited for until a moment (of this owner's clock) only."""
+        """Return the same owner, with calls limited to the time `ends` on this owner's clock."""
 
     def ask(
         self, step: Step[Request, Answer], session: str, message: Request | None = None
     ) -> Answer:
-        """Let the owner do a step; return what it answers."""
+        """Request a step from the owner and return the answer."""

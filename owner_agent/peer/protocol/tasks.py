@@ -1,4 +1,4 @@
-"""What owners can learn together: the ``task`` of a session file, one class for each kind."""
+"""The joint tasks of owners: the ``task`` of a session file, one class per kind."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Parents = dict[Label, Annotated[list[Label], Field(max_length=64)]]
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What an owner learned: the families of its variables, and the links between them."""
+    """An owner's findings: the families of its variables, and the links between them."""
 
     families: tuple[LearnedFamily, ...]
     links: tuple[LearnedLink, ...] = ()
 
 
 class NetworkTask(WithParameters):
-    """A network that all owners end with; each learns its own nodes."""
+    """A network that all owners obtain; each learns its own nodes."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class NetworkTask(WithParameters):
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise an InputError where the task contradicts itself."""
+        """Check that the task is consistent. Raises InputError."""
         raise NotImplementedError
 
     def possible_parents(self, node: str) -> Sequence[str]:
@@ -59,11 +59,11 @@ class NetworkTask(WithParameters):
         raise NotImplementedError
 
     def agreed_parents(self, node: str) -> Sequence[str]:  # noqa: ARG002 - of a known structure
-        """Return the parents of a node that are known before anything is learned."""
+        """Return the parents of a node that are known before learning."""
         return ()
 
     def allows(self, node: str, parents: Sequence[str]) -> bool:
-        """Return whether a node may be learned with some parents."""
+        """Return whether a node may be learned with these parents."""
         raise NotImplementedError
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
@@ -71,7 +71,7 @@ class NetworkTask(WithParameters):
         raise NotImplementedError
 
     def needs(self, own: Collection[str]) -> Collection[str]:
-        """Return what may be a parent of an owner's nodes (Ma 5.2.1, definition 2; 5.2.2)."""
+        """Return the possible parents of an owner's nodes (Ma 5.2.1, definition 2; 5.2.2)."""
         nodes = [node for node in self.names if node in own]
         return {parent for node in nodes for parent in self.possible_parents(node)}
 
@@ -127,7 +127,7 @@ class ParametersTask(NetworkTask):
 
 
 class StructureTask(NetworkTask):
-    """The structure along one order of all variables, and then its parameters (Ma 5.2.2)."""
+    """The structure along a given order of all variables, then its parameters (Ma 5.2.2)."""
 
     kind: Literal["structure"] = "structure"
     order: Labels
@@ -153,14 +153,14 @@ class StructureTask(NetworkTask):
         return self.order[: self.order.index(node)]
 
     def allows(self, node: str, parents: Sequence[str]) -> bool:
-        """Return whether these come before the node and are not too many."""
+        """Return whether the parents precede the node and are not too many."""
         return {*parents} <= {*self.possible_parents(node)} and len(parents) <= self.max_parents
 
     def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
         """Search for the parents of some nodes, and learn their families."""
         from pramana_core.learn.networks.structure_learning import learn_structure
 
-        # A peer's joint block may bring variables that nobody wants: last, they are no parents.
+        # A peer's joint block may include unneeded variables: placed last, they are no parents.
         known = marginals.domain.names
         ordered = [name for name in self.order if name in known]
         ordered += [name for name in known if name not in self.order]

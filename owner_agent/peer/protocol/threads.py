@@ -1,4 +1,4 @@
-"""Work in threads that nobody has to wait for, and moments when signals must wait."""
+"""Work in threads that can be abandoned, and sections in which signals must wait."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Result = TypeVar("Result")
 
 
 def started(work: Callable[[], Result]) -> Future[Result]:
-    """Start work in a daemon thread: whoever gives up on it can leave, also the process."""
+    """Start work in a daemon thread, which neither its caller nor the process must await."""
     future: Future[Result] = Future()
 
     def run() -> None:
         try:
             made = work()
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever asks for the result
+        except BaseException as error:  # noqa: BLE001 - raised again when the result is read
             future.set_exception(error)
         else:
             future.set_result(made)
@@ -31,14 +31,14 @@ def started(work: Callable[[], Result]) -> Future[Result]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let neither Ctrl-C nor SIGTERM stop what cannot be undone; all in it must be short."""
+    """Delay Ctrl-C and SIGTERM during short work that cannot be undone."""
     with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM):
         yield
 
 
 @contextmanager
 def stopped_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that the other owners hear of it."""
+    """Let SIGTERM end a command as Ctrl-C does, so that other owners are notified."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -79,7 +79,7 @@ class _Part:
 class Sampled(DecodedTransition):
     """Reports one choice of variables with probability `weight` / 2^32 and withholds the others.
 
-    A variable of K categories has K + 1 reported codes, of which the last means "withheld". If the
+    A variable of K categories has K + 1 reported codes; the last means "withheld". If the
     weights sum to less than 1, some records report nothing.
 
     The product of the variables may have any size: 100 variables of ten categories have 10^100

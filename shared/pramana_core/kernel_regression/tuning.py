@@ -147,7 +147,7 @@ def decompose(points: Floats, span: Span, *, smooth: bool) -> Spectrum:
 def tune(
     points: Floats, targets: Floats, most: int, rng: Permuting | None, *, smooth: bool
 ) -> tuple[float, tuple[float, ...] | None]:
-    """Return the bandwidth and the targets' penalties, None if all records must choose them."""
+    """Return the bandwidth, and the targets' penalties unless all records must choose them."""
     n = len(targets)
     some = n > RECORDS
     if some:

@@ -177,8 +177,8 @@ def recommend(
     if given.records > RECORDS:
         chosen = np.sort(rng.permutation(given.records)[:RECORDS])
         given = inputs(given.s.rows(chosen), given.x.rows(chosen))
-    q, told = given.columns, len(given.s.columns)
-    total = q * (told + (told > 1)) + q * (q - 1)
+    q, known = given.columns, len(given.s.columns)
+    total = q * (known + (known > 1)) + q * (q - 1)
     over_s, among = [], []
     for row in _over_s(given, rng):
         over_s.append(row)
@@ -226,7 +226,7 @@ def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
     """Yield how two columns of X depend on each other after the fits on S are subtracted."""
     ranks = base == "monotonic"
     values = normal_scores(given.matrix) if ranks else given.matrix
-    told, features = features_of(given.s), features_of(given.s, scored=ranks)
+    known, features = features_of(given.s), features_of(given.s, scored=ranks)
     fit: Fit = "kernel" if base == "non-monotonic" else "linear"
     rest = [target - _left_out(fit, features, target, rng) for target in values.T]
     suffix = " given S" if given.s.columns else ""
@@ -235,7 +235,9 @@ def _among(given: Inputs, base: Kind, rng: Randomness) -> Iterator[Evidence]:
         for second, other in enumerate(given.x.names):
             if first != second:
                 about = f"{name} -> {other}{suffix}"
-                yield dependence(about, pair, rest[second], rng, beside=told, least=MATTERS_OF_REST)
+                yield dependence(
+                    about, pair, rest[second], rng, beside=known, least=MATTERS_OF_REST
+                )
 
 
 def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:

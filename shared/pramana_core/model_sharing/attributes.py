@@ -113,7 +113,7 @@ Attribute = NumericAttribute | CategoricalAttribute
 
 
 def _require_labels(name: str, categories: tuple[str, ...] = ()) -> None:
-    """Check names; messages only count invalid categories, which are values of persons."""
+    """Check names; messages only count invalid categories, which are people's values."""
     if not is_label(name):
         raise DomainError(
             f"{name[:40]!r} cannot be the name of a column in a message.",

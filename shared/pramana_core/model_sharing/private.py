@@ -162,10 +162,10 @@ def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> Non
     listed = questions.at(node.box)
     if not listed:
         return
-    asked = listed[noise.choose(questions.scores(listed, node.rows), epsilon)]
-    name, *parts = asked
-    sides = zip(parts, questions.rows_of(asked, node.rows), strict=True)
-    node.question = asked
+    question = listed[noise.choose(questions.scores(listed, node.rows), epsilon)]
+    name, *parts = question
+    sides = zip(parts, questions.rows_of(question, node.rows), strict=True)
+    node.question = question
     node.below = tuple(_Open(rows, {**node.box, name: part}) for part, rows in sides)
 
 

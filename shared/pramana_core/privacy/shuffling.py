@@ -252,7 +252,7 @@ def smallest_group(known: Sequence[npt.ArrayLike]) -> int:
             batches.
 
     Raises:
-        OptionError: the columns differ in length, or there are none.
+        OptionError: the columns differ in length, or the list is empty.
     """
     columns = [np.asarray(column) for column in known]
     if not columns or len({len(column) for column in columns}) != 1 or not len(columns[0]):

@@ -87,7 +87,7 @@ def require_features(names: Sequence[str], target: str) -> None:
             remedy="Choose other columns.",
         )
     if twice := repeated_in(names):
-        raise OptionError(f"Features are repeated: {twice}.", where="features")
+        raise OptionError(f"Features are named twice: {twice}.", where="features")
     if not names:
         raise OptionError(
             f"The target {target!r} needs one or more other columns as features.",

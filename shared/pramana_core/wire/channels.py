@@ -38,7 +38,9 @@ class _Declared(Message):
     declared: ClassVar[type]
 
     def to_transition(self) -> Any:
-        return self.declared(*(_made(getattr(self, k)) for k in keys_of(self.declared).values()))
+        return self.declared(
+            *(_parameter(getattr(self, k)) for k in keys_of(self.declared).values())
+        )
 
 
 @dataclass(frozen=True)
@@ -88,13 +90,13 @@ def _travelling(hint: Any) -> Any:
     return message_of(hint) if nested else known.get(hint, hint)
 
 
-def _made(value: Any) -> Any:
+def _parameter(value: Any) -> Any:
     if isinstance(value, _Declared):
         return value.to_transition()
     if not isinstance(value, list):
         return value
     numbers = all(isinstance(first, int) for first in value[:1])
-    return tuple(value) if numbers else tuple(map(_made, value))
+    return tuple(value) if numbers else tuple(map(_parameter, value))
 
 
 class NamedVariable(Message):

@@ -172,7 +172,7 @@ class AssociationRulesTask(WithOptions[RuleOptions]):
     An item is a category of a variable. `items` names them by variable. The default is all
     categories of `variables` (by default, all that are reported), or, with `present`, the category
     of that name of each variable that has it. Rules have a confidence of at least
-    `minimum_confidence`; with `certain`, the lower end of its interval does.
+    `minimum_confidence`; with `certain`, the lower end of its interval must reach it.
     """
 
     kind: Literal["association-rules"]
@@ -401,9 +401,9 @@ class Job(Message):
 
     `inconsistent` maps the id of each release that is inconsistent with its plan to the p-value; an
     owner sees only its own releases there. `started` is the start of the last run, `seconds_left`
-    the remaining time limit of the run in seconds. `runs` counts the job's runs, including the next
-    one; `worker` has the last run. `log` has the last lines, but only where a single job is read.
-    Owners see neither worker nor log.
+    the estimated remaining seconds of that run. `runs` counts the job's runs, with the next one;
+    `worker` ran the last one. `log` has the last lines, but only where a single job is read. Owners
+    see neither worker nor log.
     """
 
     id: str

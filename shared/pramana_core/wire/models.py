@@ -156,7 +156,7 @@ class ModelHead(Message):
 
     @property
     def filled_in_told(self) -> str:
-        """A sentence on `filled_in`; empty if it is empty."""
+        """A sentence on `filled_in`, or an empty string."""
         return filled_in_words(self.filled_in)
 
 

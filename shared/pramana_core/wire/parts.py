@@ -367,11 +367,11 @@ def locate(
     """
     # Bytes of equal length compare like text; text ignores final zeros, which is harmless here.
     wanted = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}")
-    held = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
-    place = np.searchsorted(held, wanted)
-    if not len(held):
+    sorted_keys = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
+    place = np.searchsorted(sorted_keys, wanted)
+    if not len(sorted_keys):
         return place, np.zeros(len(wanted), dtype=np.bool_)
-    there: npt.NDArray[np.bool_] = held[np.minimum(place, len(held) - 1)] == wanted
+    there: npt.NDArray[np.bool_] = sorted_keys[np.minimum(place, len(sorted_keys) - 1)] == wanted
     return place, there
 
 
@@ -379,7 +379,7 @@ def joined_parts(
     schema: RecordSchema, parts: Sequence[tuple[Pseudonyms, dict[str, Values]]]
 ) -> tuple[Pseudonyms, dict[str, Values]]:
     """Return the concatenated pseudonyms and columns of decoded parts of one release."""
-    columns = {name: np.concatenate([held[name] for _, held in parts]) for name in schema.sizes}
+    columns = {name: np.concatenate([values[name] for _, values in parts]) for name in schema.sizes}
     return np.concatenate([keys for keys, _ in parts]), columns
 
 

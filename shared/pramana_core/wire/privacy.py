@@ -63,7 +63,7 @@ class CentralMessage(Message):
 
     The loss is `epsilon`, except with probability `delta`. `epsilon` is null if the loss is
     unbounded or the bound is not computed, for the reason in `unstated`. The record with the
-    largest loss hides among `records` records that agree in all public data.
+    largest loss hides among `records` records that agree in all known data.
     """
 
     epsilon: float | None = None
@@ -111,7 +111,7 @@ class ExtremesMessage(Message):
 class ColumnPrivacy(Message):
     """The loss of one column by its own draws; null if its true values are reported.
 
-    `left` is the rest of the budget per column; null without such a budget, and for true values.
+    `left` is what remains of the budget per column; null without a budget, and for true values.
     """
 
     owner: Name
@@ -130,9 +130,9 @@ class PrivacyBudget(Message):
     """The largest losses that a study allows, in epsilons; null means no limit.
 
     `max_epsilon_record` limits a record's loss if columns determine each other,
-    `max_epsilon_column` a column's loss by its own draws. `left_for_record` is the rest of the
-    first limit after all sent and announced releases; `left_for_columns` is the rest of the second,
-    for each variable that a release randomized.
+    `max_epsilon_column` a column's loss by its own draws. `left_for_record` is what
+    remains of the first limit after all sent and announced releases; `left_for_columns` is what
+    remains of the second, for each variable that a release randomized.
     """
 
     max_epsilon_record: float | None
@@ -209,14 +209,14 @@ class StudyPrivacy(Message):
 
     @property
     def people_said(self) -> str:
-        """A sentence on the study's declaration of its people, and a person's resulting loss."""
-        said = f"The study says that its owners {holding(self.people)}"
+        """A sentence on the study's claim of its people, and a person's resulting loss."""
+        claim = f"The study says that its owners {holding(self.people)}"
         if self.people != "different" or self.at_several is None:
-            return f"{said}: {meaning(self.people)}."
+            return f"{claim}: {meaning(self.people)}."
         most, summed = (
             extremes.determined.to_amplification() for extremes in (self.record, self.at_several)
         )
-        own = f"{said}: a person's loss is due to one owner, gamma {most.written_gamma} at most"
+        own = f"{claim}: a person's loss is due to one owner, gamma {most.written_gamma} at most"
         if summed == most:
             return f"{own}."
         return (
@@ -245,7 +245,7 @@ class PrivacyQuestion(Message):
 class PrivacyForecast(Message):
     """A study's privacy before and after a release; `refused` is the reason for a rejection.
 
-    Each of the two has the budget and its rest at that moment.
+    Each of the two has the budget and its remainder at that moment.
     """
 
     before: StudyPrivacy

@@ -95,7 +95,7 @@ class ReleaseKind(Generic[MessageT, ContentT]):
         unexamined: the reason why its records are not examined; None where a plan can be.
         command: the owner's command that sends such a release.
         require: raises errors that reading does not detect; called when a release is announced.
-        remainder: returns the stored rest of the content of a withdrawn release.
+        remainder: returns the content that remains of a withdrawn release.
     """
 
     name: ReleaseKindName
@@ -314,8 +314,10 @@ class SharedTreeMessage(DescribedContent):
         Raises ModelError, DomainError, LimitExceeded: the tree is invalid or too large.
         """
         tree = self.to_tree()
-        asked = self.requirement
-        if broken := sum(asked is not None and not asked.met_by(leaf) for leaf in tree.leaves):
+        requirement = self.requirement
+        if broken := sum(
+            requirement is not None and not requirement.met_by(leaf) for leaf in tree.leaves
+        ):
             raise ModelError(
                 f"{broken} of {len(tree.leaves)} paths violate the requirement.",
                 where="requirement",
@@ -336,7 +338,7 @@ class SharedTreeMessage(DescribedContent):
             )
 
     def without_tree(self) -> SharedTreeMessage:
-        """Return the stored rest of a withdrawn release: the names of its columns."""
+        """Return the content that remains of a withdrawn release: the names of its columns."""
         return self.model_copy(
             update={"tree": None, "columns": self.names, "records": None, "protection": []}
         )

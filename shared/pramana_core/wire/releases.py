@@ -67,7 +67,7 @@ class ReleaseBody(Message):
 
     @property
     def release_kind(self) -> ReleaseKind[Any, Any]:
-        """Its kind."""
+        """The kind of the release."""
         return KINDS[self.kind]
 
     @property

@@ -212,8 +212,8 @@ class CellFormat:
 
 def batch_key(study: str, gateway: str, batch: str) -> str:
     """Return the stored key of a batch, which does not reveal a random name of the gateway."""
-    said = "\0".join(["pramana/batch/1", study, gateway, batch])
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = "\0".join(["pramana/batch/1", study, gateway, batch])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def batch_digest(batch: str, cells: npt.NDArray[np.void]) -> str:

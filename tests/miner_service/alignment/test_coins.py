@@ -81,7 +81,7 @@ def test_it_says_how_many_records_of_whom_and_what_to_do():
     with pytest.raises(RecordsDoNotAlign) as raised:
         require_one_coin(blocks("north", "south"), reports(codes))
     assert "Of 3 records that ['north', 'south'] report" in str(raised.value)
-    assert "1 report sets" in str(raised.value)
+    assert "the sets of 1." in str(raised.value)
     assert raised.value.where == "north, south"
     assert "linkage secret" in str(raised.value.remedy)
 

@@ -85,7 +85,7 @@ def test_a_study_is_opened_and_gets_invitations_plan_and_access(miner, study, pl
     token = json.loads(study.access.read_text())["token"]
     assert token not in said
     assert Person(miner.client, token).get("/v1/studies/nursery/plan")["digest"] == AGREED.digest
-    assert "Next, the custodian of south, north: keep" in study("show", "nursery")
+    assert "Next, the custodian of south, north: store" in study("show", "nursery")
     assert noted(miner) == [
         ("create_study", 201),
         *[("create_invitation", 201)] * 2,
@@ -220,10 +220,10 @@ def test_a_plan_is_set_shown_and_removed(miner, study, plan, tmp_path):
     other.write_bytes(OTHER.canonical_json())
     said = study("plan set", "s", plan)
     assert AGREED.digest in said
-    assert "epsilon 2.197 (gamma 9), by one of 3 sets" in said
+    assert "epsilon 2.197 (gamma 9) by one of 3 sets" in said
     assert "north: at most epsilon 2.197; reports class 75.0%, a 75.0%." in said
     again = study("plan set", "s", plan)
-    assert "the custodian of north, south: keep" in again
+    assert "the custodian of north, south: store" in again
     assert "warning" not in again
     miner.owner("s", "west")
     assert "warning: the plan has no columns of west," in study("plan set", "s", plan)

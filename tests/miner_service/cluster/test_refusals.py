@@ -200,7 +200,7 @@ class Scheduler:
 def threads(scheduler: Scheduler) -> int:
     place = ClusterPlace(ClusterSettings(scheduler="tcp://127.0.0.1:8786"))
     place._client = scheduler
-    with place._answering():
+    with place._translate_errors():
         return place._threads(scheduler, lambda: None)
 
 

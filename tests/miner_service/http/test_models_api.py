@@ -55,7 +55,7 @@ def test_the_structure_as_a_picture(learned):
     texts = {t.text for t in ET.fromstring(svg.text).iter("{http://www.w3.org/2000/svg}text")}
     said = (
         "The link stands out from the noise."
-        " Learned from 200 records; no gamma bounds what these tell of a person."
+        " Learned from 200 records; no gamma bounds what they disclose about a person."
     )
     assert texts == {"A", ODD, said}
     assert "confidence 100 %" in svg.text
@@ -103,7 +103,7 @@ def test_the_page_shows_picture_links_and_parameters(learned):
     assert page.cells[head + 6 : head + 12] == row
     assert {"<hi>", "lo,w", "A=no" if link["parent"] == "A" else f"{ODD}=<hi>"} <= set(page.cells)
     seen = " ".join(" ".join(page.seen).split())
-    assert "how many times randomization multiplies" in seen
+    assert "the factor by which randomization increases" in seen
     # The percentage of a link is one number, and has one explanation.
-    assert seen.count("the probability that the link is there") == 1
+    assert seen.count("the probability that the link exists") == 1
     assert "bootstrap samples of the records keep it" not in seen

@@ -144,7 +144,7 @@ def test_honest_records_are_not_marked(study, build):
     ("error", "reason"),
     [
         (LimitExceeded("A table is larger than allowed."), "A table is larger than allowed."),
-        (ValueError("secret"), "The examination failed; the service's log says how."),
+        (ValueError("secret"), "The check failed; see the service's log."),
     ],
 )
 def test_an_examination_that_fails_does_not_keep_a_release_from_being_sealed(

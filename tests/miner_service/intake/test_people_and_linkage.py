@@ -150,7 +150,7 @@ def test_no_common_pseudonym_never_halves_the_epsilon(miner, release, people, li
         assert not told["different_people"]
         assert told["at_several"] is None
     *said, added = seen(analyst)["warnings"]
-    assert "losses add" in added
+    assert "the losses of the owners add" in added
     contradicted = people == "same" and linkages == (ONE, ONE)
     found = ["of 20 records at any owner 0 are at every owner" in one for one in said]
     assert found == ([True] if contradicted else [])

@@ -226,7 +226,7 @@ def test_drawn_anew_it_is_more_than_the_plan_states(people, release):
     north.publish("s", release(own_plan("north")))
     north.publish("s", release(own_plan("north"), ids=range(11), name="r2"))
     (said,) = analyst.get("/v1/studies/s/privacy")["warnings"]
-    assert "more than the 2.197 of the study's plan" in said
+    assert "more than the study plan's 2.197" in said
     assert gamma(analyst) == pytest.approx(81, rel=1e-6)
 
 

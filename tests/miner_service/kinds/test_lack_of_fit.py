@@ -56,7 +56,7 @@ def test_a_model_that_does_not_fit_is_marked_wherever_it_is_shown(miner, build, 
         assert "Warning:" not in page
         assert entry["warnings"] == []
     assert "Fit of the pooled table" in page
-    assert ("the table of largest entropy" in page) == (spec == TABLE)
+    assert ("the table of maximum entropy" in page) == (spec == TABLE)
     assert "is the raw estimate" not in page
 
 

@@ -80,11 +80,11 @@ def test_the_model_is_the_librarys_and_can_be_read_in_every_form(analyst, sent):
 @pytest.mark.parametrize(
     ("change", "status", "code", "words"),
     [
-        ({"target": "sex"}, 422, "option-invalid", ("'sex' has categories",)),
+        ({"target": "sex"}, 422, "option-invalid", ("'sex' is categorical",)),
         ({"target": "wealth"}, 409, "variables-missing", ("wealth", "age")),
         ({"features": ["wealth"]}, 409, "variables-missing", ("wealth",)),
         ({"features": ["debt", "age"]}, 422, "option-invalid", ("'debt' is among the features",)),
-        ({"features": ["age", "age"]}, 422, "option-invalid", ("named twice",)),
+        ({"features": ["age", "age"]}, 422, "option-invalid", ("'age'",)),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_asked(

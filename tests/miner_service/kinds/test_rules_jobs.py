@@ -48,10 +48,10 @@ def test_itemsets_and_rules_as_csv_and_on_a_page(survey, monkeypatch):
     ]
     page = study.owner("GET", f"{path}/page").text
     assert "age=&gt;=45" in page
-    assert "half of those right" in page
+    assert "Noise lifts about half" in page
     assert "the CSV has all" not in page
     monkeypatch.setattr(itemsets, "SHOWN", 1)
-    assert "The 1 longest of" in study.owner("GET", f"{path}/page").text
+    assert "the 1 longest itemsets" in study.owner("GET", f"{path}/page").text
 
 
 def test_a_joint_block_without_a_closed_form_counts_whole(start, build, assert_problem):

@@ -115,7 +115,7 @@ def test_other_jobs_do_not_see_masked_releases(miner, release_a, assert_problem)
             {"ids": range(60, 80), "columns": [AGE, DEBT]},
             {"records": "any"},
             "variables-missing",
-            "has no columns ['sex']",
+            "lacks the columns ['sex']",
         ),
         (
             {"ids": range(60, 80), "columns": [AGE, SEX | {"categories": ["m", "f"]}, DEBT]},

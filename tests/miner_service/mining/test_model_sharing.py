@@ -83,7 +83,7 @@ def test_trees_become_a_model_of_every_kind(study, spec: dict[str, Any]):
     assert right(analyst, found) > 0.8
     address = f"/v1/models/{found['id']}"
     page = analyst("GET", f"{address}/page").text
-    assert "cannot be known here" in page
+    assert "accuracy is unknown here" in page
     assert not re.search(r"(src|href)=", page)
     assert analyst("GET", f"{address}/text").status_code == 200
     document = analyst("GET", f"{address}/document").json()

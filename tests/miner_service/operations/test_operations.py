@@ -255,7 +255,7 @@ def test_a_check_finds_each_kind_of_damage_and_nothing_else(filled, tmp_path):
         assert {finding["code"] for finding in findings} == {code}, kind
     shown = run("check", "--data", place)
     assert shown.exit_code == 4
-    assert re.search(r"^file parts/r-.*00000.part: .*not there", shown.output, re.MULTILINE)
+    assert re.search(r"^file parts/r-.*00000.part: .*missing", shown.output, re.MULTILINE)
 
 
 def bytes_below(folder):
@@ -340,7 +340,7 @@ def test_a_backup_of_sqlite_is_restored_into_postgresql_which_numbers_on(
     first, second = rows_in(tmp_path / "first"), rows_in(tmp_path / "second")
     assert second["studies"].pop().seq > first["studies"][-1].seq
     assert second == first
-    assert "is deleted" in ran("study", "delete", "asia", "--yes", *place)
+    assert "was deleted" in ran("study", "delete", "asia", "--yes", *place)
     ran("backup", tmp_path / "third", *place)
     third = rows_in(tmp_path / "third")
     assert [study.name for study in third["studies"]] == ["another"]

@@ -118,7 +118,7 @@ def test_of_services_with_files_of_their_own_one_starts_however_they_race(postgr
     for thread in threads:
         thread.join()
     assert outcomes.count(True) == 1
-    assert sum("are of store none" in str(outcome) for outcome in outcomes) == 2
+    assert sum("belong to store (none)" in str(outcome) for outcome in outcomes) == 2
     assert sum(store.segments.identity() is not None for store in stores) == 1
     for store in stores:
         store.database.close()

@@ -129,7 +129,7 @@ def test_a_job_is_given_up_after_three_runs_in_a_row_that_were_broken_off(queue)
         break_off(session, row, "its worker ended with status -9.", queue.now)
 
     def returned(session, row):
-        give_back(session, row, "its supervisor was asked to end.", queue.now)
+        give_back(session, row, "its supervisor stopped.", queue.now)
 
     for act in (broken, broken, returned, broken, broken, broken):
         assert queue.take() == "job"

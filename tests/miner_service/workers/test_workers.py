@@ -184,7 +184,7 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three_runs(begin):
     path = study.create()
     job = study.analyst.wait(path)
     assert (job["state"], job["problem"]["code"]) == ("failed", "worker-lost")
-    assert "ended 3 times in a row in the middle of this job" in job["problem"]["detail"]
+    assert "ended 3 times in a row during this job" in job["problem"]["detail"]
     assert study.runs == 3
     assert len([line for line in study.lines(path) if "ended with status -6" in line]) == 3
 

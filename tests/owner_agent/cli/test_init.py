@@ -90,7 +90,7 @@ def test_a_site_before_the_studys_plan_is_told_what_comes_next(fresh, init, comm
 def test_nobody_confirmed_and_nothing_is_written(fresh, init):
     ended = init("--owner", "family")
     assert ended.exit_code == 2
-    assert "nobody confirmed those of 'parents', 'age', 'income', 'diagnosis'" in ended.err
+    assert "not confirmed for 'parents', 'age', 'income', 'diagnosis'" in ended.err
     assert not (fresh.folder / "site.toml").exists()
 
 
@@ -104,7 +104,7 @@ def test_init_never_overwrites(fresh, init):
 def test_the_public_part_has_the_lists_of_the_site_file(fresh, init):
     said = init("--owner", "family", "--yes", "--not-sensitive", "income").out
     part = read_part(fresh.folder / "family.public.toml")
-    assert "family.public.toml, the public part: names and categories alone." in said
+    assert "family.public.toml, the public part: only names and categories." in said
     assert part.owner == "family"
     assert [v.name for v in part.variables] == ["parents", "age", "diagnosis"]
     assert part.variables[0].categories == tuple(sorted(NAMES))
@@ -129,7 +129,7 @@ def test_a_rare_category_is_not_taken_by_yes(fresh, init):
     fresh.write_table(children(rare=True))
     ended = init("--owner", "family", "--yes")
     assert ended.exit_code == 2
-    assert "Fewer than 5 records have some categories of 'diagnosis' (1)" in ended.err
+    assert "Some categories of 'diagnosis' (1) have fewer than 5 records" in ended.err
     assert not (fresh.folder / "site.toml").exists()
 
 
@@ -168,7 +168,7 @@ def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
     answers("family", "y", "l", "30,45", "n", "?", "y", "parent", "parents")
     ended = init()
     assert ended.exit_code == 0, ended.err
-    assert "Fewer than 5 records have 1 of them" in ended.out
+    assert "1 of these categories have fewer than 5 records" in ended.out
     assert "(did you mean 'parents'?)" in ended.out
     file = load_site(fresh.folder / "site.toml").file
     assert file.owner == "family"
@@ -338,8 +338,8 @@ def test_an_export_as_it_is_becomes_a_site_file_by_which_it_is_read_again(fresh,
     assert all(18 < cut < 36 for cut in found["BMI"].cuts)
     assert file.dates_as_years == ("Geburtsdatum",)
     assert all(1940 < cut < 2000 for cut in found["Geburtsdatum"].cuts)
-    assert "'PLZ' holds codes" in ended.out
-    assert "'Geburtsdatum' holds dates" in ended.out
+    assert "'PLZ' contains codes" in ended.out
+    assert "'Geburtsdatum' contains dates" in ended.out
     checked = command("check")
     assert checked.exit_code == 0, checked.err
     assert "120 rows, 7 variables (7 sensitive), 0 problems." in checked.out

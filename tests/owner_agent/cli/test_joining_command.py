@@ -47,10 +47,10 @@ def test_one_command_from_an_invitation_to_a_site_that_publishes(newcomer, join,
     ended = join("--linkage", str(newcomer.linkage), "--yes")
     assert ended.exit_code == 0, ended.err
     said = " ".join(ended.out.split())
-    assert "Joined study asia as clinic-north. Named the miner in" in said
-    assert "Made your draw key" in said
-    assert "Took over the owners' linkage secret." in said
-    assert f"The study plan {PLAN.digest} bounds what 2 owners" in said
+    assert "Joined study asia as clinic-north. Wrote the miner's address into" in said
+    assert "Created your draw key" in said
+    assert "Imported the owners' linkage secret." in said
+    assert f"The study plan {PLAN.digest} bounds the privacy loss" in said
     after = (newcomer.folder / "site.toml").read_text()
     assert after.startswith(before.rstrip())
     site = load_site(newcomer.folder / "site.toml")
@@ -76,7 +76,7 @@ def test_again_is_harmless_and_asks_for_no_invitation(newcomer, join, command):
 def test_without_her_yes_nothing_is_kept(newcomer, join):
     ended = join("--linkage", str(newcomer.linkage))
     assert ended.exit_code == 0
-    assert "It is not kept. `owner-agent join --yes` keeps it" in ended.out
+    assert "run `owner-agent join --yes`" in ended.out
     assert load_site(newcomer.folder / "site.toml").file.study_plan is None
     assert not (newcomer.folder / "study-plan.json").exists()
 
@@ -124,7 +124,7 @@ def test_an_invitation_for_somebody_else_is_not_used(newcomer, join, site_text):
     newcomer.write(site_text.replace('"clinic-north"', '"clinic-south"'))
     ended = join("--yes")
     assert ended.exit_code == 2
-    assert "It was not used." in ended.err
+    assert "The invitation was not used." in ended.err
     assert newcomer.miner.requests == []
 
 
@@ -133,7 +133,7 @@ def test_another_plan_than_the_one_kept_is_not_taken_silently(newcomer, join, co
     newcomer.miner.study_plan = study_plan(first=1 << 29)
     ended = command("join", "--yes")
     assert ended.exit_code == 4
-    assert "and the site file names" in ended.err
+    assert "but the site file names" in ended.err
     assert load_site(newcomer.folder / "site.toml").file.study_plan.digest == PLAN.digest
 
 

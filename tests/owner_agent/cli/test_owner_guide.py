@@ -100,7 +100,9 @@ def test_the_store_of_the_guide_is_masked_as_it_prints(tmp_path, capsys):
     command(["mask", "--site", str(tmp_path / "site.toml")], standalone_mode=False)
     printed = " ".join(capsys.readouterr().out.split())
     shown = re.search(
-        r"    (what masking would .*?at most)\n.*    (The hardest.*?be kept\.)", MASKING, re.DOTALL
+        r"    (what masking would .*?value shows)\n.*    (The hardest.*?be kept\.)",
+        MASKING,
+        re.DOTALL,
     )
     for text in shown.groups():
         assert " ".join(text.split()) in printed
@@ -136,7 +138,8 @@ def test_the_clinic_of_the_guide_shares_the_tree_that_it_prints(tmp_path, monkey
     command(["share-model", "--site", str(tmp_path / "site.toml")], standalone_mode=False)
     printed = " ".join(capsys.readouterr().out.split())
     shown = re.search(
-        r"    (the tree that would.*?class,).*?    (What this.*?anonymity\)).*?(Always .*?ment\.)",
+        r"    (the tree to be sent.*?correctly,).*?    (What this.*?anonymity\)).*?"
+        r"(Always .*?violate it\.)",
         SHARING,
         re.DOTALL,
     )

@@ -128,11 +128,11 @@ def test_losses_before_and_after(bench, command, site_text):
     ended = command("plan")
     said = " ".join(ended.out.split())
     # Before it, and after it: ln 7.5, and ln 7.5 + ln 3.
-    assert re.search(r"smokes 2\.015 3\.114 publish refuses it", said)
+    assert re.search(r"smokes 2\.015 3\.114 needs your acceptance", said)
     smokes, age, _ = json.loads(command("plan", "--json").out)["ledger"]["columns"]
     assert smokes["epsilon_after"] == pytest.approx(math.log(7.5) + math.log(3))
     assert smokes["refused_without_accepting"] is True
     assert age["epsilon_after"] == age["epsilon_before"]
     text = (bench.state / "report" / "plan.html").read_text()
-    assert "Together with what left before" in text
+    assert "Together with earlier releases" in text
     assert command("publish", "--yes").exit_code == 2, "and so it does"

@@ -130,7 +130,7 @@ def test_the_command_shows_all_options_and_what_to_do(bench, command):
         if made["error"] is not None:
             assert f"{100 * made['errors_by_length']['2']:.3g}" in ended.out
     text = " ".join(ended.out.split())
-    assert "These cannot do it: cut-and-paste-1: By moments:" in text
+    assert "Unsuitable families: cut-and-paste-1: By moments:" in text
     assert "add --apply" in text
     assert sorted(bench.folder.rglob("*")) == before
     assert bench.miner.requests == []

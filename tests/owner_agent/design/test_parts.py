@@ -49,7 +49,7 @@ def test_the_plan_of_all_parts_is_written_and_fits_each_owner(part, design, tmp_
     ended = design(family, care, *NEED, "--write-study-plan", plan)
     assert ended.exit_code == 0, ended.err
     said = " ".join(ended.out.split())
-    assert "of 2 owners: gamma 19 about a record over all of them" in said
+    assert "of 2 owners: gamma 19 for a record over all owners" in said
     assert "--owners family,care --people same" in said
     assert str(plan) in said.rpartition("--people same")[2]
     made = read_study_plan(plan)
@@ -110,7 +110,7 @@ def test_everything_that_is_wrong_with_parts_is_told_at_once(part, tmp_path):
     for words in (
         "both parts of 'care'",
         "Both care and other have a variable 'health'",
-        "is not as means wrote it",
+        "of means was changed",
         "absent.toml cannot be read",
     ):
         assert words in said

@@ -107,7 +107,7 @@ def test_a_form_that_hides_its_length_is_refused(browser, said):
     browser.get("/pages/publish")
     answer = browser.client.post("/pages/publish", content=iter([b"a=b"]), headers=said)
     assert answer.status_code == 413
-    assert "does not say how long it is" in answer.text
+    assert "does not state the length" in answer.text
     asked = browser.client.request("GET", "/pages/left", headers={"Transfer-Encoding": "chunked"})
     assert asked.status_code == 413
 
@@ -167,7 +167,7 @@ def test_a_page_that_fails_says_nothing_of_what_it_met(bench, monkeypatch, capfd
             assert client.get(app.link).status_code == 200
             answer = client.get(f"{url}/pages/left")
     assert answer.status_code == 500
-    assert "its kind stands at the terminal" in answer.text
+    assert "the terminal shows its kind" in answer.text
     assert answer.headers["cache-control"] == "no-store"
     assert "PATIENT" not in answer.text
     told = capfd.readouterr()

@@ -151,7 +151,7 @@ def test_an_interrupted_publication_goes_on_with_the_same_bytes(bench, browser):
     bench.miner.faults = [*[None] * 6, ("before", httpx.ConnectError("down"))]
     ended = browser.publish(yes="on")
     assert "is safe in the outbox" in ended.text
-    assert "Look again and continue" in ended.text
+    assert "Review again and continue" in ended.text
     (entry,) = Ledger(bench.state).entries()
     assert entry.left
     assert "A publication was interrupted" in browser.get("/pages/").text
@@ -182,7 +182,7 @@ def test_one_publication_at_a_time_and_its_progress(bench, browser):
     assert f'data-follow="../..{address}/now"' in page
     assert "0 of 1 parts have arrived" in page
     assert address in browser.get("/pages/").text
-    assert "one runs at a time" in browser.get("/pages/publish").text
+    assert "Only one can run at a time" in browser.get("/pages/publish").text
     second = browser.post("/pages/publish", {"shown": shown, "yes": "on"})
     assert second.status_code == 409
     go.set()
@@ -194,12 +194,12 @@ def test_corrections_wait_for_a_choice(bench, browser, site_text, table_text):
     changed = table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no")
     bench.write(table=changed)
     form = browser.get("/pages/publish").text
-    assert "1 of 50 records that left before would be reported differently" in form
+    assert "1 of 50 records that were sent before would be reported differently" in form
     assert "owner-agent new-epoch --yes" in form
-    assert "Look again and continue" in browser.publish(yes="on").text
+    assert "Review again and continue" in browser.publish(yes="on").text
     assert len(bench.miner.releases) == 1
     kept = browser.publish(yes="on", corrections="keep")
-    assert "1 records keep the report of a value that was corrected" in kept.text
+    assert "1 records keep the report of a value that has been corrected" in kept.text
     begin_new_epoch(bench.site, bench.environment, anyway=True)
     browser.publish(yes="on", accept_added_loss="on")
     assert "4.03" in browser.get("/pages/left").text
@@ -213,7 +213,7 @@ def test_an_added_loss_is_accepted_by_its_own_box(bench, browser, site_text):
     bench.write(site_text.replace("p = 0.4", "p = 0.3"))
     assert 'name="accept_added_loss"' in browser.get("/pages/publish").text
     refused = browser.publish(yes="on")
-    assert "Look again and continue" in refused.text
+    assert "Review again and continue" in refused.text
     assert len(bench.miner.releases) == 1
     assert "is sealed" in browser.publish(yes="on", accept_added_loss="on").text
 

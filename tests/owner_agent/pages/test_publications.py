@@ -60,7 +60,9 @@ def test_what_an_unforeseen_error_says_is_in_no_log(start, ended, monkeypatch, c
 @pytest.mark.parametrize("people", ["same", "different"])
 def test_a_publication_says_what_the_study_says_of_its_people(bench, start, ended, people):
     bench.miner.people = people
-    assert ended(start()).people.startswith(f"Study asia says that its owners {holding(people)}: ")
+    assert ended(start()).people.startswith(
+        f"According to study asia, its owners {holding(people)}: "
+    )
     lines = bench.miner.lines
     assert lines.index("GET /v1/studies/asia") < lines.index("POST /v1/studies/asia/releases")
 

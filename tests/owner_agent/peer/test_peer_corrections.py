@@ -188,17 +188,17 @@ def test_a_session_with_a_new_peer_asks_the_miner_first(closed_world, state):
     shutil.move(newest, state)
     world.open(accept=("south",))
     session(world, session="cd" * 16)
-    assert world.participants["south"].miner_not_asked is None
+    assert world.participants["south"].miner_unreachable is None
 
 
 def test_a_session_goes_on_where_the_miner_cannot_be_asked_and_says_so(closed_world, state, bench):
     world, bench.miner.good = closed_world, []
     session(world)
-    lines = [line for line in world.told["south"] if line.startswith("The miner was not asked: ")]
-    assert lines == [world.participants["south"].miner_not_asked]
+    lines = [line for line in world.told["south"] if line.startswith("The miner was not queried: ")]
+    assert lines == [world.participants["south"].miner_unreachable]
     # Whoever has not joined a study at it has nobody to ask.
     bench.miner.requests.clear()
     TokenStore(state).path("clinics").unlink()
     session(world, session="cd" * 16)
-    assert world.participants["south"].miner_not_asked is None
+    assert world.participants["south"].miner_unreachable is None
     assert not bench.miner.requests

@@ -220,7 +220,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
     world, parameters_task, monkeypatch
 ):
     """North ends the session while south takes it up; south's answer comes later."""
-    north, honest = world.participants["north"], participant.hold
+    north, honest = world.participants["north"], participant.read_local_records
     ending = Ending(owner="north", problem=problem_of(SessionEnded("north interrupted it.")))
     end = threading.Thread(target=lambda: north.partners("south").ask(END, SESSION, ending))
 
@@ -229,7 +229,7 @@ def test_an_end_is_heeded_by_an_owner_that_still_reads_its_table(
         end.join(0.3)  # Were it not waiting for this, it would be over by now.
         return honest(site, proposal, variables, told)
 
-    monkeypatch.setattr(participant, "hold", slow)
+    monkeypatch.setattr(participant, "read_local_records", slow)
     north.partners("south").ask(PROPOSE, SESSION, world.proposal(parameters_task))
     end.join()
     assert world.participants["south"].session.phase == "ended"
@@ -242,7 +242,7 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
 ):
     """The time is over once the two others have answered, and for nobody before."""
     free = threading.Event()
-    honest = participant.hold
+    honest = participant.read_local_records
 
     def slow(site, proposal, variables, told):
         if site.owner == "north":
@@ -253,7 +253,7 @@ def test_an_owner_that_never_answers_is_named_when_the_time_is_over(
         def monotonic(self):
             return float("inf") if ("offers", 2, 3) in world.steps else 0.0
 
-    monkeypatch.setattr(participant, "hold", slow)
+    monkeypatch.setattr(participant, "read_local_records", slow)
     monkeypatch.setattr(joint, "time", Time())
     try:
         with pytest.raises(SessionEnded, match="north did not answer within 0 seconds"):

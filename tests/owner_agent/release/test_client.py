@@ -34,7 +34,7 @@ def test_a_problem_document_becomes_a_refusal():
         miner.seal("x")
     error = raised.value
     assert (error.status, error.problem_code, error.exit_code) == (409, "conflict", 4)
-    assert str(error) == "The miner refused (409 conflict): No such thing. Do this."
+    assert str(error) == "The miner rejected the request (409 conflict): No such thing. Do this."
 
 
 @pytest.mark.parametrize(

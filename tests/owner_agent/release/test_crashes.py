@@ -128,7 +128,10 @@ class Clinic(RuleBasedStateMachine):
             draws = {release["manifest"].draws[0] for release in self.ever.values()}
             assert spent(entries)["smokes"] >= len(draws) * EPSILON - 0.01
 
-    @rule(killed=st.sampled_from([None, "set_apart", "random_epoch"]), anyway=st.booleans())
+    @rule(
+        killed=st.sampled_from([None, "archive_outbox_and_memory", "random_epoch"]),
+        anyway=st.booleans(),
+    )
     def new_epoch(self, killed, anyway):
         """Begin a new epoch, perhaps killed before it begins or before memories are set apart."""
 

@@ -178,7 +178,7 @@ def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(tmp_path, vers
         before = [*connection.iterdump()]
     with pytest.raises(StoreCorrupt) as refused:
         ledger.entries()
-    assert "Run the version of the agent that made it" in str(refused.value)
+    assert "Run the version of the agent" in refused.value.remedy
     with closing(sqlite3.connect(path)) as connection:
         assert [*connection.iterdump()] == before
         connection.execute("PRAGMA user_version=7")

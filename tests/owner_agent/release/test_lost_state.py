@@ -180,7 +180,7 @@ def test_a_loss_of_a_variable_that_was_renamed_counts_on_every_column(left, site
 def test_a_new_epoch_of_a_folder_that_lacks_nothing_is_refused_unless_it_is_wanted(left, command):
     ended = command("new-epoch")
     assert ended.exit_code == 2
-    assert "Nothing is missing here" in ended.err
+    assert "option-invalid" in ended.err
     assert "--yes" in ended.err
     assert Ledger(left.state).beginning == 0
     assert command("new-epoch", "--yes").exit_code == 0

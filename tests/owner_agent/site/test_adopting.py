@@ -150,7 +150,7 @@ def test_the_report_of_a_plan_has_it(bench, command):
     follow(bench)
     told = command("plan", "--no-report")
     words = " ".join(told.out.split())
-    assert f"The study plan {PLAN.digest} bounds what 2 owners" in words
+    assert f"The study plan {PLAN.digest} bounds the privacy loss" in words
     assert "clinic-north reports smoker for 25.0%, age for 50.0% of the records" in words
     made = json.loads(command("plan", "--json").out)
     assert made["study_plan"] == adopted_json(AdoptedPlan(PLAN, "clinic-north"))

@@ -120,7 +120,7 @@ def test_reports_that_prove_a_value_are_warned_of(case, percent):
 
 def test_reports_that_only_rule_a_value_out_are_told_apart():
     (said,) = warned(block_of([3], dense([[0.6, 0.4, 0], [0.3, 0.2, 0.5], [0.1, 0.4, 0.5]])))
-    assert "rule out a truth with certainty" in said
+    assert "exclude a value with certainty" in said
 
 
 def test_a_sampled_block_proves_as_often_as_it_reports():

@@ -111,7 +111,7 @@ def pm_table(table):
     [
         ("id,a,\n1,2\n2,3\n", "Line 2"),
         ("id,a\n1,2\nTotal: 1\n", "Line 3"),
-        ("Visits of 2024\n\nid;a;b\n1;2;3\n2;3;4\n", "fills 1 cells"),
+        ("Visits of 2024\n\nid;a;b\n1;2;3\n2;3;4\n", "has 1 filled cells"),
         ("Visits;of 2024\nid;a;b\n1;2;3\n2;3;4\n", "Line 2"),
         ('id,a\n1,"x\ny"\n2,3\n4,5,6\n', "Line 5"),
         ("id,a\n1,\xe9\n".encode("latin-1"), "Line 2, column 2"),
@@ -122,7 +122,7 @@ def pm_table(table):
         ('id, a, b\n1, "x, y", 2\n2, "x, y\n3, z, 4\n', "line 3, column 2"),
         ("id;a\r\n1;2\r\n2;3;4\r\n".encode("utf-16"), "Line 3"),
         ("sep=;\nid;a\n1;2;3\n", "Line 3"),
-        ("Visits of 2024;;\n;;\nid;a;b\n1;2;3\n", "fills 1 cells"),
+        ("Visits of 2024;;\n;;\nid;a;b\n1;2;3\n", "has 1 filled cells"),
         (b"PK\x03\x04\x00\x00\n\xff\n", ".xlsx"),
     ],
 )

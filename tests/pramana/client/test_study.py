@@ -76,7 +76,7 @@ def test_masked_releases_are_listed_beside_others_and_in_no_sum(world):
     assert "debt" not in study.domain().names
     told = study.disclosure()
     assert (told.epsilon, told.gamma) == (before.epsilon, before.gamma)
-    assert any("leave out" in warning for warning in told.warnings)
+    assert any("exclude" in warning for warning in told.warnings)
     frame = told.to_frame()
     apart = frame[frame["of"] == "masked column"]
     assert apart[["owner", "variable"]].drop_duplicates().values.tolist() == [["bank", "debt"]]

@@ -1,12 +1,12 @@
 "use strict";
 
-// The page of a job that runs is read again every second: its state, progress and log.
+// Every second, the page of a running job is read again for its state, progress and log.
 async function follow() {
   const answer = await fetch(location.href);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const job = page.getElementById("job");
   if (answer.redirected || !job || !("follow" in job.dataset)) {
-    location.reload(); // It has ended, or so has the session.
+    location.reload(); // The job or the session has ended.
     return;
   }
   for (const id of ["job", "log"]) {
@@ -21,10 +21,10 @@ function followAgain() {
 
 if (document.querySelector("[data-follow]")) followAgain();
 
-// The file of an invitation or a token is downloaded at once; its button stays.
+// The file of an invitation or a token is downloaded immediately; its button stays.
 document.querySelectorAll("a[data-once]").forEach((file) => file.click());
 
-// An access file signs in as its text does, pasted into the field.
+// Choosing an access file signs in like pasting its text into the field.
 const byFile = document.getElementById("by-file");
 if (byFile) {
   byFile.hidden = false;

@@ -180,7 +180,7 @@ def parse_json(text: str | bytes) -> Any:
 def _number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("a number in it is not finite")
+        raise ValueError("it contains a number that is not finite")
     return number
 
 

@@ -41,7 +41,7 @@ def require_inputs(inputs: Domain, target: Variable) -> None:
 def record_columns(
     inputs: Domain, codes: Mapping[str, Codes], *, missing: bool = False
 ) -> tuple[Codes, ...]:
-    """Return the codes of n records, one column of length n per input; true becomes 1.
+    """Return the codes of n records, one n-vector per input; booleans become 0 and 1.
 
     With `missing`, a code equal to the number of categories means a missing value, and inputs
     without a column are missing in all records. Raises UnknownVariable: an input has no column;

@@ -115,7 +115,7 @@ def network_of_json(body: object) -> NetworkDocument:
     except ValidationError as error:
         raise InputError(
             f"The text is not a Bayesian network in JSON: {faults(error)}.",
-            remedy="Give a network of a session of peers or a model of the miner.",
+            remedy="Give a network from a session of peers or from the miner.",
         ) from None
     nodes = document.nodes
     domain = Domain(tuple(Variable(n.name, n.categories, n.representatives) for n in nodes))

@@ -77,45 +77,45 @@ def cautions(
     offsets = np.abs(given.centres) / given.scales
     found = []
     if same := [column.name for column in given.s.columns if column.is_constant]:
-        said = f"Columns {same} of S have the same value in every record and were left out."
-        found.append(Caution(said, Gravity.NOTE))
+        sentence = f"Columns {same} of S have the same value in every record and were omitted."
+        found.append(Caution(sentence, Gravity.NOTE))
     if names := _where(given, shares > DOMINANT):
         effect = (
             "it sets the size of the noise in all records, so its record may be recognizable"
             if scored is None
             else "it may be recognizable in the release"
         )
-        said = (
+        sentence = (
             f"One value causes more than {DOMINANT:.0%} of the variance of {names}: {effect}. Cut"
             " it off, take logarithms or remove its record before masking."
         )
-        found.append(Caution(said, Gravity.GRAVE))
+        found.append(Caution(sentence, Gravity.GRAVE))
     if predicting and (names := _where(given, explained > NEARLY_TOLD)):
-        said = (
+        sentence = (
             f"S explains more than {NEARLY_TOLD:.0%} of the variance of {names}: masked values are"
             " close to the true ones, and so is any prediction from S."
         )
-        found.append(Caution(said))
+        found.append(Caution(sentence))
     if predicting and scored is None and (names := _where(given, offsets > OFFSET)):
-        said = (
+        sentence = (
             f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
             " kept only up to the rounding of such numbers. Subtract a constant before masking."
         )
-        found.append(Caution(said, Gravity.NOTE))
+        found.append(Caution(sentence, Gravity.NOTE))
     if predicting and (names := _where(given, _solvable(given))):
-        said = (
+        sentence = (
             f"Too few records or distinct values in {names}: methods whose noise is orthogonal to X"
             " (egadp, nmegadp) satisfy exact equations, from which a search can find the true"
             " values. Mask more records, or use gadp or ipso."
         )
-        found.append(Caution(said, Gravity.GRAVE))
+        found.append(Caution(sentence, Gravity.GRAVE))
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
-        said = (
+        sentence = (
             f"There are only {spare} more records than columns of S and X together: exact moments"
             " of the masked values narrow down the true ones. Mask more records or fewer columns."
         )
-        found.append(Caution(said, Gravity.GRAVE))
+        found.append(Caution(sentence, Gravity.GRAVE))
     return tuple(found)
 
 

@@ -46,7 +46,7 @@ class Influence:
     noises: Floats = field(repr=False)
 
     @cached_property
-    def _told(self) -> Floats:
+    def _revealed(self) -> Floats:
         own = self.weights**2
         found: Floats = own / np.maximum(own + self.noises**2, np.finfo(float).tiny)
         return found
@@ -54,7 +54,7 @@ class Influence:
     @cached_property
     def columns(self) -> npt.NDArray[np.intp]:
         """The index of the most revealed column of X for each record: n numbers."""
-        return first_largest_of_rows(self._told)
+        return first_largest_of_rows(self._revealed)
 
     @property
     def told(self) -> Floats:
@@ -63,7 +63,7 @@ class Influence:
         w^2 / (w^2 + s^2), with weight w and noise s: the R^2 of a reader who knows all other
         records and E(X|S).
         """
-        return self._of(self._told)
+        return self._of(self._revealed)
 
     @property
     def own(self) -> Floats:
@@ -97,12 +97,12 @@ class Influence:
         much = self.exposed & (self.own > HEAVY)
         little = self.exposed & ~much
         return tuple(
-            Caution(self._said(named, why), Gravity.GRAVE)
+            Caution(self._sentence(named, why), Gravity.GRAVE)
             for named, why in ((much, _ALONE), (little, _SPARED))
             if named.any()
         )
 
-    def _said(self, named: npt.NDArray[np.bool_], why: tuple[tuple[str, str], str]) -> str:
+    def _sentence(self, named: npt.NDArray[np.bool_], why: tuple[tuple[str, str], str]) -> str:
         """Return a sentence on records: the weight of their own values, and their noise."""
         count, (stands, instead) = int(np.count_nonzero(named)), why
         own, noise = float(self.own[named].max()), float(self.noise[named].min())

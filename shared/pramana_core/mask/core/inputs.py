@@ -84,7 +84,7 @@ class Inputs:
 
     @cached_property
     def standard(self) -> Floats:
-        """X standardized: n x q. All computations use it, against rounding."""
+        """X standardized: n x q. All computations use it, to limit rounding errors."""
         return standardized(self.matrix)[0]
 
     @cached_property
@@ -189,15 +189,15 @@ def require_secret(given: Inputs) -> None:
     """Check that S determines no column of X exactly. Raises MaskingError."""
     lengths = np.sqrt(np.mean(given.standard_residuals**2, axis=0))
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(given.centres) / given.scales)
-    told = [
+    exact = [
         name
         for name, length, least in zip(given.x.names, lengths, rounding, strict=True)
         if length <= max(TOLD, least)
     ]
-    if told:
+    if exact:
         raise MaskingError(
-            f"S determines columns {told} of X exactly; masking cannot hide them if S is public.",
-            where=", ".join(told),
+            f"S determines columns {exact} of X exactly; masking cannot hide them if S is public.",
+            where=", ".join(exact),
             remedy="Remove from S the columns they can be computed from, or mask those as well.",
         )
 

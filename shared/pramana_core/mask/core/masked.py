@@ -39,7 +39,7 @@ class Masked:
 
 
 def facts(given: Inputs) -> dict[str, Any]:
-    """Return the details of every method: the largest leverage, and omitted columns."""
+    """Return the details common to all methods: the largest leverage, and omitted columns."""
     return {
         "records": given.records,
         "largest_leverage": float(given.leverages.max()),

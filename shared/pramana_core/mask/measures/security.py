@@ -39,32 +39,32 @@ def security_rows(
     gains = snooper_gains(
         given.told, given.matrix, masked, rng, expected=curves.fitted, on_fold=on_step
     )
-    for label, found in zip(given.x.names, gains, strict=True):
-        share = found.gain / max(1 - found.without, 1e-300)
-        said = (
-            f"Predicting {label}, a snooper explains {per_cent(found.without)} from S and"
-            f" {per_cent(found.together)} from S and Y. {_verdict(found.p, share)}"
+    for label, result in zip(given.x.names, gains, strict=True):
+        share = result.gain / max(1 - result.without, 1e-300)
+        sentence = (
+            f"Predicting {label}, a snooper explains {per_cent(result.without)} from S and"
+            f" {per_cent(result.together)} from S and Y. {_verdict(result.p, share)}"
         )
-        alarm = found.p < SIGNIFICANT and share > SMALLEST
-        gain = found.gain + 0.0
-        rows.append(Measure("snooper-gain", "security", label, gain, found.error, said, alarm))
+        alarm = result.p < SIGNIFICANT and share > SMALLEST
+        gain = result.gain + 0.0
+        rows.append(Measure("snooper-gain", "security", label, gain, result.error, sentence, alarm))
     return rows + ([] if influence is None else list(_own_weight_rows(influence)))
 
 
 def _own_weight_rows(influence: Influence) -> Iterator[Measure]:
     """Yield the largest share revealed of any record, and the largest own weight."""
     named = int(np.count_nonzero(influence.exposed))
-    told, own = float(influence.told.max()), float(influence.weights.max())
+    revealed, own = float(influence.told.max()), float(influence.weights.max())
     records = "one record is" if named == 1 else f"{named:,} records are"
     alone = (
-        f"The masked value of the most exposed record reveals {per_cent(told)} of the variance that"
-        f" S leaves, to a reader who knows all other records; {records} reported as exposed."
+        f"The masked value of the most exposed record reveals {per_cent(revealed)} of the variance"
+        f" that S leaves, to a reader who knows all other records; {records} reported as exposed."
     )
     most = (
         f"At most, a masked value moves by {per_cent(own)} of a change in its own true value; among"
         f" records not reported as exposed, by {per_cent(influence.stated)}."
     )
-    yield Measure("told-largest", "security", "all columns", told, None, alone, named > 0)
+    yield Measure("told-largest", "security", "all columns", revealed, None, alone, named > 0)
     yield Measure("own-weight-largest", "security", "all columns", own, None, most)
 
 

@@ -70,23 +70,23 @@ def snooper_gains(
     fold[rng.permutation(len(true))] = np.arange(len(true)) % FOLDS
     alone, both = np.empty_like(true), np.empty_like(true)
     for number in range(FOLDS):
-        known, asked = fold != number, fold == number
+        known, outside = fold != number, fold == number
         first = expectation("kernel", told[known], true[known], rng, most=MOST)
-        alone[asked] = both[asked] = first.predict(told[asked])
+        alone[outside] = both[outside] = first.predict(told[outside])
         if beyond.shape[1]:
-            both[asked] += _learned(
-                true[known], first, beyond[known], alone[asked], beyond[asked], rng
+            both[outside] += _correction(
+                true[known], first, beyond[known], alone[outside], beyond[outside], rng
             )
         on_fold()
     return tuple(_gain(place, true, alone, both) for place in range(true.shape[1]))
 
 
-def _learned(
+def _correction(
     true: Floats,
     first: Expectation,
     beyond: Floats,
-    alone_asked: Floats,
-    beyond_asked: Floats,
+    alone_queries: Floats,
+    beyond_queries: Floats,
     rng: Randomness,
 ) -> Floats:
     """Return the snooper's correction of E(X|S) in a fold by the best of several fits, or zeros."""
@@ -97,26 +97,26 @@ def _learned(
     spread = np.where(spread > 0, spread, 1.0)
     # Fitted values, not left-out ones: among records alike in S a left-out mean identifies its
     # record by the missing value. Where S is uninformative, fits of noise would do so, too.
-    told = np.mean(rest**2, axis=0) < SOMETHING * spread**2
-    weight = np.where(told, 1 / spread, 0.0)
-    ways: list[tuple[Expectation, Floats]] = [
-        (expectation("linear", beyond, rest, rng), beyond_asked)
+    informative = np.mean(rest**2, axis=0) < SOMETHING * spread**2
+    weight = np.where(informative, 1 / spread, 0.0)
+    fits: list[tuple[Expectation, Floats]] = [
+        (expectation("linear", beyond, rest, rng), beyond_queries)
     ]
     for scale in SCALES:
         # The kernel must not standardize again, or the weights would be lost.
         features = np.column_stack([first.fitted * weight, scale * beyond])
-        asked = np.column_stack([alone_asked * weight, scale * beyond_asked])
-        ways.append((expectation("kernel", features, rest, rng, standardize=False), asked))
-    added = np.zeros_like(alone_asked)
+        queries = np.column_stack([alone_queries * weight, scale * beyond_queries])
+        fits.append((expectation("kernel", features, rest, rng, standardize=False), queries))
+    added = np.zeros_like(alone_queries)
     for place in range(true.shape[1]):
         plain = rest[:, place] ** 2
         best, errors = None, plain
-        for way, asked in ways:
-            these = (rest - way.left_out)[:, place] ** 2
+        for fit, queries in fits:
+            these = (rest - fit.left_out)[:, place] ** 2
             better = plain - these
             sure = better.mean() > SURE * better.std() / np.sqrt(len(better))
             if sure and these.mean() < errors.mean():
-                best, errors = (way, asked), these
+                best, errors = (fit, queries), these
         if best is not None:
             added[:, place] = best[0].predict(best[1])[:, place]
     return added

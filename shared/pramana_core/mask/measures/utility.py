@@ -31,10 +31,12 @@ Model = tuple[int, tuple[str, ...], Kind]
 
 def models_of(given: Inputs) -> Iterator[Model]:
     """Yield the models to compare: each column of X given S, and given all other columns."""
-    told = tuple(name for name in given.s.names if _places(given, name))
+    informative = tuple(name for name in given.s.names if _places(given, name))
     for place, label in enumerate(given.x.names):
         rest = tuple(name for name in given.x.names if name != label)
-        for independent in dict.fromkeys(chosen for chosen in (told, told + rest) if chosen):
+        for independent in dict.fromkeys(
+            chosen for chosen in (informative, informative + rest) if chosen
+        ):
             for kind in WORDS:
                 yield place, independent, kind
 
@@ -53,10 +55,10 @@ def utility_rows(
 def model_rows(given: Inputs, masked: Floats, model: Model, rng: Randomness) -> list[Measure]:
     """Return slope and R2 of one model, fitted on both tables."""
     place, independent, kind = model
-    told = given.told[:, [k for name in independent for k in _places(given, name)]]
+    known = given.told[:, [k for name in independent for k in _places(given, name)]]
     rest = [given.x.names.index(name) for name in independent if name in given.x.names]
-    features = np.column_stack([told, given.matrix[:, rest]])
-    released = np.column_stack([told, masked[:, rest]])
+    features = np.column_stack([known, given.matrix[:, rest]])
+    released = np.column_stack([known, masked[:, rest]])
     true = given.matrix[:, [place]]
     original = expectation(kind, features, true, rng)
     by_masked = expectation(kind, released, masked[:, [place]], rng).predict(features)

@@ -130,32 +130,32 @@ class FittedExpectation:
 
     def warnings(self, given: Inputs) -> tuple[Caution, ...]:
         """Return cautions for the custodian about this relation; they name columns, not values."""
-        found = []
+        cautions = []
         uneven = explained(np.abs(self.residuals), self._spread(given))
-        told = 1 - np.mean(self.residuals**2, axis=0)
+        r2s = 1 - np.mean(self.residuals**2, axis=0)
         linearly = 1 - np.mean(given.standard_residuals**2, axis=0)
-        for name, spread, r2, line in zip(given.x.names, uneven, told, linearly, strict=True):
+        for name, spread, r2, line in zip(given.x.names, uneven, r2s, linearly, strict=True):
             if r2 > NEARLY_TOLD >= line:
-                said = (
+                sentence = (
                     f"S explains {r2:.1%} of the variance of column {name!r}, so its masked values"
                     " are close to the true ones."
                 )
-                found.append(Caution(said))
+                cautions.append(Caution(sentence))
             if spread > UNEVEN:
-                said = (
+                sentence = (
                     f"The spread of column {name!r} around its expectation depends on S"
                     f" (R2 {spread:.2f}); the spread of the noise does not."
                 )
-                found.append(Caution(said))
+                cautions.append(Caution(sentence))
         share = float(self.freedom.max()) / given.records
         if share > LARGE:
-            said = (
+            sentence = (
                 f"E(X|S) has {self.freedom.max():.0f} effective parameters for {given.records}"
                 f" records ({share:.0%}): on average a record's own true value makes up"
                 f" {share:.0%} of its expectation. Mask more records or remove columns from S."
             )
-            found.append(Caution(said))
-        return tuple(found)
+            cautions.append(Caution(sentence))
+        return tuple(cautions)
 
     def _r2(self, given: Inputs) -> Floats:
         """Return a lower limit of the left-out R2 of X on S: q numbers."""
@@ -194,11 +194,11 @@ def _bounds(given: Inputs, limits: Limits) -> tuple[Floats, Floats]:
     lines = given.leverages + (BEYOND if max_told is None else 0.0)
     if max_leverage == 1 and max_told is None:
         return np.ones(given.records), np.ones(given.records)
-    held, most = CURVED, NOTABLE
+    target, most = CURVED, NOTABLE
     if max_told is not None:
-        held = most = float(np.sqrt((1 - TAKEN) * max_told / (1 - max_told)))
-    held, most = min(held, max_leverage), min(most, max_leverage)
-    return np.clip(lines, held, max_leverage), np.clip(lines, most, max_leverage)
+        target = most = float(np.sqrt((1 - TAKEN) * max_told / (1 - max_told)))
+    target, most = min(target, max_leverage), min(most, max_leverage)
+    return np.clip(lines, target, max_leverage), np.clip(lines, most, max_leverage)
 
 
 def _with_squares(
@@ -273,11 +273,11 @@ def _expectation(
         shares = np.where(over, shares * fewer if attempt < PATIENCE else 0.0, shares)
     span = basis_of(np.column_stack([given.basis, relation]))
     residuals = residual(given.standard, span)
-    held = int(np.count_nonzero((shares < 1).any(axis=1)))
+    reduced = int(np.count_nonzero((shares < 1).any(axis=1)))
     times = tuple(times for times, _ in ways)
     expected, most = given.standard - residuals, int(counts.max())
     none = no_squares(given)
-    return FittedExpectation(fit, expected, residuals, most, times, held, weights, none)
+    return FittedExpectation(fit, expected, residuals, most, times, reduced, weights, none)
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:

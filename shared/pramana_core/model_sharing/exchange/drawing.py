@@ -38,9 +38,9 @@ def _below(node: Node) -> list[Node]:
 def _item(tree: SharedTree, node: Node, depth: int) -> Item:
     """Return a node as a picture item, with the splits down to a depth."""
     leaves = list(leaves_below(node))
-    counts, untold = _counts(tree, leaves)
-    records = counts.sum() + untold
-    said, details = records_words(records), _details(tree, counts, untold)
+    counts, unknown = _counts(tree, leaves)
+    records = counts.sum() + unknown
+    total, details = records_words(records), _details(tree, counts, unknown)
     if isinstance(node, Split) and depth >= 0:
         attribute = tree.schema[node.attribute]
         shown = len(node.parts) if len(node.parts) <= MOST_DRAWN else MOST_DRAWN - 1
@@ -50,13 +50,13 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
         ]
         if rest := [below for _, below in node.parts[shown:]]:
             answers.append(("others", _share(tree, rest), _others(tree, rest)))
-        return Item(node.attribute, (said,), details, answers=answers)
+        return Item(node.attribute, (total,), details, answers=answers)
     label = node.label if isinstance(node, Leaf) else int(np.argmax(counts))
     share = f" {100 * counts[label] / records:.0f} %" if records else ""
-    note = f"{number(float(counts[label]))} of {said}"
+    note = f"{number(float(counts[label]))} of {total}"
     if isinstance(node, Split):
-        note = f"{len(leaves):,} paths omitted, {said}"
-    bars = [*((count, colour(code)) for code, count in enumerate(counts)), (untold, UNKNOWN)]
+        note = f"{len(leaves):,} paths omitted, {total}"
+    bars = [*((count, colour(code)) for code, count in enumerate(counts)), (unknown, UNKNOWN)]
     return Item(
         f"{short(tree.schema.target.categories[label], 26)}{share}",
         (note,),
@@ -69,10 +69,10 @@ def _item(tree: SharedTree, node: Node, depth: int) -> Item:
 def _others(tree: SharedTree, nodes: Sequence[Node]) -> Item:
     """Return the item for parts that are not drawn."""
     leaves = [leaf for node in nodes for leaf in leaves_below(node)]
-    counts, untold = _counts(tree, leaves)
-    records = records_words(counts.sum() + untold)
+    counts, unknown = _counts(tree, leaves)
+    records = records_words(counts.sum() + unknown)
     words = f"{len(nodes):,} more parts with {len(leaves):,} paths and {records} omitted"
-    return Item(words, details=_details(tree, counts, untold))
+    return Item(words, details=_details(tree, counts, unknown))
 
 
 def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
@@ -82,19 +82,19 @@ def _share(tree: SharedTree, nodes: Sequence[Node]) -> float:
 
 def _counts(tree: SharedTree, leaves: Sequence[Leaf]) -> tuple[Floats, float]:
     """Return the records of each class, and the count of records of unknown class."""
-    counts, untold = np.zeros(tree.schema.classes), 0.0
+    counts, unknown = np.zeros(tree.schema.classes), 0.0
     for leaf in leaves:
         if leaf.distribution is None:
             counts[leaf.label] += leaf.hit
-            untold += leaf.miss
+            unknown += leaf.miss
         else:
             counts += leaf.distribution
-    return counts, untold
+    return counts, unknown
 
 
-def _details(tree: SharedTree, counts: Floats, untold: float) -> str:
+def _details(tree: SharedTree, counts: Floats, unknown: float) -> str:
     labels = zip(tree.schema.target.categories, counts, strict=True)
     lines = [f"{label}: {number(float(count))}" for label, count in labels if count]
-    if untold:
-        lines.append(f"other classes: {number(untold)}")
+    if unknown:
+        lines.append(f"other classes: {number(unknown)}")
     return "\n".join(lines) or "no records"

@@ -56,12 +56,12 @@ def read_words(columns: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence on columns without declared categories or range, if there are any."""
     if not columns:
         return ()
-    said = (
+    sentence = (
         "The categories or ranges of"
         f" {first_few(map(repr, columns), _LISTED)} were not declared but read from the records: a"
         " category shows that somebody has it, and a range, although rounded, depends on them."
     )
-    return (said,)
+    return (sentence,)
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
@@ -98,18 +98,20 @@ def protection_words(
     return (NO_BOUND, *required, _TOLD[tell], SUBTRACTION, STRUCTURE)
 
 
-def _required(asked: Requirement, classes: int) -> tuple[str, ...]:
-    said = []
-    if asked.k is not None:
-        said.append(f"Each path has at least {asked.k:g} records (k-anonymity).")
-    if asked.c is None or asked.l is None:
-        return (*said, HOMOGENEOUS)
+def _required(requirement: Requirement, classes: int) -> tuple[str, ...]:
+    sentences = []
+    if requirement.k is not None:
+        sentences.append(f"Each path has at least {requirement.k:g} records (k-anonymity).")
+    if requirement.c is None or requirement.l is None:
+        return (*sentences, HOMOGENEOUS)
     by = (
-        "by exact counts, its most frequent class has less than"
-        f" {asked.c:g} times the records of classes {asked.l} and later, by rank, together"
-        if asked.exact
-        else f"by hits and misses, its class has less than {asked.c:g} times the average of"
-        f" {asked.l - 1} other classes"
+        f"by exact counts, its most frequent class has less than {requirement.c:g} times the"
+        f" records of classes {requirement.l} and later, by rank, together"
+        if requirement.exact
+        else f"by hits and misses, its class has less than {requirement.c:g} times the average of"
+        f" {requirement.l - 1} other classes"
     )
-    said.append(f"Each path is (c, l)-diverse with c = {asked.c:g}, l = {asked.l}: {by}.")
-    return (*said, EVEN_MISSES) if not asked.exact and classes > 2 else tuple(said)
+    sentences.append(
+        f"Each path is (c, l)-diverse with c = {requirement.c:g}, l = {requirement.l}: {by}."
+    )
+    return (*sentences, EVEN_MISSES) if not requirement.exact and classes > 2 else tuple(sentences)

@@ -22,12 +22,12 @@ _CLASSES = 6
 
 def condition_words(attribute: Attribute, condition: Condition) -> str:
     """Return a condition as text: `safety = high`, `doors = 2 or 4`, `38 < hours <= 50`."""
-    name, said = attribute.name, part_words(attribute, condition)
+    name, words = attribute.name, part_words(attribute, condition)
     if isinstance(condition, Values):
-        return f"{name} = {said}"
+        return f"{name} = {words}"
     if math.isfinite(condition.above) and math.isfinite(condition.up_to):
         return f"{number(condition.above)} < {name} <= {number(condition.up_to)}"
-    return f"{name}: any" if said == "any" else f"{name} {said}"
+    return f"{name}: any" if words == "any" else f"{name} {words}"
 
 
 def part_words(attribute: Attribute, condition: Condition) -> str:
@@ -46,20 +46,20 @@ def part_words(attribute: Attribute, condition: Condition) -> str:
 
 def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Condition]]) -> str:
     """Return conditions joined by `and`, without those that always hold."""
-    said = [
+    words = [
         condition_words(schema[name], condition)
         for name, condition in conditions
         if condition != whole(schema, name)
     ]
-    return " and ".join(said) or "all records"
+    return " and ".join(words) or "all records"
 
 
 def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
     """Return a leaf's class with its count, and the counts of other classes where known."""
     label = schema.target.categories[leaf.label]
-    said = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
+    words = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
     others = others_words(schema, leaf)
-    return f"{said}; {others})" if others else f"{said})"
+    return f"{words}; {others})" if others else f"{words})"
 
 
 def others_words(schema: TreeSchema, leaf: Leaf) -> str:
@@ -137,11 +137,11 @@ def _lines(tree: SharedTree, node: Node, depth: int) -> Iterator[str]:
         yield lead + leaf_words(tree.schema, node)
         return
     for condition, below in node.parts:
-        said = condition_words(tree.schema[node.attribute], condition)
+        words = condition_words(tree.schema[node.attribute], condition)
         if isinstance(below, Leaf):
-            yield f"{lead}{said}: {leaf_words(tree.schema, below)}"
+            yield f"{lead}{words}: {leaf_words(tree.schema, below)}"
             continue
-        yield lead + said
+        yield lead + words
         yield from _lines(tree, below, depth + 1)
 
 

@@ -258,7 +258,7 @@ def test_every_rule_is_of_a_route_and_says_who_may(document: Any, addresses: Any
     assert set(ACCESS) == set(addresses)
     for route, (method, path) in addresses.items():
         operation = document["paths"][path][method.lower()]
-        assert operation["description"].endswith(ACCESS[route].told), route
+        assert operation["description"].endswith(ACCESS[route].description), route
         open_one = EXPECTED[route].endswith(("| 200", "| 404"))
         assert ("security" in operation) != open_one, route
 

@@ -185,7 +185,7 @@ def test_large_json_bodies_take_no_more_memory_than_there_is_for_them(start, mon
     monkeypatch.setattr(gate, "_MEMORY", 100_000)
     miner = start()
     padded = json.dumps({"name": "asia"}).encode() + b" " * 150_000
-    with miner.app.state.gate._memory.held("", 1):
+    with miner.app.state.gate._memory.in_transfer("", 1):
         answer = miner.admin("POST", "/v1/studies", content=padded)
     assert (answer.status_code, answer.json()["code"]) == (429, "too-many-requests")
 

@@ -48,17 +48,17 @@ def test_senders_that_were_silent_are_forgotten():
 
 def test_bodies_on_their_way_are_counted_by_token():
     shares = InFlight(2, 100)
-    with shares.held("a", 60):
-        with pytest.raises(TooManyRequests), shares.held("a", 41):
+    with shares.in_transfer("a", 60):
+        with pytest.raises(TooManyRequests), shares.in_transfer("a", 41):
             raise AssertionError("it has no room")
-        with shares.held("a", 40):
-            with pytest.raises(TooManyRequests), shares.held("a", 0):
+        with shares.in_transfer("a", 40):
+            with pytest.raises(TooManyRequests), shares.in_transfer("a", 0):
                 raise AssertionError("it has no room")
-            with shares.held("b", 1000):
-                assert set(shares._held) == {"a", "b"}
-        with shares.held("a", 40):
+            with shares.in_transfer("b", 1000):
+                assert set(shares._transfers) == {"a", "b"}
+        with shares.in_transfer("a", 40):
             pass
-    assert shares._held == {}
+    assert shares._transfers == {}
 
 
 def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():

@@ -52,7 +52,7 @@ def test_an_owner_sees_what_is_hers(study):
         assert answer.status_code == 200
         assert "alert(1)" not in answer.text, address
         assert "at every owner, 400" not in text_of(answer)
-    assert "The records are not the same at all owners." in south.get("/pages/studies/s").text
+    assert "The owners have different records." in south.get("/pages/studies/s").text
     for job in study.jobs.values():
         assert south.get(f"/pages/jobs/{job['id']}").status_code == 404
         assert south.get(f"/pages/models/{job['model']}").status_code == 404
@@ -62,7 +62,7 @@ def test_an_owner_sees_what_is_hers(study):
     assert south.get("/pages/operator").status_code == 403
     refused = south.post("/pages/studies/s/jobs", {"kind": "decision-tree", "target": "C"})
     assert refused.status_code == 403
-    assert "owner may not do this" in text_of(refused)
+    assert "owner does not permit this" in text_of(refused)
 
 
 def test_who_is_of_another_study_sees_nothing(study):

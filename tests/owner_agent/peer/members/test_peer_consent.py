@@ -76,8 +76,8 @@ def test_a_body_of_any_size_is_not_read(world, monkeypatch):
     [
         ({"study": "other"}, Forbidden, "another study"),
         ({"participants": ["north", "south", "west"]}, Forbidden, "does not know west"),
-        ({"participants": ["north", "east"]}, Forbidden, "without south"),
-        ({"initiator": "east"}, Forbidden, "not its own"),
+        ({"participants": ["north", "east"]}, Forbidden, "excludes south"),
+        ({"initiator": "east"}, Forbidden, "does not lead"),
         ({"seconds": 3601.0}, Forbidden, "at most 3600 seconds, not 3601"),
         ({"task": {"kind": "parameters", "structure": {"A": ["B"], "B": ["A"]}}},
          StructureError, "cycle"),
@@ -172,7 +172,7 @@ def test_only_the_initiator_leads_and_only_participants_ask(world, parameters_ta
 def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameters_task):
     announcements = world.announced(parameters_task)
     north = world.participants["north"]
-    with pytest.raises(Forbidden, match="not now"):
+    with pytest.raises(Forbidden, match="at this stage"):
         north.package_part("south", SESSION, 0)
     world.ask(ANNOUNCEMENTS, announcements)
     # North gives its B to east and A with B to south; nobody gives north anything.
@@ -182,7 +182,7 @@ def test_columns_are_not_given_early_nor_to_who_is_not_entitled(world, parameter
     for giver in ("south", "east"):
         with pytest.raises(Forbidden, match="no columns for north"):
             world.participants[giver].package_part("north", SESSION, 0)
-    with pytest.raises(NotFound, match="no such part"):
+    with pytest.raises(NotFound, match="does not exist"):
         north.package_part("south", SESSION, 1)
     with pytest.raises(StateError, match="is agreed"):
         north.commit("north", SESSION, announcements)

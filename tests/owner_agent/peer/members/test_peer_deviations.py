@@ -78,7 +78,7 @@ def test_a_statement_that_its_owner_did_not_sign(world, ended):
         return told.model_copy(update={"content": content}) if receiver == "south" else told
 
     bent_answers(world, "/sessions", alter)
-    match = "offer of south is not as south signed it|offer that south made came back to it altered"
+    match = "signature of south does not match its offer|altered offer of south"
     ended(PeerDeviated, match, alike=False)
 
 
@@ -94,7 +94,7 @@ GHOST = [
         ("east", Offer, {"variables": GHOST}, r"east offers \['ghost'\]"),
         ("east", Announcement, {"offers": "0" * 64}, "east received other offers"),
         ("east", Announcement, {"proposal": "0" * 64}, "east received other offers"),
-        ("south", Announcement, {"packages": {}}, "south announces no columns for east"),
+        ("south", Announcement, {"packages": {}}, "south does not announce all columns for east"),
     ],
 )
 def test_an_owner_that_states_something_else(world, ended, owner, kind, change, match):
@@ -112,13 +112,13 @@ def test_an_owner_that_states_something_else(world, ended, owner, kind, change, 
 @pytest.mark.parametrize(
     ("owner", "kind", "path", "change", "match", "heard"),
     [
-        ("south", Offer, "/sessions", {"records": 2001}, "south made came", ["south"]),
+        ("south", Offer, "/sessions", {"records": 2001}, "altered offer of south", ["south"]),
         (
             "east",
             ResultAgreement,
             "/network",
             {"digest": "0" * 64},
-            "same network",
+            "different networks",
             ("north", "east"),
         ),
     ],
@@ -205,7 +205,7 @@ def test_an_announcement_that_is_not_what_was_offered(world, parameters_task, ch
 
 def test_statements_of_the_wrong_owners(world, parameters_task):
     offers = world.ask(PROPOSE, world.proposal(parameters_task))
-    with pytest.raises(PeerDeviated, match="passed on the offers of"):
+    with pytest.raises(PeerDeviated, match="forwarded the offers of"):
         world.partners[1].ask(OFFERS, SESSION, Statements(all=offers[:2]))
 
 
@@ -275,7 +275,7 @@ def test_nothing_is_written_before_all_have_signed_that_they_will(world, learned
     partners, parts = learned()
     agreed = [p.ask(PARTS, SESSION, Statements(all=parts)) for p in partners]
     del agreed[missing]
-    with pytest.raises(PeerDeviated, match="passed on the agreements of"):
+    with pytest.raises(PeerDeviated, match="forwarded the agreements of"):
         partners[1].ask(COMMIT, SESSION, Statements(all=agreed))
     assert world.results("south") == {}
 
@@ -294,7 +294,7 @@ def test_an_initiator_cannot_let_two_owners_write_different_networks(world, lear
     east = partners[2].ask(PARTS, SESSION, Statements(all=[forged, *parts[1:]]))
     assert json.loads(south.content) != json.loads(east.content)
     for partner in partners[1:]:
-        with pytest.raises(PeerDeviated, match="did not arrive at the same network"):
+        with pytest.raises(PeerDeviated, match="obtained different networks"):
             partner.ask(COMMIT, SESSION, Statements(all=[north, south, east]))
     assert world.results("south") == world.results("east") == {}
 
@@ -303,7 +303,7 @@ def test_an_owner_signs_one_statement_of_a_kind(world, learned):
     partners, parts = learned()
     south = world.participants["south"]
     part = NetworkPart.model_validate_json(parts[1].content)
-    with pytest.raises(StateError, match="has already stated its part"):
+    with pytest.raises(StateError, match="has already signed its part"):
         south.session.sign_once(south.identity, part)
     with pytest.raises(StateError, match="is learned"):
         partners[1].ask(BEGIN, SESSION)

@@ -77,8 +77,8 @@ def test_what_is_wrong_with_an_owners_files_is_said_to_it_alone(world, parameter
     path.write_text(path.read_text().replace("yes,no", "maybe,no", 1))
     with pytest.raises(UnknownCategory, match=r"^south cannot take part \(unknown-category\)"):
         world.run(world.proposal(parameters_task))
-    assert "holds values that are not its categories" in str(world.participants["south"].own_error)
-    assert "holds values that are not its categories" in world.told["south"][-1]
+    assert "has values outside its categories" in str(world.participants["south"].own_error)
+    assert "has values outside its categories" in world.told["south"][-1]
     heard = b"".join(sent.answer for sent in world.wire.sent)
     assert b"row" not in heard
     assert str(world.root).encode() not in heard
@@ -99,7 +99,7 @@ def test_records_that_differ(closed_world, parameters_task, codes):
     assert closed_world.nothing_anywhere()
     assert not any("/parts/" in sent.line for sent in closed_world.wire.sent)
     for owner in closed_world.told:
-        assert "not the same set" in closed_world.told[owner][-1]
+        assert "different sets of records" in closed_world.told[owner][-1]
         states = {e.state for e in Ledger(closed_world.folder(owner) / ".pramana").entries()}
         assert states == {"discarded"}
 

@@ -99,7 +99,7 @@ def test_a_session_file_becomes_a_proposal(tmp_path):
         ('[task]\nkind = "tree"\n', "task"),
         ('[task]\nkind = "structure"\norder = []\n', "order"),
         ("participants = 3\n" + TASK, "participants"),
-        ("x =", "is not TOML"),
+        ("x =", "is not valid TOML"),
     ],
 )
 def test_mistakes_in_a_session_file_are_named(tmp_path, text, match):

@@ -14,18 +14,18 @@ written = KINDS["masked"].table
 
 def test_columns_are_read_as_the_site_file_says(shop):
     read = read_columns(shop.site)
-    assert read.told.names == ("age", "gender")
-    assert read.told["gender"].categories == ("f", "m")
+    assert read.unchanged.names == ("age", "gender")
+    assert read.unchanged["gender"].categories == ("f", "m")
     assert read.confidential.names == ("expenditure", "debt")
     assert read.dropped == 0
     first = rows[0].split(",")
     assert read.record_ids[0] == first[0]
-    assert read.told["age"].values[0] == float(first[1])
-    assert "fm"[read.told["gender"].codes[0]] == first[2]
+    assert read.unchanged["age"].values[0] == float(first[1])
+    assert "fm"[read.unchanged["gender"].codes[0]] == first[2]
     assert read.confidential.matrix()[0].tolist() == [float(first[3]), float(first[4])]
     turned = read.in_order(np.arange(len(rows))[::-1])
     assert turned.record_ids == read.record_ids[::-1]
-    assert turned.told["age"].values.tolist() == read.told["age"].values.tolist()[::-1]
+    assert turned.unchanged["age"].values.tolist() == read.unchanged["age"].values.tolist()[::-1]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_records_with_empty_cells_are_dropped_where_the_file_says_so(shop):
     shop.write(kept + 'missing = "drop"\n')
     read = read_columns(shop.site)
     assert read.dropped == 1
-    assert read.told["gender"].codes[0] == 2
+    assert read.unchanged["gender"].codes[0] == 2
     shop.write(
         table=written([",".join([r.split(",")[0], "", "", "", ""]) for r in rows]),
         site=kept + 'missing = "drop"\n',

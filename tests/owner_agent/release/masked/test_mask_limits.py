@@ -102,7 +102,7 @@ def test_a_bound_on_what_is_told_is_kept_or_refused_by_whichever_method(masked, 
 def test_values_below_zero_are_said(masked):
     free = masked("", debts=True)
     (hint,) = (words for words in _report(free).numbers["warnings"] if "below 0" in words)
-    assert "methods that shuffle keep to true values" in hint
+    assert "methods that shuffle release only true values" in hint
 
 
 @pytest.mark.parametrize(("exposed", "shown"), [(0, FIRST), (7, 7), (250, MOST_NAMED)])
